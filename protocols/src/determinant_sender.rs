@@ -35,15 +35,15 @@ pub const VOID: Determinant = Determinant::Failed { fails: 0 };
 
 /// Records on their way.
 #[derive(Debug, Default)]
-pub struct Shipper {
+pub struct DeterminantSender {
     /// In order; kept until durable.
     kept: VecDeque<Determinant>,
     /// Before the first of them: its number, and the cursor there.
     pruned: EventNo,
     at_pruned: Cursor,
     /// The last that was handed to the logger's connection.
-    shipped: EventNo,
-    at_shipped: Cursor,
+    sent: EventNo,
+    at_sent: Cursor,
     /// Written by the logger up to here.
     written: EventNo,
     at_written: Cursor,
@@ -51,7 +51,7 @@ pub struct Shipper {
     last: EventNo,
 }
 
-impl Shipper {
+impl DeterminantSender {
     /// Adds a record.
     #[inline]
     pub fn push(&mut self, record: Determinant) {
@@ -81,14 +81,14 @@ impl Shipper {
     #[inline]
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.last.0 - self.shipped.0
+        self.last.0 - self.sent.0
     }
 
     /// Records under way that are not acknowledged.
     #[inline]
     #[must_use]
     pub fn under_way(&self) -> u64 {
-        self.shipped.0 - self.written.0
+        self.sent.0 - self.written.0
     }
 
     fn after(&self, number: EventNo) -> usize {
@@ -96,20 +96,20 @@ impl Shipper {
     }
 
     /// Hands over all that waits.
-    pub fn ship(&mut self, commands: &mut VecDeque<Command>) {
-        while self.shipped < self.last {
-            let from = self.after(self.shipped);
+    pub fn send(&mut self, commands: &mut VecDeque<Command>) {
+        while self.sent < self.last {
+            let from = self.after(self.sent);
             let records: Vec<_> = self.kept.range(from..).take(RECORDS_MAX).copied().collect();
-            records.iter().for_each(|record| self.at_shipped.pass(record));
-            let first = self.shipped.next();
-            self.shipped = EventNo(self.shipped.0 + records.len() as u64);
-            commands.push_back(Command::Log { first, clock: self.at_shipped.clock, records });
+            records.iter().for_each(|record| self.at_sent.pass(record));
+            let first = self.sent.next();
+            self.sent = EventNo(self.sent.0 + records.len() as u64);
+            commands.push_back(Command::Log { first, clock: self.at_sent.clock, records });
         }
     }
 
     /// Asks what is stable.
     pub fn ask(&mut self, commands: &mut VecDeque<Command>) {
-        let (first, clock) = (self.shipped.next(), self.at_shipped.clock);
+        let (first, clock) = (self.sent.next(), self.at_sent.clock);
         commands.push_back(Command::Log { first, clock, records: Vec::new() });
     }
 
@@ -132,12 +132,12 @@ impl Shipper {
     /// The logger was lost and is there again: all that is not durable goes once more.
     pub fn logger_back(&mut self, commands: &mut VecDeque<Command>) {
         commands.retain(|c| !matches!(c, Command::Log { .. }));
-        (self.shipped, self.at_shipped) = (self.pruned, self.at_pruned);
-        self.ship(commands);
+        (self.sent, self.at_sent) = (self.pruned, self.at_pruned);
+        self.send(commands);
     }
 
-    /// A new life begins after record `last`, and the logger has these behind it. What the image
-    /// kept and what was recorded since is written, but perhaps not durable yet: kept as this life's
+    /// A new incarnation begins after record `last`, and the logger has these behind it. What the image
+    /// kept and what was recorded since is written, but perhaps not durable yet: kept as this incarnation's
     /// own is.
     pub fn restart(&mut self, last: EventNo, recorded: &[Determinant]) {
         if last < self.pruned {
@@ -154,8 +154,8 @@ impl Shipper {
         self.last = EventNo(last.0 + recorded.len() as u64);
         let mut cursor = self.at_pruned;
         self.kept.iter().for_each(|record| cursor.pass(record));
-        (self.written, self.shipped) = (self.last, self.last);
-        (self.at_written, self.at_shipped) = (cursor, cursor);
+        (self.written, self.sent) = (self.last, self.last);
+        (self.at_written, self.at_sent) = (cursor, cursor);
         for _ in 0..cursor.foreign {
             self.push(VOID);
         }
@@ -175,27 +175,35 @@ mod tests {
 
     #[test]
     fn own_events_are_counted_apart_from_those_of_others() {
-        let (mut shipper, mut commands) = (Shipper::default(), VecDeque::new());
+        let (mut determinant_sender, mut commands) =
+            (DeterminantSender::default(), VecDeque::new());
         for record in [OWN, witness(2), OWN, OWN, OWN] {
-            shipper.push(record);
+            determinant_sender.push(record);
         }
-        shipper.ship(&mut commands);
+        determinant_sender.send(&mut commands);
         let Some(Command::Log { first, clock, records }) = commands.pop_front() else { panic!() };
         assert_eq!((first, clock, records.len()), (EventNo(1), EventNo(2), 5));
-        shipper.acknowledged(EventNo(4), EventNo(3));
-        assert_eq!((shipper.stable_clock(), shipper.under_way()), (EventNo(1), 1));
-        shipper.logger_back(&mut commands);
+        determinant_sender.acknowledged(EventNo(4), EventNo(3));
+        assert_eq!(
+            (determinant_sender.stable_clock(), determinant_sender.under_way()),
+            (EventNo(1), 1)
+        );
+        determinant_sender.logger_back(&mut commands);
         let Some(Command::Log { first, clock, records }) = commands.pop_front() else { panic!() };
         assert_eq!((first, clock, records.len()), (EventNo(4), EventNo(2), 2));
     }
 
     #[test]
     fn a_log_that_ends_within_records_of_another_rank_is_filled_up() {
-        let (mut shipper, mut commands) = (Shipper::default(), VecDeque::new());
-        shipper.restart(EventNo(0), &[OWN, witness(3), OWN]);
-        assert_eq!((shipper.stable_clock(), shipper.waiting()), (EventNo(1), 2));
-        shipper.push(OWN);
-        shipper.ship(&mut commands);
+        let (mut determinant_sender, mut commands) =
+            (DeterminantSender::default(), VecDeque::new());
+        determinant_sender.restart(EventNo(0), &[OWN, witness(3), OWN]);
+        assert_eq!(
+            (determinant_sender.stable_clock(), determinant_sender.waiting()),
+            (EventNo(1), 2)
+        );
+        determinant_sender.push(OWN);
+        determinant_sender.send(&mut commands);
         let Some(Command::Log { clock, records, .. }) = commands.pop_front() else { panic!() };
         assert_eq!((clock, records), (EventNo(2), vec![VOID, VOID, OWN]));
     }

@@ -3,24 +3,24 @@
 //!
 //! Guarantees: a failure returns the ranks of *one* cluster to its last complete wave, where they
 //! repeat what is recorded of them; all other ranks go on. It is the composition of two protocols
-//! that know nothing of each other: [`crate::coordinated`] speaks only to *mates* (ranks of the own
+//! that know nothing of each other: [`crate::coordinated`] speaks only to *cluster peers* (ranks of the own
 //! cluster), a logging protocol records events. [`crate::pessimistic`] and [`crate::causal`] see to it
 //! that nobody depends on one that can be lost; under [`crate::optimistic`] the cluster of an orphan
-//! returns as if the orphan had failed: a mate's messages can be had again only from the mate itself.
+//! returns as if the orphan had failed: a cluster peer's messages can be had again only from the cluster peer itself.
 //!
-//! - *Payload* is logged for ranks of other clusters only ([`Protocol::logs_payload`]). What a mate
-//!   had sent is in the wave or is sent again by the mate itself, which comes back with us.
-//! - *Determinants* are made of all events, also of messages from mates. Logging only what crosses
+//! - *Payload* is logged for ranks of other clusters only ([`Protocol::logs_payload`]). What a cluster peer
+//!   had sent is in the wave or is sent again by the cluster peer itself, which comes back with us.
+//! - *Determinants* are made of all events, also of messages from cluster peers. Logging only what crosses
 //!   clusters would be sound for send-deterministic programs alone (HydEE's assumption): others
 //!   could send something else when they run again, and the other clusters have seen what they sent
 //!   first.
 //! - *Every message waits for* (or carries) the events before it, also inside the cluster: a
-//!   recorded match of a mate's message is repeated only if the mate sends that message again, so
+//!   recorded match of a cluster peer's message is repeated only if the cluster peer sends that message again, so
 //!   all events before its sending must have survived. The answer to an announced message tells a
-//!   mate that it was matched, and no log can pretend that: it is gated like an acknowledgement.
-//!   (Optimistic logging does not wait: what the mate's log lost of that ends the log of whoever
+//!   cluster peer that it was matched, and no log can pretend that: it is gated like an acknowledgement.
+//!   (Optimistic logging does not wait: what the cluster peer's log lost of that ends the log of whoever
 //!   depends on it, also where all have returned.)
-//! - *Waves begin only when every mate has repeated all that is recorded of it* (the dispatcher waits
+//! - *Waves begin only when every cluster peer has repeated all that is recorded of it* (the dispatcher waits
 //!   for that): one that still repeats may need what another sends after its image.
 
 use crate::protocol::{
@@ -44,7 +44,7 @@ pub struct Hierarchical {
     between: Box<dyn Protocol>,
     hooks: Hooks,
     /// Whether each rank is of our cluster.
-    mates: Vec<bool>,
+    cluster_peers: Vec<bool>,
 }
 
 impl Hierarchical {
@@ -58,11 +58,11 @@ impl Hierarchical {
     ) -> Self {
         let own = clusters[me.index()];
         let hooks = Hooks { channel_state: true, ..between.hooks() };
-        Self { waves, between, hooks, mates: clusters.iter().map(|c| *c == own).collect() }
+        Self { waves, between, hooks, cluster_peers: clusters.iter().map(|c| *c == own).collect() }
     }
 
-    fn is_mate(&self, peer: Rank) -> bool {
-        self.mates[peer.index()]
+    fn is_cluster_peer(&self, peer: Rank) -> bool {
+        self.cluster_peers[peer.index()]
     }
 }
 
@@ -99,11 +99,11 @@ impl Protocol for Hierarchical {
     }
 
     fn logs_payload(&self, peer: Rank) -> bool {
-        !self.is_mate(peer)
+        !self.is_cluster_peer(peer)
     }
 
     fn shares_waves(&self, peer: Rank) -> bool {
-        self.is_mate(peer)
+        self.is_cluster_peer(peer)
     }
 
     fn on_frame(&mut self, from: Rank, payload: &[u8]) {
@@ -257,8 +257,8 @@ impl Protocol for Hierarchical {
         self.between.is_awaited()
     }
 
-    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
-        self.between.on_new_life(last, lives);
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.between.on_new_incarnation(last, incarnations);
     }
 
     fn recorded(&self) -> u64 {
@@ -342,16 +342,16 @@ mod tests {
         let piggyback = causal::Piggyback::Vcausal;
         let (all, clock, logger, carry) = (false, true, false, false);
         let settings = causal::Settings { all, clock, piggyback, logger, carry };
-        let lives = [Incarnation(0); 3];
-        let between = || Box::new(Causal::new(settings, Rank(0), &lives));
+        let incarnations = [Incarnation(0); 3];
+        let between = || Box::new(Causal::new(settings, Rank(0), &incarnations));
         let mut p = Hierarchical::new(waves(), between(), Rank(0), &[0, 0, 1]);
         let marker = Marker { wave: Wave(4), stage: Stage::Begun, count: 0 };
         p.on_frame(Rank(1), &marker.encode());
         assert_eq!(p.next_command(), Some(Command::KeepSent));
         assert!(matches!(p.next_command(), Some(Command::Mark(_))));
-        // A new life asks its peers by frames of the logging protocol.
+        // A new incarnation asks its peers by frames of the logging protocol.
         let mut p = Hierarchical::new(waves(), between(), Rank(0), &[0, 0, 1]);
-        p.on_new_life(EventNo(0), &[Incarnation(1), Incarnation(1), Incarnation(0)]);
+        p.on_new_incarnation(EventNo(0), &[Incarnation(1), Incarnation(1), Incarnation(0)]);
         p.on_restart(EventNo(0), Vec::new());
         let mut said = Vec::new();
         p.resume(Rank(2), &mut said);

@@ -307,7 +307,7 @@ impl LogMemory {
         }
     }
 
-    /// Memory of which nothing is to be in an image: whatever is there in a life that begins from it may be
+    /// Memory of which nothing is to be in an image: whatever is there in an incarnation that begins from it may be
     /// something else, such as zero. (Empty slabs, what was not filled of others, what lies between blocks, and
     /// blocks that are spared.)
     pub fn useless(&self) -> impl Iterator<Item = &[u8]> {
@@ -519,7 +519,7 @@ mod tests {
                     "{total} {held}"
                 );
                 if turn % 200 == 99 {
-                    // A life that begins from this image has lost them.
+                    // An incarnation that begins from this image has lost them.
                     spared.into_iter().for_each(|(block, _)| memory.give_spared(block));
                 } else {
                     for (block, value) in spared.into_iter().rev() {

@@ -7,7 +7,7 @@
 //! Determinants are gathered and shipped in batches: at the latest when something wants to leave or
 //! the rank waits. Not acknowledged ones are kept, so that a logger that dies loses nothing.
 
-use crate::determinant_sender::Shipper;
+use crate::determinant_sender::DeterminantSender;
 use crate::protocol::{
     Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 pub struct Pessimistic {
     hooks: Hooks,
     recorder: Recorder,
-    shipper: Shipper,
+    determinant_sender: DeterminantSender,
     commands: VecDeque<Command>,
 }
 
@@ -45,20 +45,20 @@ impl Pessimistic {
         Self {
             hooks,
             recorder: Recorder::default(),
-            shipper: Shipper::default(),
+            determinant_sender: DeterminantSender::default(),
             commands: VecDeque::new(),
         }
     }
 
     fn record(&mut self, determinant: Determinant) {
-        self.shipper.push(determinant);
-        if self.shipper.waiting() >= RECORDS_MAX as u64 / 4 {
-            self.ship();
+        self.determinant_sender.push(determinant);
+        if self.determinant_sender.waiting() >= RECORDS_MAX as u64 / 4 {
+            self.send();
         }
     }
 
-    fn ship(&mut self) {
-        self.shipper.ship(&mut self.commands);
+    fn send(&mut self) {
+        self.determinant_sender.send(&mut self.commands);
     }
 
     fn settle_fails(&mut self) {
@@ -82,11 +82,11 @@ impl Protocol for Pessimistic {
     #[inline]
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         self.settle_fails();
-        let last = self.shipper.last();
-        if self.shipper.written() >= last {
+        let last = self.determinant_sender.last();
+        if self.determinant_sender.written() >= last {
             SendVerdict::Go
         } else {
-            self.ship();
+            self.send();
             SendVerdict::After(last)
         }
     }
@@ -141,37 +141,37 @@ impl Protocol for Pessimistic {
     }
 
     fn gate(&self) -> EventNo {
-        self.shipper.last()
+        self.determinant_sender.last()
     }
 
     fn last_event(&self) -> EventNo {
-        self.shipper.last()
+        self.determinant_sender.last()
     }
 
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
-        self.shipper.acknowledged(written, durable);
+        self.determinant_sender.acknowledged(written, durable);
     }
 
     fn stable(&self) -> EventNo {
-        self.shipper.written()
+        self.determinant_sender.written()
     }
 
     fn flush(&mut self) {
-        self.ship();
+        self.send();
     }
 
     fn settle(&mut self) {
         self.settle_fails();
-        self.ship();
+        self.send();
     }
 
     fn on_logger_back(&mut self) {
-        self.shipper.logger_back(&mut self.commands);
+        self.determinant_sender.logger_back(&mut self.commands);
     }
 
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
         self.commands.clear();
-        self.shipper.restart(last, &recorded);
+        self.determinant_sender.restart(last, &recorded);
         self.recorder.begin(recorded);
         self.after_replay_step();
     }
@@ -185,7 +185,7 @@ impl Protocol for Pessimistic {
     }
 
     fn determinants(&self) -> u64 {
-        self.shipper.last().0
+        self.determinant_sender.last().0
     }
 
     fn next_command(&mut self) -> Option<Command> {

@@ -35,7 +35,7 @@ pub struct Hooks {
     /// Messages go to the receiver's memory and come from one's own: the peer at the other end of
     /// every channel is a server that outlives ranks, and what it has stored need not be kept.
     pub memory: bool,
-    /// Coordinated waves: messages are counted on each channel, and a life that begins from an image
+    /// Coordinated waves: messages are counted on each channel, and an incarnation that begins from an image
     /// finds in the images of all ranks together everything that was under way.
     pub channel_state: bool,
 }
@@ -222,7 +222,7 @@ pub enum Command {
     KeepSent,
     /// What was kept of sent messages is in an image, or of no use.
     ForgetSent,
-    /// This life depends on what was lost: it is to end, and another to begin from an image; the text
+    /// This incarnation depends on what was lost: it is to end, and another to begin from an image; the text
     /// says on what.
     RollBack(String),
     /// Recovery is impossible; the text says what is lost and why.
@@ -236,9 +236,9 @@ pub struct Counts {
     pub piggyback_events: u64,
     /// Bytes of all that was put before messages.
     pub piggyback_bytes: u64,
-    /// Events of this life that the logger told.
+    /// Events of this incarnation that the logger told.
     pub recovered_from_logger: u64,
-    /// Events of this life that only peers knew.
+    /// Events of this incarnation that only peers knew.
     pub recovered_from_peers: u64,
     /// Events of other ranks that are held because they are not known to be stable.
     pub held_events: u64,
@@ -246,7 +246,7 @@ pub struct Counts {
 
 /// A fault-tolerance protocol.
 pub trait Protocol {
-    /// What it wants to be told; constant over its life.
+    /// What it wants to be told; constant over its incarnation.
     fn hooks(&self) -> Hooks;
 
     /// Whether payloads for this peer are logged; constant, asked once for each.
@@ -374,26 +374,26 @@ pub trait Protocol {
         false
     }
 
-    /// A new life of this rank begins after an image (or the start) whose last event was `last`;
-    /// these are the lives of all ranks now. [`Protocol::on_restart`] follows when the logger has
+    /// A new incarnation of this rank begins after an image (or the start) whose last event was `last`;
+    /// these are the incarnations of all ranks now. [`Protocol::on_restart`] follows when the logger has
     /// told the recorded events, or at once without a logger.
-    fn on_new_life(&mut self, _last: EventNo, _lives: &[Incarnation]) {}
+    fn on_new_incarnation(&mut self, _last: EventNo, _lives: &[Incarnation]) {}
 
-    /// How many determinants this life has to repeat.
+    /// How many determinants this incarnation has to repeat.
     fn recorded(&self) -> u64 {
         0
     }
 
-    /// What this life is to repeat is still being gathered from the peers.
+    /// What this incarnation is to repeat is still being gathered from the peers.
     fn gathering(&self) -> bool {
         false
     }
 
-    /// A new life of this rank begins after an image (or the start) whose last event was `last`;
+    /// A new incarnation of this rank begins after an image (or the start) whose last event was `last`;
     /// these events follow it in the log.
     fn on_restart(&mut self, _last: EventNo, _recorded: Vec<Determinant>) {}
 
-    /// A peer got a new life.
+    /// A peer got a new incarnation.
     fn on_peer_restart(&mut self, _peer: Rank, _incarnation: Incarnation) {}
 
     /// Appends what the peer is to be told when a channel to it begins.
@@ -416,7 +416,7 @@ pub trait Protocol {
         Counts::default()
     }
 
-    /// Determinants made in this life and before.
+    /// Determinants made in this incarnation and before.
     fn determinants(&self) -> u64 {
         0
     }
@@ -439,10 +439,10 @@ pub trait Protocol {
         true
     }
 
-    /// The image was taken and this life goes on; or it was refused, or never will be.
+    /// The image was taken and this incarnation goes on; or it was refused, or never will be.
     fn on_image_over(&mut self, _image: ImageNo) {}
 
-    /// All ranks that share waves begin new lives from images with this number; this one has.
+    /// All ranks that share waves begin new incarnations from images with this number; this one has.
     fn on_return(&mut self, _image: ImageNo) {}
 
     /// First word on a new channel; its count is 0.

@@ -8,7 +8,7 @@ use crate::protocol::{Answer, Decision, Pin, Service};
 use crate::replay::Replay;
 use ftmpi_wire::{Determinant, Rank, Ssn};
 
-/// Makes determinants, and repeats those of an earlier life.
+/// Makes determinants, and repeats those of an earlier incarnation.
 #[derive(Debug, Default)]
 pub struct Recorder {
     /// Negative answers since the last determinant.
@@ -85,7 +85,7 @@ impl Recorder {
         self.replay.served();
     }
 
-    /// How many determinants the present life had to repeat when it began.
+    /// How many determinants the present incarnation had to repeat when it began.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.recorded
@@ -103,7 +103,7 @@ impl Recorder {
         !self.replay.is_exhausted()
     }
 
-    /// A new life begins that is to repeat these.
+    /// A new incarnation begins that is to repeat these.
     ///
     /// Negative answers since the image's last determinant belong to the state of the image; those
     /// that were told afterwards are counted in the recorded events from zero, because an image is

@@ -10,30 +10,38 @@ use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::{Incarnation, ProtocolTraits, Rank, Recovery};
 
 /// Makes the protocol that the configuration names, for rank `me` of a job in which the ranks have
-/// these lives; `None` if there is no such protocol or it has no such setting.
+/// these incarnations; `None` if there is no such protocol or it has no such setting.
 #[must_use]
-pub fn make(config: &ProtocolConfig, me: Rank, lives: &[Incarnation]) -> Option<Box<dyn Protocol>> {
+pub fn make(
+    config: &ProtocolConfig,
+    me: Rank,
+    incarnations: &[Incarnation],
+) -> Option<Box<dyn Protocol>> {
     let (all, clock) = (config.events == Events::All, config.log_wtime);
     Some(match config.name.as_str() {
         "none" => Box::new(NoProtocol),
         "pessimistic" => Box::new(Pessimistic::new(all, clock)),
         "channel-memory" => Box::new(channel_memory::protocol(all, clock)),
-        "causal" => Box::new(Causal::new(causal_settings(config)?, me, lives)),
+        "causal" => Box::new(Causal::new(causal_settings(config)?, me, incarnations)),
         "optimistic" => {
             let tracking = match config.setting("tracking") {
                 Some(name) => Tracking::named(name)?,
                 None => Tracking::default(),
             };
-            Box::new(Optimistic::new(optimistic::Settings { all, clock, tracking }, me, lives))
+            Box::new(Optimistic::new(
+                optimistic::Settings { all, clock, tracking },
+                me,
+                incarnations,
+            ))
         }
         "coordinated" => waves(config),
         "hierarchical" => {
-            let clusters = clusters(config, lives.len())?;
+            let clusters = clusters(config, incarnations.len())?;
             let name = between(config).to_owned();
             if !BETWEEN.contains(&name.as_str()) {
                 return None;
             }
-            let between = make(&ProtocolConfig { name, ..config.clone() }, me, lives)?;
+            let between = make(&ProtocolConfig { name, ..config.clone() }, me, incarnations)?;
             Box::new(Hierarchical::new(waves(config), between, me, &clusters))
         }
         _ => return None,

@@ -1,7 +1,7 @@
 //! What a restarted rank repeats: the determinants that were stable when it died.
 //!
 //! Matches are looked up by the number of the receive; outcomes are consumed in program order. A
-//! receive whose match is not recorded is held back while anything is left: in the first life it
+//! receive whose match is not recorded is held back while anything is left: in the first incarnation it
 //! had not matched when the last recorded event happened, so it must not take now what another
 //! receive, or a later state of the program, is to have.
 
@@ -83,7 +83,7 @@ impl Replay {
     }
 
     /// Receive `post` took its recorded message; `false` if none was recorded for it. Matches of
-    /// named receives (`post` 0) are the same in every life and merely counted.
+    /// named receives (`post` 0) are the same in every incarnation and merely counted.
     pub fn matched(&mut self, post: u64) -> bool {
         if post == 0 {
             let recorded = self.named > 0;

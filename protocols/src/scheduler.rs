@@ -167,7 +167,7 @@ impl Scheduler {
         now.saturating_sub(at_image)
     }
 
-    /// The transfer of this rank's image is over, well or badly, or its life ended.
+    /// The transfer of this rank's image is over, well or badly, or its incarnation ended.
     pub fn ended(&mut self, now: Duration, rank: Rank) {
         self.under_way[rank.index()] = None;
         let interval = self.interval(now);
@@ -185,7 +185,7 @@ impl Scheduler {
     pub fn received(&mut self, rank: Rank, bytes: u64) {
         if let Some([received, at_image]) = self.received.get_mut(rank.index()) {
             *received = bytes;
-            // A later life counts from its image on.
+            // A later incarnation counts from its image on.
             *at_image = bytes.min(*at_image);
         }
     }
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(chosen(&mut scheduler, 3, |_| true), [2, 1, 0]);
         scheduler.received(Rank(2), 950);
         scheduler.received(Rank(1), 501);
-        // A new life from an image counts from what it had then.
+        // A new incarnation from an image counts from what it had then.
         scheduler.received(Rank(0), 0);
         scheduler.received(Rank(0), 30);
         scheduler.choice_due = Duration::ZERO;

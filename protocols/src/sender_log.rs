@@ -113,7 +113,7 @@ impl SenderLog {
                 });
             }
         }
-        // A life from an older image may repeat an older cut.
+        // An incarnation from an older image may repeat an older cut.
         self.cut.absorb(received);
     }
 
@@ -140,7 +140,7 @@ impl SenderLog {
         }
     }
 
-    /// This life began from an image, which did not have what was spared: it is lost.
+    /// This incarnation began from an image, which did not have what was spared: it is lost.
     pub fn lose_spared(&mut self, memory: &mut LogMemory) {
         if !std::mem::take(&mut self.spares) {
             return;

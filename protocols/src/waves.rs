@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(waves.kept(), [second, first]);
         let fourth = waves.begin(S);
         waves.abandon();
-        assert_eq!(waves.committed(S, Rank(0), image(fourth)), None, "its life is over");
+        assert_eq!(waves.committed(S, Rank(0), image(fourth)), None, "its incarnation is over");
         waves.condemn(second);
         assert_eq!((waves.newest(), waves.kept()), (Some(first), [first, ImageNo(0)]));
         let fifth = whole_wave(&mut waves);

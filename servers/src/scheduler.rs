@@ -8,7 +8,7 @@
 use crate::metrics;
 use crate::server_process;
 use ftmpi_options::servers::CheckpointSchedulerArgs;
-use ftmpi_protocols::scheduler::scheduler_process::{Office, Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Order, SchedulerProcess, Word};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_transport::framed::Framed;
 use ftmpi_wire::hello::{Purpose, Welcome};
@@ -110,7 +110,7 @@ async fn schedule(caller: Authenticated, counts: Arc<Counts>) {
 async fn converse(stream: TcpStream, counts: &Counts) -> anyhow::Result<()> {
     let mut frames = Framed::<_, Order, Word>::new(stream, FRAME_BYTES_MAX);
     let Some(first) = frames.recv().await? else { return Ok(()) };
-    let mut office = Office::begin(first)?;
+    let mut office = SchedulerProcess::begin(first)?;
     // The launcher's clock: that of the job, which may be older than this process.
     let (begun, at) = (Instant::now(), office.now());
     let mut tick = tokio::time::interval(TICK);

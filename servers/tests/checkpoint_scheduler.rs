@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Server, WITHIN, block_on, garbage};
-use ftmpi_protocols::scheduler::scheduler_process::{Desk, Note, Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Note, Order, SchedulerProxy, Word};
 use ftmpi_protocols::scheduler::{Policy, Scheduler, Settings};
 use ftmpi_servers::client;
 use ftmpi_servers::scheduler::FRAME_BYTES_MAX;
@@ -29,14 +29,14 @@ fn scheduler(policy: Policy) -> Scheduler {
 }
 
 /// Says what the desk has to say.
-async fn say(link: &mut Link, desk: &mut Desk) {
+async fn say(link: &mut Link, desk: &mut SchedulerProxy) {
     while let Some(word) = desk.next_word() {
         link.send(&word).await.unwrap();
     }
 }
 
 /// Carries out the next order; who took an image.
-async fn next_image(link: &mut Link, desk: &mut Desk, begun: Instant) -> Rank {
+async fn next_image(link: &mut Link, desk: &mut SchedulerProxy, begun: Instant) -> Rank {
     let order = link.recv().await.unwrap().expect("the scheduler has hung up");
     desk.ordered(order);
     let ranks = desk.take_due(begun.elapsed(), |_| true);
@@ -50,7 +50,8 @@ async fn next_image(link: &mut Link, desk: &mut Desk, begun: Instant) -> Rank {
 fn a_scheduler_that_is_killed_is_followed_by_one_that_goes_on() {
     block_on(async {
         let key = JobKey::generate();
-        let (mut desk, begun) = (Desk::new(scheduler(Policy::RoundRobin)), Instant::now());
+        let (mut desk, begun) =
+            (SchedulerProxy::new(scheduler(Policy::RoundRobin)), Instant::now());
         let mut ranks = Vec::new();
         for _ in 0..2 {
             let server = Server::without_dir(SERVER, &key, &[]);
@@ -80,7 +81,7 @@ fn images_that_are_asked_for_are_ordered_at_once() {
         let server = Server::without_dir(SERVER, &JobKey::generate(), &[]);
         let mut link = connect(&server).await;
         let slow = Settings { interval: WITHIN * 100, at_once_max: 8, policy: Policy::Periodic };
-        let (mut desk, begun) = (Desk::new(Scheduler::new(slow, 3)), Instant::now());
+        let (mut desk, begun) = (SchedulerProxy::new(Scheduler::new(slow, 3)), Instant::now());
         desk.joined(begun.elapsed());
         desk.take_due(begun.elapsed(), |rank| rank != Rank(1));
         desk.note(begun.elapsed(), Note::Hasten);

@@ -3,7 +3,7 @@
 use crate::invariants::same_results;
 use crate::mutants::Mutant;
 use crate::programs::Program;
-use crate::protocol_config::{Choice, Spread};
+use crate::protocol_config::{Spread, Variant};
 use crate::world::{Outcome, Setup, World};
 use ftmpi_protocols::event_log::Promise;
 
@@ -21,24 +21,24 @@ fn drawn(rest: &mut u64, limit: u64) -> u64 {
     value
 }
 
-/// The setup that belongs to a seed; `choice`: with this protocol instead of the seed's own.
+/// The setup that belongs to a seed; `variant`: with this protocol instead of the seed's own.
 #[must_use]
-pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: bool) -> Setup {
+pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace: bool) -> Setup {
     let mut rest = mixed(seed);
     let mut draw = |limit| drawn(&mut rest, limit);
     let any = Program::ALL[draw(Program::ALL.len() as u64) as usize];
     let program = mutant.and_then(Mutant::program).unwrap_or(any);
     let crashes = [3, 1, 5, 0, 9][draw(5) as usize];
-    let choices = match (choice, mutant) {
-        (Some(choice), _) => vec![choice],
-        (None, Some(mutant)) => mutant.choices(),
-        (None, None) => Choice::ALL.to_vec(),
+    let variants = match (variant, mutant) {
+        (Some(variant), _) => vec![variant],
+        (None, Some(mutant)) => mutant.variants(),
+        (None, None) => Variant::ALL.to_vec(),
     };
     // Programs and protocols go through all their pairs.
-    let choice = choices[(seed / 3) as usize % choices.len()];
+    let variant = variants[(seed / 3) as usize % variants.len()];
     let together = seed % 7 == 6;
     let mut setup = Setup {
-        choice,
+        variant,
         // A crash of all counts as one of each.
         together,
         seed,
@@ -65,24 +65,24 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         mutant,
         trace,
     };
-    if !choice.has_logger() && !choice.has_memories() {
+    if !variant.has_logger() && !variant.has_memories() {
         (setup.slow_logger, setup.logger_deaths, setup.power_loss) = (false, 0, false);
     }
-    if choice.has_memories() {
+    if variant.has_memories() {
         // What a loss of power takes from a memory is not made good (ARCHITECTURE.md).
         setup.power_loss = false;
     } else {
         setup.memories = (1, 0);
     }
-    setup.clusters = clusters(choice, setup.ranks as u32, draw(5));
+    setup.clusters = clusters(variant, setup.ranks as u32, draw(5));
     // What a loss of power takes from a memory is not made good.
-    if !choice.has_memories() {
+    if !variant.has_memories() {
         setup.outages = [0, 0, 1, 2][draw(4) as usize];
         if setup.power_loss {
             // Two losses of power so close that living ranks have not sent again what the first took.
             setup.outages = 0;
         }
-        let several = choice.spread() != Spread::One;
+        let several = variant.spread() != Spread::One;
         if draw(3) == 0 || (several && setup.outages > 0) {
             setup.promise = Promise::Durable;
         }
@@ -99,9 +99,9 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     // Rings are on the computer of their logger, so it does not lose power alone. What a rank has stored
     // there is never lost; orphans come of loggers that are slow and elsewhere.
     setup.near = draw(3) == 0
-        && !(choice.rolls_back() && setup.slow_logger)
-        && choice.has_logger()
-        && !choice.has_memories()
+        && !(variant.rolls_back() && setup.slow_logger)
+        && variant.has_logger()
+        && !variant.has_memories()
         && !setup.power_loss
         && setup.promise == Promise::Written;
     // What came later draws from numbers of its own, so that a seed keeps what it stood for otherwise.
@@ -118,15 +118,15 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
         false => suspensions,
     };
     // Ranks that store events beside their logger are on its host, and take it along.
-    if choice.is_coordinated() && mutant.is_none() && draw(4) == 0 {
+    if variant.is_coordinated() && mutant.is_none() && draw(4) == 0 {
         setup.program = Program::SharedMemory;
     }
     let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
     setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
     // A second loss, of power, would be nobody's fault.
     let of_damage = [Some(Mutant::DamageNotSeen), Some(Mutant::RefusalTakenForTrouble)];
-    if choice.has_logger()
-        && !choice.has_memories()
+    if variant.has_logger()
+        && !variant.has_memories()
         && setup.outages == 0
         && !setup.power_loss
         && !setup.near
@@ -139,7 +139,7 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
     if mutant.is_none() && draw(4) == 0 {
         setup.program = one_sided;
     }
-    setup.lean_images = draw(2) == 0 && mutant.is_none() && choice.has_logger();
+    setup.lean_images = draw(2) == 0 && mutant.is_none() && variant.has_logger();
     setup.lean_images |= mutant == Some(Mutant::ImageToldTooMuch);
     if mutant == Some(Mutant::RanksOutliveTheirHost) {
         (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
@@ -170,9 +170,9 @@ pub fn setup(seed: u64, choice: Option<Choice>, mutant: Option<Mutant>, trace: b
 
 /// The cluster of each rank: all in one, one each, pairs, one rank beside all others, in turn (as when
 /// ranks are dealt to hosts).
-fn clusters(choice: Choice, ranks: u32, kind: u64) -> Vec<u32> {
+fn clusters(variant: Variant, ranks: u32, kind: u64) -> Vec<u32> {
     let cluster = |rank: u32| match kind {
-        _ if choice.is_coordinated() => 0,
+        _ if variant.is_coordinated() => 0,
         0 => 0,
         1 => u32::from(rank > 0),
         2 => rank % 2,

@@ -17,7 +17,7 @@ pub enum Pause {
     Image,
     /// It came to a named point where it is to die.
     Die,
-    /// It depends on what was lost and ends its life.
+    /// It depends on what was lost and ends its incarnation.
     RollBack,
     /// Its program is over.
     Over,

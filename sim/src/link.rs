@@ -28,8 +28,8 @@ pub struct SimLink {
     landing: Vec<(Rank, Header, UserPtr, usize, Token)>,
     /// Frames that have begun to leave: nothing else may come between.
     half: Vec<Half>,
-    /// The latest life of each peer that was heard of.
-    lives: Vec<(Rank, Incarnation)>,
+    /// The latest incarnation of each peer that was heard of.
+    incarnations: Vec<(Rank, Incarnation)>,
     mutant: Option<Mutant>,
     /// The other end of every channel is a memory.
     memories: bool,
@@ -65,7 +65,7 @@ impl Board for Table {
 }
 
 impl SimLink {
-    /// For rank `me`, whose coroutine stops by `stop`; `first` is the life of the first rank.
+    /// For rank `me`, whose coroutine stops by `stop`; `first` is the incarnation of the first rank.
     #[must_use]
     pub fn new(
         me: usize,
@@ -74,10 +74,23 @@ impl SimLink {
         memories: bool,
         first: Incarnation,
     ) -> Self {
-        let (landing, lives, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (landing, incarnations, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (state, sharers, copy) = (first, None, vec![0; CELLS]);
         let (half, ends) = (Vec::new(), false);
-        Self { me, stop, landing, half, lives, mutant, memories, whole, state, sharers, copy, ends }
+        Self {
+            me,
+            stop,
+            landing,
+            half,
+            incarnations,
+            mutant,
+            memories,
+            whole,
+            state,
+            sharers,
+            copy,
+            ends,
+        }
     }
 
     /// Is a program to tell the engine of the ends of its calls?
@@ -146,7 +159,7 @@ impl SimLink {
         self.sharers = Some(sharers);
     }
 
-    /// This life began from the image: fills the own part of new memory, and waits until all others have.
+    /// This incarnation began from the image: fills the own part of new memory, and waits until all others have.
     fn come_back_with_others(&mut self, image: ImageNo, first: Incarnation) {
         self.state = first;
         let Some(sharers) = self.sharers.take() else { return };
@@ -240,12 +253,12 @@ impl SimLink {
         *payload = control::encode(&received);
     }
 
-    /// What is half landed from an earlier life of `peer` never comes whole.
+    /// What is half landed from an earlier incarnation of `peer` never comes whole.
     fn renew<S: Sink>(&mut self, sink: &mut S, peer: Rank, incarnation: Incarnation) {
-        match self.lives.iter_mut().find(|(rank, _)| *rank == peer) {
+        match self.incarnations.iter_mut().find(|(rank, _)| *rank == peer) {
             Some((_, known)) if *known >= incarnation => return,
             Some((_, known)) => *known = incarnation,
-            None => self.lives.push((peer, incarnation)),
+            None => self.incarnations.push((peer, incarnation)),
         }
         self.break_off(sink, peer);
     }
@@ -318,7 +331,7 @@ impl Link for SimLink {
     }
 
     fn withdraw(&mut self, to: Rank) -> bool {
-        let mutated = self.mutant == Some(Mutant::LentNotWithdrawn);
+        let mutated = self.mutant == Some(Mutant::SingleCopyNotWithdrawn);
         let Some(half) = self.half.iter_mut().find(|half| half.to == to) else { return true };
         // Now and then its reader is just at it.
         if half.shown.is_some() && !mutated && with(|world| world.below(3)) == 0 {
@@ -346,7 +359,7 @@ impl Link for SimLink {
                 News::Lost(peer, incarnation) => {
                     let later =
                         |(rank, known): &(Rank, Incarnation)| rank == peer && known > incarnation;
-                    if !self.lives.iter().any(later) {
+                    if !self.incarnations.iter().any(later) {
                         self.break_off(sink, *peer);
                         self.half.retain(|half| half.to != *peer);
                         sink.channel_lost(*peer);
@@ -374,13 +387,16 @@ impl Link for SimLink {
                     self.pass(*image);
                     sink.image_failed(*image);
                 }
-                // The end of an earlier life's channel, which is closed by now.
-                News::Item(from, life, _)
-                    if self.lives.iter().any(|(rank, known)| rank == from && known > life)
+                // The end of an earlier incarnation's channel, which is closed by now.
+                News::Item(from, incarnation, _)
+                    if self
+                        .incarnations
+                        .iter()
+                        .any(|(rank, known)| rank == from && known > incarnation)
                         && self.mutant != Some(Mutant::IncarnationNotChecked) => {}
-                News::Item(from, life, item) => {
+                News::Item(from, incarnation, item) => {
                     if let Item::Frame { header, .. } | Item::First { header, .. } = item {
-                        with(|world| world.lands(self.me, *from, *life, header));
+                        with(|world| world.lands(self.me, *from, *incarnation, header));
                     }
                     self.land(sink, *from, item);
                     self.point("read");
@@ -392,20 +408,24 @@ impl Link for SimLink {
     }
 
     fn take_expected<S: Sink>(&mut self, sink: &mut S, from: Rank) {
-        let known = self.lives.iter().find(|(rank, _)| *rank == from).map(|(_, life)| *life);
+        let known = self
+            .incarnations
+            .iter()
+            .find(|(rank, _)| *rank == from)
+            .map(|(_, incarnation)| *incarnation);
         while self.mutant.is_none()
             && with(|world| match world.first_news(self.me) {
-                Some(News::Item(rank, life, Item::Frame { header, .. })) => {
-                    *rank == from && Some(*life) == known && sink.expects(from, header)
+                Some(News::Item(rank, incarnation, Item::Frame { header, .. })) => {
+                    *rank == from && Some(*incarnation) == known && sink.expects(from, header)
                 }
                 _ => false,
             })
         {
             let news = with(|world| world.next_news(self.me));
-            let Some(News::Item(_, life, item @ Item::Frame { header, .. })) = &news else {
+            let Some(News::Item(_, incarnation, item @ Item::Frame { header, .. })) = &news else {
                 unreachable!("just seen")
             };
-            with(|world| world.lands(self.me, from, *life, header));
+            with(|world| world.lands(self.me, from, *incarnation, header));
             self.land(sink, from, item);
             self.point("read");
             crate::arena::outside(|| drop(news));
@@ -430,10 +450,14 @@ impl Link for SimLink {
                 && header.len as usize <= capacity
                 && fresh(header.ssn)
         };
-        let known = self.lives.iter().find(|(rank, _)| *rank == from).map(|(_, life)| *life);
+        let known = self
+            .incarnations
+            .iter()
+            .find(|(rank, _)| *rank == from)
+            .map(|(_, incarnation)| *incarnation);
         let next = with(|world| match world.first_news(self.me) {
-            Some(News::Item(rank, life, Item::Frame { header, .. })) => {
-                *rank == from && Some(*life) == known && exact(header)
+            Some(News::Item(rank, incarnation, Item::Frame { header, .. })) => {
+                *rank == from && Some(*incarnation) == known && exact(header)
             }
             _ => false,
         });
@@ -441,10 +465,10 @@ impl Link for SimLink {
             return Exact::Other;
         }
         let news = with(|world| world.next_news(self.me));
-        let Some(News::Item(from, life, Item::Frame { header, payload, .. })) = &news else {
+        let Some(News::Item(from, incarnation, Item::Frame { header, payload, .. })) = &news else {
             unreachable!("just seen")
         };
-        with(|world| world.lands(self.me, *from, *life, header));
+        with(|world| world.lands(self.me, *from, *incarnation, header));
         into.write(payload);
         let header = *header;
         crate::arena::outside(|| drop(news));
@@ -549,11 +573,11 @@ impl Link for SimLink {
         // Who we are now is not in our memory: the image was taken before this line.
         if with(|world| world.was_restored(self.me)) {
             // The list lies in the rank's own memory.
-            let known = with(|world| world.lives_known_to(self.me));
-            let lives = known.as_slice().to_vec();
+            let known = with(|world| world.incarnations_known_to(self.me));
+            let incarnations = known.as_slice().to_vec();
             crate::arena::outside(|| drop(known));
-            self.come_back_with_others(image, lives[0]);
-            Captured::Restored(lives)
+            self.come_back_with_others(image, incarnations[0]);
+            Captured::Restored(incarnations)
         } else {
             self.go_on_with_others(image);
             self.point("image");

@@ -11,11 +11,11 @@ use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Something for a life of a rank: a frame, or the end of its connection.
+/// Something for an incarnation of a rank: a frame, or the end of its connection.
 pub struct Answer {
     /// For whom.
     pub rank: Rank,
-    /// In which life.
+    /// In which incarnation.
     pub incarnation: Incarnation,
     /// On which connection.
     pub conn: ConnId,
@@ -57,7 +57,7 @@ pub struct Logger {
     connections: BTreeMap<ConnId, (Rank, Incarnation)>,
     next: u64,
     whole: WholeLogs,
-    /// Lives that will never be served, since somebody asked: and why.
+    /// Incarnations that will never be served, since somebody asked: and why.
     refused: Vec<(Rank, Incarnation, String)>,
     /// What was forgotten since somebody asked: of whom, below which event.
     pruned: Vec<(Rank, EventNo)>,
@@ -121,7 +121,7 @@ impl Logger {
         true
     }
 
-    /// The lives that were told since the last time that they will never be served, and why.
+    /// The incarnations that were told since the last time that they will never be served, and why.
     pub fn take_refused(&mut self) -> Vec<(Rank, Incarnation, String)> {
         std::mem::take(&mut self.refused)
     }
@@ -165,14 +165,14 @@ impl Logger {
     }
 
     /// Somebody wants to hear from the beginning what is written.
-    pub fn fellow_listens(&mut self, conn: ConnId) {
-        self.machine.fellow_listens(conn);
+    pub fn peer_logger_listens(&mut self, conn: ConnId) {
+        self.machine.peer_logger_listens(conn);
     }
 
     /// What it is to be told now.
-    pub fn news_for_fellow(&mut self, conn: ConnId) -> Vec<(Rank, EventNo)> {
+    pub fn news_for_peer_logger(&mut self, conn: ConnId) -> Vec<(Rank, EventNo)> {
         let mut frames = Vec::new();
-        self.machine.news_for_fellow(conn, &mut frames);
+        self.machine.news_for_peer_logger(conn, &mut frames);
         let clocks = |frame| match frame {
             Frame::Stable { clocks } => clocks,
             other => panic!("{other:?} for another logger"),
@@ -181,11 +181,11 @@ impl Logger {
     }
 
     /// Another logger told it.
-    pub fn fellow_told(&mut self, clocks: &[(Rank, EventNo)]) {
-        self.machine.fellow_told(clocks);
+    pub fn peer_logger_reports(&mut self, clocks: &[(Rank, EventNo)]) {
+        self.machine.peer_logger_reports(clocks);
     }
 
-    /// Is this a connection of its present life?
+    /// Is this a connection of its present incarnation?
     #[must_use]
     pub fn is_open(&self, conn: ConnId) -> bool {
         self.connections.contains_key(&conn)

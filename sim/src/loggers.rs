@@ -18,9 +18,9 @@ const FELLOWS: u64 = 1 << 30;
 /// Clocks on their way from one logger.
 #[derive(Debug, Clone)]
 pub struct Told {
-    /// From which; and its life, and that of the one that it goes to.
+    /// From which; and its incarnation, and that of the one that it goes to.
     from: usize,
-    lives: (u32, u32),
+    starts: (u32, u32),
     /// To which; none: to the hosts.
     to: Option<usize>,
     clocks: Vec<(Rank, EventNo)>,
@@ -29,7 +29,7 @@ pub struct Told {
 /// All loggers of the job; each rank has one.
 pub struct Loggers {
     loggers: Vec<Logger>,
-    lives: Vec<u32>,
+    starts: Vec<u32>,
     spread: Spread,
     /// What the hosts have been told.
     known: BTreeMap<Rank, EventNo>,
@@ -44,7 +44,7 @@ impl Loggers {
         let logger = |n: u64| Logger::new(n << SHIFT, promise, mutant);
         let mut loggers = Self {
             loggers: (0..count).map(logger).collect(),
-            lives: vec![0; count as usize],
+            starts: vec![0; count as usize],
             spread,
             known: BTreeMap::new(),
             mutant,
@@ -78,18 +78,18 @@ impl Loggers {
     /// Those who listen to this one begin anew, as after its restart.
     fn listen(&mut self, logger: usize) {
         for listener in 0..self.loggers.len() as u64 {
-            self.loggers[logger].fellow_listens(ConnId(FELLOWS + listener));
+            self.loggers[logger].peer_logger_listens(ConnId(FELLOWS + listener));
         }
     }
 
     /// One dies and starts again from its files.
     pub fn restart(&mut self, logger: usize, power: bool) {
         self.loggers[logger].restart(power);
-        self.lives[logger] += 1;
+        self.starts[logger] += 1;
         self.listen(logger);
         // What it had heard of the others it must hear again.
         for other in (0..self.loggers.len()).filter(|other| *other != logger) {
-            self.loggers[other].fellow_listens(ConnId(FELLOWS + logger as u64));
+            self.loggers[other].peer_logger_listens(ConnId(FELLOWS + logger as u64));
         }
     }
 
@@ -164,13 +164,13 @@ impl Loggers {
             };
             for to in to {
                 let listener = ConnId(FELLOWS + to.unwrap_or(from) as u64);
-                let mut clocks = self.loggers[from].news_for_fellow(listener);
-                if self.mutant == Some(Mutant::FellowToldTooFar) {
+                let mut clocks = self.loggers[from].news_for_peer_logger(listener);
+                if self.mutant == Some(Mutant::PeerLoggerToldTooFar) {
                     clocks.iter_mut().for_each(|(_, clock)| *clock = clock.next());
                 }
                 if !clocks.is_empty() {
-                    let lives = (self.lives[from], to.map_or(0, |to| self.lives[to]));
-                    news.push(Told { from, lives, to, clocks });
+                    let starts = (self.starts[from], to.map_or(0, |to| self.starts[to]));
+                    news.push(Told { from, starts, to, clocks });
                 }
             }
         }
@@ -179,7 +179,7 @@ impl Loggers {
 
     /// It arrives; what ranks are to be told at once.
     pub fn told(&mut self, told: Told) -> Option<Vec<(Rank, EventNo)>> {
-        let Told { from, lives, to, clocks } = told;
+        let Told { from, starts, to, clocks } = told;
         let Some(to) = to else {
             for &(rank, clock) in &clocks {
                 let known = self.known.entry(rank).or_default();
@@ -187,8 +187,8 @@ impl Loggers {
             }
             return Some(clocks);
         };
-        if lives == (self.lives[from], self.lives[to]) {
-            self.loggers[to].fellow_told(&clocks);
+        if starts == (self.starts[from], self.starts[to]) {
+            self.loggers[to].peer_logger_reports(&clocks);
         }
         None
     }
@@ -197,11 +197,11 @@ impl Loggers {
     pub fn hosts_forget(&mut self) {
         self.known.clear();
         for logger in 0..self.loggers.len() {
-            self.loggers[logger].fellow_listens(ConnId(FELLOWS + logger as u64));
+            self.loggers[logger].peer_logger_listens(ConnId(FELLOWS + logger as u64));
         }
     }
 
-    /// What a life that begins is told by its host.
+    /// What an incarnation that begins is told by its host.
     #[must_use]
     pub fn known(&self) -> Vec<(Rank, EventNo)> {
         self.known.iter().map(|(rank, clock)| (*rank, *clock)).collect()

@@ -6,7 +6,7 @@ use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
 use ftmpi_sim::programs::Program;
-use ftmpi_sim::protocol_config::{Choice, replace_pessimistic};
+use ftmpi_sim::protocol_config::{Variant, replace_pessimistic};
 use ftmpi_sim::scale::{self, model::Model, report};
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
@@ -26,7 +26,7 @@ struct Arguments {
     first: u64,
     /// Only this protocol.
     #[arg(long)]
-    protocol: Option<Choice>,
+    protocol: Option<Variant>,
     /// Only this program.
     #[arg(long)]
     program: Option<Program>,
@@ -72,7 +72,7 @@ struct Scale {
     run: u32,
     /// Only this protocol.
     #[arg(long)]
-    protocol: Option<Choice>,
+    protocol: Option<Variant>,
     /// Also as comma-separated values.
     #[arg(long, value_name = "FILE")]
     csv: Option<std::path::PathBuf>,
@@ -85,13 +85,13 @@ struct Scale {
 fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
     let model = Model::default();
     println!("{model}");
-    let choices =
-        arguments.protocol.map_or_else(|| Choice::for_scale().collect(), |choice| vec![choice]);
+    let variants =
+        arguments.protocol.map_or_else(|| Variant::for_scale().collect(), |variant| vec![variant]);
     let sizes = scale::sizes(arguments.most);
     let mut rows = Vec::new();
     println!("{}", report::heading());
-    for choice in choices {
-        for row in scale::grow(choice, &sizes, arguments.run, &model) {
+    for variant in variants {
+        for row in scale::grow(variant, &sizes, arguments.run, &model) {
             println!("{}", report::line(&row));
             rows.push(row);
         }
@@ -216,7 +216,7 @@ fn main() -> ExitCode {
     }
     let seeds = arguments.seeds;
     println!(
-        "{seeds} seeds: {crashes} crashes, {images} images, {waves} waves, {restored} lives from images, \
+        "{seeds} seeds: {crashes} crashes, {images} images, {waves} waves, {restored} incarnations from images, \
          {orphans} orphans, {replayed} events replayed, {given_up} jobs rightly given up; longest run {longest} events; {failures} failures"
     );
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -61,14 +61,14 @@ impl Memories {
         self.callers.get(&conn).copied()
     }
 
-    /// The connections of a life of a rank.
+    /// The connections of an incarnation of a rank.
     #[must_use]
-    pub fn of_life(&self, rank: usize, incarnation: Incarnation) -> Vec<ConnId> {
+    pub fn of_incarnation(&self, rank: usize, incarnation: Incarnation) -> Vec<ConnId> {
         let theirs = |caller: &Caller| (caller.0, caller.1) == (rank, incarnation);
         self.callers.iter().filter(|(_, caller)| theirs(caller)).map(|(id, _)| *id).collect()
     }
 
-    /// A life of a rank calls the memory of another (or its own). Also the connections that end by it.
+    /// An incarnation of a rank calls the memory of another (or its own). Also the connections that end by it.
     pub fn connect(&mut self, caller: Caller) -> (Option<ConnId>, Vec<ConnId>) {
         self.next += 1;
         let (conn, home) = (ConnId(self.next), self.home(caller.2));

@@ -11,7 +11,7 @@ mod mutated;
 pub use mutated::protocol;
 
 use crate::programs::Program;
-use crate::protocol_config::Choice;
+use crate::protocol_config::Variant;
 
 /// A bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -40,7 +40,7 @@ pub enum Mutant {
     ImageBeforeStable,
     /// What a logger that died did not acknowledge is not sent again.
     LoggerLossForgotten,
-    /// What a rank had stored beside its logger is not in its log when its next life asks.
+    /// What a rank had stored beside its logger is not in its log when its next incarnation asks.
     RingForgotten,
     /// Logs become durable without what is stored beside them at that instant.
     RoundWithoutRings,
@@ -54,7 +54,7 @@ pub enum Mutant {
     ImageBeforeDurable,
     /// One of several loggers, of which a loss of power must take nothing, acknowledges what is written.
     PromiseNotKept,
-    /// Such a logger gives a new life its log before all of it is durable.
+    /// Such a logger gives a new incarnation its log before all of it is durable.
     AnsweredBeforeDurable,
     /// Payloads are not logged.
     PayloadNotLogged,
@@ -68,7 +68,7 @@ pub enum Mutant {
     WrongMessageDropped,
     /// The restart handshake does not tell the holes.
     HoleForgotten,
-    /// Frames of an earlier life of their sender are taken.
+    /// Frames of an earlier incarnation of their sender are taken.
     IncarnationNotChecked,
     /// A blocking wave goes on sending between marker and image: its marker comes too early.
     ChannelNotClosed,
@@ -90,7 +90,7 @@ pub enum Mutant {
     LogCutAtIncompleteWave,
     /// Clusters in which nothing failed are rolled back with the one that failed.
     OthersRolledBack,
-    /// The answer to an announcement of a mate leaves before the match that it reveals is stable.
+    /// The answer to an announcement of a cluster_peer leaves before the match that it reveals is stable.
     ClearToSendNotGated,
     /// A marker leaves only with the next step of the program, for which a rank that stands still waits
     /// in vain.
@@ -103,9 +103,9 @@ pub enum Mutant {
     PiggybackForgotten,
     /// Where a piggyback names the creator of several events once, one of them is lost.
     FactoringLosesEvent,
-    /// What a peer was known to have is believed of its next life as well.
+    /// What a peer was known to have is believed of its next incarnation as well.
     KnowledgeNotReset,
-    /// A new life does not ask its peers for its events.
+    /// A new incarnation does not ask its peers for its events.
     PeersNotAsked,
     /// Events of a rank are believed to be needed no more, or stable, one too early.
     SettledTooFar,
@@ -122,21 +122,21 @@ pub enum Mutant {
     /// The stable clocks that the logger tells are believed to be one higher.
     StableTooFar,
     /// One of several loggers tells the others, or the hosts, one more than it has written.
-    FellowToldTooFar,
+    PeerLoggerToldTooFar,
     /// Who depends on what was lost does not roll back.
     OrphanNotDetected,
     /// What a state sent that is to be rolled back is taken by those who know it.
     OrphanMessageTaken,
-    /// A new life repeats the first event of its log that depends on what was lost.
+    /// A new incarnation repeats the first event of its log that depends on what was lost.
     RolledBackTooShort,
-    /// A new life does not repeat the last event of its log that it could.
+    /// A new incarnation does not repeat the last event of its log that it could.
     RolledBackTooFar,
     /// What was lost is not told to those with whom a channel begins.
     LossNotTold,
-    /// An orphan goes back to a wave, and its mates do not.
+    /// An orphan goes back to a wave, and its cluster_peers do not.
     OrphanReturnsAlone,
-    /// A life that was given up before its process began begins all the same.
-    GivenUpLifeBegins,
+    /// An incarnation that was given up before its process began begins all the same.
+    GivenUpIncarnationBegins,
     /// Something that must not be done twice is done without an intent.
     IntentNotMade,
     /// It is done before its intent, and what led to it, is stable.
@@ -159,7 +159,7 @@ pub enum Mutant {
     SharersNotAwaited,
     /// It goes on as soon as its own image is taken.
     SharersGoOnAlone,
-    /// In a new life it goes on as soon as its own part of the memory is filled.
+    /// In a new incarnation it goes on as soon as its own part of the memory is filled.
     SharersComeBackAlone,
     /// One that shares its first memory does not ask whether others take an image already.
     JoinsBetween,
@@ -176,7 +176,7 @@ pub enum Mutant {
     /// Who asks for a window alone is given it beside others.
     ExclusiveLockShared,
     /// A program gets the buffer of a send back while the receiver may be reading it.
-    LentNotWithdrawn,
+    SingleCopyNotWithdrawn,
 }
 
 impl Mutant {
@@ -190,7 +190,7 @@ impl Mutant {
                 | Self::MarkersNotAwaited
                 | Self::IncompleteWave
                 | Self::OldWaveRemoved
-                | Self::GivenUpLifeBegins
+                | Self::GivenUpIncarnationBegins
         ) || self.of_sharers()
     }
 
@@ -243,7 +243,7 @@ impl Mutant {
         match self {
             _ if outside.contains(&self) => Some(Program::Outside),
             _ if self.of_sharers() => Some(Program::SharedMemory),
-            Self::LentNotWithdrawn => Some(Program::Gossip),
+            Self::SingleCopyNotWithdrawn => Some(Program::Gossip),
             _ => self.of_windows(),
         }
     }
@@ -256,58 +256,67 @@ impl Mutant {
 
     /// The protocols in which it is a bug.
     #[must_use]
-    pub fn choices(self) -> Vec<Choice> {
+    pub fn variants(self) -> Vec<Variant> {
         match self {
             Self::PiggybackForgotten
             | Self::KnowledgeNotReset
             | Self::PeersNotAsked
             | Self::SettledTooFar => {
-                Choice::ALL.into_iter().filter(|c| c.causal(true).is_some()).collect()
+                Variant::ALL.into_iter().filter(|c| c.causal(true).is_some()).collect()
             }
             Self::FactoringLosesEvent => {
-                vec![Choice::Vcausal, Choice::VcausalAlone, Choice::Manetho, Choice::ManethoAlone]
+                vec![
+                    Variant::Vcausal,
+                    Variant::VcausalAlone,
+                    Variant::Manetho,
+                    Variant::ManethoAlone,
+                ]
             }
             Self::WitnessForgotten | Self::OthersNotCommitted => {
-                vec![Choice::Vcausal, Choice::Manetho, Choice::Logon]
+                vec![Variant::Vcausal, Variant::Manetho, Variant::Logon]
             }
             Self::StableTooFar => {
-                vec![Choice::Vcausal, Choice::Manetho, Choice::Logon, Choice::Optimistic]
+                vec![Variant::Vcausal, Variant::Manetho, Variant::Logon, Variant::Optimistic]
             }
-            Self::FellowToldTooFar => vec![
-                Choice::LogonShared,
-                Choice::VcausalBroadcast,
-                Choice::OptimisticShared,
-                Choice::OptimisticBroadcast,
+            Self::PeerLoggerToldTooFar => vec![
+                Variant::LogonShared,
+                Variant::VcausalBroadcast,
+                Variant::OptimisticShared,
+                Variant::OptimisticBroadcast,
             ],
             Self::PromiseNotKept | Self::AnsweredBeforeDurable => vec![
-                Choice::PessimisticApart,
-                Choice::LogonShared,
-                Choice::LogonCarried,
-                Choice::VcausalBroadcast,
+                Variant::PessimisticApart,
+                Variant::LogonShared,
+                Variant::LogonCarried,
+                Variant::VcausalBroadcast,
             ],
             Self::MemoryTellsUnwritten
             | Self::MemoryCutsTooFar
             | Self::MemoryForgetsOrder
-            | Self::MatchAckNotKept => vec![Choice::ChannelMemory],
+            | Self::MatchAckNotKept => vec![Variant::ChannelMemory],
             Self::OrphanNotDetected
             | Self::OrphanMessageTaken
             | Self::RolledBackTooShort
             | Self::RolledBackTooFar
             | Self::LossNotTold => {
-                vec![Choice::Optimistic, Choice::OptimisticStandard, Choice::HierarchicalOptimistic]
+                vec![
+                    Variant::Optimistic,
+                    Variant::OptimisticStandard,
+                    Variant::HierarchicalOptimistic,
+                ]
             }
             Self::OrphanReturnsAlone => {
-                vec![Choice::HierarchicalOptimistic, Choice::HierarchicalStandard]
+                vec![Variant::HierarchicalOptimistic, Variant::HierarchicalStandard]
             }
-            Self::ChannelNotClosed => vec![Choice::Blocking],
-            Self::ChannelStateForgotten => vec![Choice::Nonblocking],
-            mutant if mutant.of_waves() => vec![Choice::Blocking, Choice::Nonblocking],
+            Self::ChannelNotClosed => vec![Variant::Blocking],
+            Self::ChannelStateForgotten => vec![Variant::Nonblocking],
+            mutant if mutant.of_waves() => vec![Variant::Blocking, Variant::Nonblocking],
             Self::ClearToSendNotGated => {
-                vec![Choice::Hierarchical, Choice::HierarchicalNonblocking]
+                vec![Variant::Hierarchical, Variant::HierarchicalNonblocking]
             }
-            Self::MarkerWaitsForProgram => vec![Choice::Hierarchical],
-            mutant if mutant.of_clusters() => Choice::HIERARCHICAL.to_vec(),
-            _ => vec![Choice::Pessimistic],
+            Self::MarkerWaitsForProgram => vec![Variant::Hierarchical],
+            mutant if mutant.of_clusters() => Variant::HIERARCHICAL.to_vec(),
+            _ => vec![Variant::Pessimistic],
         }
     }
 }

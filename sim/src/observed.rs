@@ -14,7 +14,7 @@ use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 use std::ops::{Deref, DerefMut};
 
 /// The protocol of one rank.
-pub struct Watched {
+pub struct Observed {
     inner: Inner,
     me: usize,
     repeats: ReplayRepeats,
@@ -46,7 +46,7 @@ impl DerefMut for Inner {
     }
 }
 
-impl Watched {
+impl Observed {
     /// Rank `me`'s.
     #[must_use]
     pub fn new(inner: Box<dyn Protocol>, me: Rank) -> Self {
@@ -83,7 +83,7 @@ impl Watched {
     }
 }
 
-impl Protocol for Watched {
+impl Protocol for Observed {
     fn logs_payload(&self, peer: Rank) -> bool {
         self.inner.logs_payload(peer)
     }
@@ -206,8 +206,8 @@ impl Protocol for Watched {
     fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
         self.inner.on_stable_clocks(clocks);
     }
-    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
-        self.inner.on_new_life(last, lives);
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.inner.on_new_incarnation(last, incarnations);
     }
     fn recorded(&self) -> u64 {
         self.inner.recorded()
@@ -252,9 +252,9 @@ impl Protocol for Watched {
         let command = self.inner.next_command();
         if let Some(Command::Log { records, .. }) = &command {
             for record in records {
-                if let Determinant::Begins { life, after } = *record {
+                if let Determinant::Begins { incarnation, after } = *record {
                     with(|world| {
-                        if life == world.incarnation(self.me) {
+                        if incarnation == world.incarnation(self.me) {
                             world.begins_after(self.me, after);
                         }
                     });

@@ -1,5 +1,5 @@
 //! A run as a picture: a space-time diagram in SVG. Ranks are lines from left to right, messages
-//! arrows between them; lives, images, crashes, replays and what reaches the event logger are on the
+//! arrows between them; incarnations, images, crashes, replays and what reaches the event logger are on the
 //! lines. What the world notes goes to a list of the thread, from which the picture is drawn.
 
 use ftmpi_wire::{ImageNo, Incarnation, header::Kind};
@@ -13,9 +13,9 @@ use svg::node::element::{Circle, Definitions, Group, Line, Marker, Path, Rectang
 pub enum Mark {
     /// A run begins, with so many ranks.
     Begin(usize),
-    /// A life begins, from an image or from the start of the program.
+    /// An incarnation begins, from an image or from the start of the program.
     Starts(usize, Option<ImageNo>),
-    /// A life ends.
+    /// An incarnation ends.
     Dies(usize),
     /// What was recorded is repeated.
     CaughtUp(usize),
@@ -119,8 +119,8 @@ impl Picture {
         self.add(node);
     }
 
-    /// Lives: a line from begin to end, dashed while the life repeats what was recorded.
-    fn lives(&mut self, run: &[(u64, Mark)]) {
+    /// Incarnations: a line from begin to end, dashed while the incarnation repeats what was recorded.
+    fn processes(&mut self, run: &[(u64, Mark)]) {
         for rank in 0..self.ranks {
             let mut since: Option<(u64, bool)> = None;
             let end = self.to;
@@ -130,20 +130,20 @@ impl Picture {
                         let first = since.is_none() && image.is_none();
                         since = Some((*time, !first && *time > 0));
                         let what = match image {
-                            Some(image) => format!("lives again from image {image}"),
+                            Some(image) => format!("begins again from image {image}"),
                             None => "starts".to_owned(),
                         };
                         self.dot(*time, rank, "#2e8b57", &what);
                     }
                     Mark::CaughtUp(r) if *r == rank => {
                         if let Some((begin, _)) = since {
-                            self.life(rank, begin, *time, true);
+                            self.process(rank, begin, *time, true);
                             since = Some((*time, false));
                         }
                     }
                     Mark::Dies(r) if *r == rank => {
                         if let Some((begin, replaying)) = since.take() {
-                            self.life(rank, begin, *time, replaying);
+                            self.process(rank, begin, *time, replaying);
                         }
                         self.cross(*time, rank);
                     }
@@ -151,12 +151,12 @@ impl Picture {
                 }
             }
             if let Some((begin, _)) = since {
-                self.life(rank, begin, end, false);
+                self.process(rank, begin, end, false);
             }
         }
     }
 
-    fn life(&mut self, rank: usize, begin: u64, end: u64, replaying: bool) {
+    fn process(&mut self, rank: usize, begin: u64, end: u64, replaying: bool) {
         if end < self.from || begin > self.to {
             return;
         }
@@ -273,7 +273,7 @@ impl Picture {
 
     fn draw(mut self, run: &[(u64, Mark)]) -> Document {
         self.messages(run);
-        self.lives(run);
+        self.processes(run);
         self.events(run);
         for rank in 0..self.ranks {
             let y = self.y(rank) + 5.0;
@@ -290,7 +290,7 @@ impl Picture {
             LEFT,
             18.0,
             12,
-            "blue square: image · red cross: death · green dot: a life begins · orange: replay · dark \
+            "blue square: image · red cross: death · green dot: a process begins · orange: replay · dark \
              arrow: message · light arrow: rendezvous · green arrow: Resume · dashed: lost · violet: \
              determinants at the logger",
         );

@@ -1,6 +1,6 @@
 //! Which protocol is under test, with which settings.
 
-use crate::observed::Watched;
+use crate::observed::Observed;
 use ftmpi_plugin::host::{Library, PLUGIN, Plugin, PluginError};
 use ftmpi_plugin::messages;
 use ftmpi_protocols::causal::{Causal, Piggyback, Settings};
@@ -29,11 +29,11 @@ pub fn replace_pessimistic(file: &Path) -> Result<(), PluginError> {
     Ok(())
 }
 
-fn of_library(library: &Library, all: bool, me: Rank, lives: &[Incarnation]) -> Plugin {
+fn of_library(library: &Library, all: bool, me: Rank, incarnations: &[Incarnation]) -> Plugin {
     let events = if all { Events::All } else { Events::Nondeterministic };
     let settings = Vec::new();
     let config = ProtocolConfig { name: PLUGIN.into(), events, log_wtime: true, settings };
-    let settings = messages::Settings { config, me, lives: lives.to_vec() };
+    let settings = messages::Settings { config, me, incarnations: incarnations.to_vec() };
     library.make(&settings).expect("a protocol that can be made once can be made again")
 }
 
@@ -54,7 +54,7 @@ pub enum Spread {
 
 /// A protocol and its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Choice {
+pub enum Variant {
     /// `pessimistic`
     Pessimistic,
     /// `pessimistic --event-loggers 2`
@@ -105,7 +105,7 @@ pub enum Choice {
     HierarchicalStandard,
 }
 
-impl Choice {
+impl Variant {
     /// All of them.
     pub const ALL: [Self; 24] = [
         Self::Pessimistic,
@@ -136,7 +136,7 @@ impl Choice {
 
     /// Those whose costs grow in a way of their own: `scale` runs one logger.
     pub fn for_scale() -> impl Iterator<Item = Self> {
-        let one = |choice: &Self| matches!(choice.spread(), Spread::One | Spread::Carried);
+        let one = |variant: &Self| matches!(variant.spread(), Spread::One | Spread::Carried);
         Self::ALL.into_iter().filter(one)
     }
 
@@ -271,13 +271,13 @@ impl Choice {
         self,
         all: bool,
         me: Rank,
-        lives: &[Incarnation],
+        incarnations: &[Incarnation],
         clusters: &[u32],
     ) -> Box<dyn Protocol> {
         if !self.rolls_back() {
-            return Box::new(Watched::new(self.bare(all, me, lives, clusters), me));
+            return Box::new(Observed::new(self.bare(all, me, incarnations, clusters), me));
         }
-        let logging = Box::new(Watched::optimistic(self.optimistic(all, me, lives), me));
+        let logging = Box::new(Observed::optimistic(self.optimistic(all, me, incarnations), me));
         match self.has_clusters() {
             true => Box::new(Hierarchical::new(self.waves(), logging, me, clusters)),
             false => logging,
@@ -294,12 +294,12 @@ impl Choice {
         }
     }
 
-    fn optimistic(self, all: bool, me: Rank, lives: &[Incarnation]) -> Optimistic {
+    fn optimistic(self, all: bool, me: Rank, incarnations: &[Incarnation]) -> Optimistic {
         let tracking = match self {
             Self::OptimisticStandard | Self::HierarchicalStandard => Tracking::Standard,
             _ => Tracking::O2p,
         };
-        Optimistic::new(optimistic::Settings { all, clock: true, tracking }, me, lives)
+        Optimistic::new(optimistic::Settings { all, clock: true, tracking }, me, incarnations)
     }
 
     /// The same, where there is no world.
@@ -308,7 +308,7 @@ impl Choice {
         self,
         all: bool,
         me: Rank,
-        lives: &[Incarnation],
+        incarnations: &[Incarnation],
         clusters: &[u32],
     ) -> Box<dyn Protocol> {
         if self.is_coordinated() {
@@ -316,12 +316,12 @@ impl Choice {
         }
         let logging: Box<dyn Protocol> = match self.causal(all) {
             None if self == Self::ChannelMemory => Box::new(channel_memory::protocol(all, true)),
-            None if self.rolls_back() => Box::new(self.optimistic(all, me, lives)),
+            None if self.rolls_back() => Box::new(self.optimistic(all, me, incarnations)),
             None => match LIBRARY.get() {
-                Some(library) => Box::new(of_library(library, all, me, lives)),
+                Some(library) => Box::new(of_library(library, all, me, incarnations)),
                 None => Box::new(Pessimistic::new(all, true)),
             },
-            Some(settings) => Box::new(Causal::new(settings, me, lives)),
+            Some(settings) => Box::new(Causal::new(settings, me, incarnations)),
         };
         match self.has_clusters() {
             true => Box::new(Hierarchical::new(self.waves(), logging, me, clusters)),

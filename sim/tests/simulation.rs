@@ -3,7 +3,7 @@
 use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::programs::Program;
-use ftmpi_sim::protocol_config::Choice;
+use ftmpi_sim::protocol_config::Variant;
 use ftmpi_sim::world::quiet_panics;
 
 /// Seeds among which each deliberate bug must be caught.
@@ -12,32 +12,32 @@ const SEEDS: u64 = 5000;
 /// How many simulations each protocol has, its settings in turn.
 const EACH: u64 = 2000;
 
-const PESSIMISTIC: &[Choice] = &[Choice::Pessimistic, Choice::PessimisticApart];
-const CAUSAL: &[Choice] = &[
-    Choice::Vcausal,
-    Choice::Manetho,
-    Choice::Logon,
-    Choice::LogonCarried,
-    Choice::LogonShared,
-    Choice::VcausalBroadcast,
-    Choice::VcausalAlone,
-    Choice::ManethoAlone,
-    Choice::LogonAlone,
+const PESSIMISTIC: &[Variant] = &[Variant::Pessimistic, Variant::PessimisticApart];
+const CAUSAL: &[Variant] = &[
+    Variant::Vcausal,
+    Variant::Manetho,
+    Variant::Logon,
+    Variant::LogonCarried,
+    Variant::LogonShared,
+    Variant::VcausalBroadcast,
+    Variant::VcausalAlone,
+    Variant::ManethoAlone,
+    Variant::LogonAlone,
 ];
-const OPTIMISTIC: &[Choice] = &[
-    Choice::Optimistic,
-    Choice::OptimisticStandard,
-    Choice::OptimisticShared,
-    Choice::OptimisticBroadcast,
+const OPTIMISTIC: &[Variant] = &[
+    Variant::Optimistic,
+    Variant::OptimisticStandard,
+    Variant::OptimisticShared,
+    Variant::OptimisticBroadcast,
 ];
-const COORDINATED: &[Choice] = &[Choice::Blocking, Choice::Nonblocking];
+const COORDINATED: &[Variant] = &[Variant::Blocking, Variant::Nonblocking];
 
-fn all_right(choices: &[Choice]) {
+fn all_right(variants: &[Variant]) {
     quiet_panics();
     let failed: Vec<_> = (1..=EACH)
-        .zip(choices.iter().cycle())
-        .filter_map(|(seed, &choice)| {
-            Some((choice, seed, check(&setup(seed, Some(choice), None, false)).err()?))
+        .zip(variants.iter().cycle())
+        .filter_map(|(seed, &variant)| {
+            Some((variant, seed, check(&setup(seed, Some(variant), None, false)).err()?))
         })
         .collect();
     let replay = "replay with ftmpi-sim --protocol CHOICE --first SEED --seeds 1 --trace";
@@ -51,7 +51,7 @@ fn pessimistic_is_right() {
 
 #[test]
 fn channel_memory_is_right() {
-    all_right(&[Choice::ChannelMemory]);
+    all_right(&[Variant::ChannelMemory]);
 }
 
 #[test]
@@ -71,68 +71,68 @@ fn coordinated_is_right() {
 
 #[test]
 fn hierarchical_is_right() {
-    all_right(&Choice::HIERARCHICAL);
+    all_right(&Variant::HIERARCHICAL);
 }
 
 #[test]
 fn no_setting_is_left_out() {
-    let tested = [PESSIMISTIC, &[Choice::ChannelMemory], CAUSAL, OPTIMISTIC, COORDINATED];
-    let tested = tested.concat().len() + Choice::HIERARCHICAL.len();
-    assert_eq!(tested, Choice::ALL.len());
+    let tested = [PESSIMISTIC, &[Variant::ChannelMemory], CAUSAL, OPTIMISTIC, COORDINATED];
+    let tested = tested.concat().len() + Variant::HIERARCHICAL.len();
+    assert_eq!(tested, Variant::ALL.len());
 }
 
 #[test]
 fn waves_are_complete_and_returned_to() {
-    let clustered = Choice::HIERARCHICAL;
-    for choice in [Choice::Blocking, Choice::Nonblocking].into_iter().chain(clustered) {
+    let clustered = Variant::HIERARCHICAL;
+    for variant in [Variant::Blocking, Variant::Nonblocking].into_iter().chain(clustered) {
         let outcomes =
-            (1..40).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
+            (1..40).filter_map(|seed| check(&setup(seed, Some(variant), None, false)).ok());
         let (waves, restored) =
             outcomes.fold((0, 0), |(w, r), outcome| (w + outcome.waves, r + outcome.restored));
-        assert!(waves > 40 && restored > 40, "{waves} waves, {restored} lives from them");
+        assert!(waves > 40 && restored > 40, "{waves} waves, {restored} incarnations from them");
     }
 }
 
 /// Each was the first to show a fault that was mended, in the simulator as it was then.
 #[test]
 fn seeds_that_failed_once_do_not_again() {
-    for (choice, seed) in [
+    for (variant, seed) in [
         // Of a rank that dies behind the match of a receive that it was about to cancel.
-        (Choice::OptimisticShared, 8160),
+        (Variant::OptimisticShared, 8160),
         // Events that are cut off before they are written; a message that a full channel keeps.
-        (Choice::OptimisticShared, 21840),
-        (Choice::OptimisticShared, 5403),
+        (Variant::OptimisticShared, 21840),
+        (Variant::OptimisticShared, 5403),
         // Late news of a wave that had not reached a rank ended the next one, whose marker had; a frame that
         // waits behind a marker.
-        (Choice::HierarchicalOptimistic, 216),
-        (Choice::HierarchicalOptimistic, 2829),
-        (Choice::HierarchicalStandard, 2695),
-        // Waves that were ordered again and again; lives that were given up and began; waves that were never
+        (Variant::HierarchicalOptimistic, 216),
+        (Variant::HierarchicalOptimistic, 2829),
+        (Variant::HierarchicalStandard, 2695),
+        // Waves that were ordered again and again; incarnations that were given up and began; waves that were never
         // complete and cost the start.
-        (Choice::HierarchicalCausal, 263),
-        (Choice::Blocking, 7),
-        (Choice::Nonblocking, 11),
-        (Choice::Hierarchical, 2920),
-        (Choice::Hierarchical, 2201),
+        (Variant::HierarchicalCausal, 263),
+        (Variant::Blocking, 7),
+        (Variant::Nonblocking, 11),
+        (Variant::Hierarchical, 2920),
+        (Variant::Hierarchical, 2201),
         // A logger that began again made what it found durable, and not yet what was stored beside it before.
-        (Choice::Optimistic, 37),
+        (Variant::Optimistic, 37),
     ] {
-        let outcome = check(&setup(seed, Some(choice), None, false));
-        assert!(outcome.is_ok(), "{choice:?}, seed {seed}: {outcome:?}");
+        let outcome = check(&setup(seed, Some(variant), None, false));
+        assert!(outcome.is_ok(), "{variant:?}, seed {seed}: {outcome:?}");
     }
 }
 
 #[test]
 fn damaged_logs_are_survived_or_end_the_job() {
-    for choice in [Choice::Pessimistic, Choice::Vcausal, Choice::Optimistic] {
-        let setups = (1..800).map(|seed| setup(seed, Some(choice), None, false));
+    for variant in [Variant::Pessimistic, Variant::Vcausal, Variant::Optimistic] {
+        let setups = (1..800).map(|seed| setup(seed, Some(variant), None, false));
         let damaged: Vec<_> = setups.filter(|setup| setup.damages > 0).collect();
         let outcomes: Vec<_> = damaged.iter().filter_map(|setup| check(setup).ok()).collect();
         let refused = outcomes.iter().filter(|outcome| outcome.refused).count();
-        assert_eq!(outcomes.len(), damaged.len(), "{choice:?}");
+        assert_eq!(outcomes.len(), damaged.len(), "{variant:?}");
         assert!(
             refused > 1 && refused < damaged.len(),
-            "{choice:?}: {refused} of {}",
+            "{variant:?}: {refused} of {}",
             damaged.len()
         );
     }
@@ -140,30 +140,30 @@ fn damaged_logs_are_survived_or_end_the_job() {
 
 #[test]
 fn ranks_access_each_others_memory_in_every_protocol() {
-    for choice in Choice::ALL {
-        let setups = (1..EACH).map(|seed| setup(seed, Some(choice), None, false));
+    for variant in Variant::ALL {
+        let setups = (1..EACH).map(|seed| setup(seed, Some(variant), None, false));
         let failing: Vec<_> =
             setups.filter(|s| s.program.is_one_sided() && s.crashes > 0).collect();
         for program in Program::ONE_SIDED {
             let count = failing.iter().filter(|setup| setup.program == program).count();
-            assert!(count > 30, "{choice:?}: {program:?} with crashes {count} times");
+            assert!(count > 30, "{variant:?}: {program:?} with crashes {count} times");
         }
     }
 }
 
 #[test]
 fn there_are_orphans_to_roll_back() {
-    for choice in [
-        Choice::Optimistic,
-        Choice::OptimisticStandard,
-        Choice::HierarchicalOptimistic,
-        Choice::HierarchicalStandard,
+    for variant in [
+        Variant::Optimistic,
+        Variant::OptimisticStandard,
+        Variant::HierarchicalOptimistic,
+        Variant::HierarchicalStandard,
     ] {
         // (A part of the seeds has programs that wait for each other all the time, and hardly any orphans.)
         let outcomes =
-            (1..240).filter_map(|seed| check(&setup(seed, Some(choice), None, false)).ok());
+            (1..240).filter_map(|seed| check(&setup(seed, Some(variant), None, false)).ok());
         let (runs, orphans) = outcomes.fold((0, 0), |(n, o), outcome| (n + 1, o + outcome.orphans));
-        assert!(runs == 239 && orphans > 12, "{choice:?}: {runs} runs, {orphans} orphans");
+        assert!(runs == 239 && orphans > 12, "{variant:?}: {runs} runs, {orphans} orphans");
     }
 }
 
@@ -181,7 +181,7 @@ fn the_seeds_cover_every_program_and_fault() {
     let suspended = setups.iter().filter(|s| s.suspensions > 0 && s.crashes > 0);
     assert!(suspended.filter(|s| s.agent_deaths > 0 || s.outages > 0).count() > 50);
     let broken = setups.iter().filter(|s| s.host_deaths > 0 && s.suspensions > 0);
-    assert!(broken.filter(|s| s.choice.in_waves()).count() > 50);
+    assert!(broken.filter(|s| s.variant.in_waves()).count() > 50);
     let launcher = setups.iter().filter(|s| s.outages > 0 && s.agent_deaths > 0);
     assert!(launcher.filter(|s| s.scheduler_deaths > 0 && s.hosts > 1).count() > 50);
 }

@@ -27,23 +27,23 @@ pub mod fds {
 /// The variable that tells a process that it is a rank (written by [`RankEnv::encode`]).
 pub const RANK_ENV: &str = "FTMPI_RANK";
 
-/// Value of [`RANK_ENV`]: fixed width, so that the stack begins at the same place in every life.
+/// Value of [`RANK_ENV`]: fixed width, so that the stack begins at the same place in every incarnation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankEnv {
     /// Who this process is.
     pub rank: Rank,
-    /// In which life.
+    /// In which incarnation.
     pub incarnation: Incarnation,
     /// Whether an image waits on [`fds::IMAGE`].
     pub restore: bool,
-    /// When its last life on this host ended (nanoseconds since 1970), if that is known and the other ranks
+    /// When its last incarnation on this host ended (nanoseconds since 1970), if that is known and the other ranks
     /// have gone on since; or 0. What was written to a file later, others wrote.
     pub died: u64,
 }
 
 impl RankEnv {
     /// `rank=0000000003,incarnation=0000000001,restore=0,died=00000000000000000000`: of one length, so that
-    /// stacks begin at one place in all lives
+    /// stacks begin at one place in all incarnations
     #[must_use]
     pub fn encode(&self) -> String {
         format!(
@@ -74,16 +74,16 @@ impl RankEnv {
 /// A rank to its agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromRank {
-    /// First word of every life (from `MPI_Init`, or after a restore). With a descriptor: the
+    /// First word of every incarnation (from `MPI_Init`, or after a restore). With a descriptor: the
     /// rank's doorbell (`eventfd`), for the agent to hand to ranks of the same host.
     Hello {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// The process that is the rank (a wrapper script's child, perhaps).
         pid: u32,
-        /// The image that this life continues, if any.
+        /// The image that this incarnation continues, if any.
         resumed: Option<ImageNo>,
         /// The executable, for the next start from an image.
         executable: String,
@@ -97,9 +97,9 @@ pub enum FromRank {
     Open {
         /// With whom.
         peer: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
-        /// How often a connection between these two lives was lost before, as far as we know.
+        /// How often a connection between these two incarnations was lost before, as far as we know.
         round: u32,
     },
     /// I want a connection to my event logger; answered by [`ToRank::EventLog`]. Asked again when
@@ -151,14 +151,14 @@ pub enum FromRank {
         /// Bytes of payload held.
         bytes: u64,
     },
-    /// The channel to this life of a peer broke, and the protocol cannot repair it alone.
+    /// The channel to this incarnation of a peer broke, and the protocol cannot repair it alone.
     ChannelLost {
         /// With whom.
         peer: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
-    /// This life depends on what another rank has lost, or has lost what another one needs: it waits to be ended, so
+    /// This incarnation depends on what another rank has lost, or has lost what another one needs: it waits to be ended, so
     /// that another can begin from an image.
     Orphan {
         /// One line.
@@ -180,7 +180,7 @@ pub enum FromRank {
         text: String,
     },
     /// I want memory that ranks of this host share; answered by [`ToRank::Segment`]. Whoever asks first
-    /// makes it; it is forgotten when `takers` have it, or when the creator has another life.
+    /// makes it; it is forgotten when `takers` have it, or when the creator has another incarnation.
     Segment {
         /// Which.
         name: SegmentName,
@@ -196,7 +196,7 @@ pub enum FromRank {
     },
 }
 
-/// Memory that ranks of one host share. The agent adds the life of its creator: after all have returned to an
+/// Memory that ranks of one host share. The agent adds the incarnation of its creator: after all have returned to an
 /// earlier state the same name means other memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SegmentName {
@@ -217,18 +217,18 @@ pub enum ToRank {
     Channel {
         /// With whom.
         peer: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// How.
         kind: ChannelKind,
     },
     /// With a descriptor: the connected and authenticated socket to the event logger.
     EventLog,
-    /// A rank was given a new life: forget channels to earlier ones.
+    /// A rank was given a new incarnation: forget channels to earlier ones.
     PeerRestarted {
         /// Who.
         rank: Rank,
-        /// The new life.
+        /// The new incarnation.
         incarnation: Incarnation,
         /// Where it now is (index of host).
         host: u32,
@@ -257,7 +257,7 @@ pub enum ToRank {
         /// As in [`Frame::Stable`](crate::event_log::Frame).
         clocks: Vec<(Rank, EventNo)>,
     },
-    /// Make everything stable that has happened in this life until now, and say so
+    /// Make everything stable that has happened in this incarnation until now, and say so
     /// ([`FromRank::Settled`]). The agent sends the boot library's signal after this message.
     Settle,
     /// Every rank has called `MPI_Finalize`.
@@ -288,7 +288,7 @@ pub enum ChannelKind {
     },
     /// A socket.
     Tcp {
-        /// Which round of the two lives it belongs to: what is of an earlier one is over.
+        /// Which round of the two incarnations it belongs to: what is of an earlier one is over.
         round: u32,
     },
 }
@@ -300,8 +300,8 @@ pub struct JobView {
     pub size: u32,
     /// Host of each rank (index into `hosts`).
     pub host_of: Vec<u32>,
-    /// Host of each rank as the program is told: as it was at its first start, in every life, or a
-    /// replay would answer otherwise than the first life did.
+    /// Host of each rank as the program is told: as it was at its first start, in every incarnation, or a
+    /// replay would answer otherwise than the first incarnation did.
     pub node_of: Vec<u32>,
     /// Names of the hosts.
     pub hosts: Vec<String>,
@@ -317,7 +317,7 @@ pub struct JobView {
     pub processors: u32,
     /// Ranks on this host.
     pub local_ranks: u32,
-    /// Events stored for this rank from here on are to be fetched when a life begins again.
+    /// Events stored for this rank from here on are to be fetched when an incarnation begins again.
     pub retained: Vec<RetainedImage>,
     /// Faults to inject into this rank (`point=NAME,nth=N`), already filtered for it.
     pub inject: Vec<InjectPoint>,
@@ -339,7 +339,7 @@ pub struct JobView {
     /// other jobs. 0: they do not.
     pub files: u64,
     /// Some host had more ranks than processors when the job first started; the same for all ranks in
-    /// all lives, wherever they run then: collectives choose their algorithms by it, and a replay must
+    /// all incarnations, wherever they run then: collectives choose their algorithms by it, and a replay must
     /// repeat the same messages.
     pub oversubscribed: bool,
 }

@@ -86,16 +86,16 @@ pub enum Determinant {
     Depends {
         /// Whose event.
         rank: Rank,
-        /// In which of its lives.
-        life: Incarnation,
+        /// In which of its incarnations.
+        incarnation: Incarnation,
         /// Its place in that rank's log.
         place: EventNo,
     },
-    /// Only in a log: here a life of this rank began, after the record at place `after`; whatever
+    /// Only in a log: here an incarnation of this rank began, after the record at place `after`; whatever
     /// lies between is void (optimistic logging).
     Begins {
-        /// Which life.
-        life: Incarnation,
+        /// Which incarnation.
+        incarnation: Incarnation,
         /// Place of the last record that it repeated.
         after: EventNo,
     },
@@ -120,8 +120,8 @@ impl Determinant {
                 (8, fails, source.0, call, ssn.0)
             }
             Self::Served { fails, call, message: None } => (8, fails, u32::MAX, call, 0),
-            Self::Depends { rank, life, place } => (9, life.0, rank.0, place.0, 0),
-            Self::Begins { life, after } => (10, life.0, 0, after.0, 0),
+            Self::Depends { rank, incarnation, place } => (9, incarnation.0, rank.0, place.0, 0),
+            Self::Begins { incarnation, after } => (10, incarnation.0, 0, after.0, 0),
         };
         let mut out = [0; Self::BYTES];
         out[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -153,8 +153,8 @@ impl Determinant {
             7 => Self::Witness { creator: source, count: fails, first: EventNo(a) },
             8 if source.0 == u32::MAX => Self::Served { fails, call: a, message: None },
             8 => Self::Served { fails, call: a, message: Some((source, Ssn(b))) },
-            9 => Self::Depends { rank: source, life: Incarnation(fails), place: EventNo(a) },
-            10 => Self::Begins { life: Incarnation(fails), after: EventNo(a) },
+            9 => Self::Depends { rank: source, incarnation: Incarnation(fails), place: EventNo(a) },
+            10 => Self::Begins { incarnation: Incarnation(fails), after: EventNo(a) },
             _ => return Err(DecodeError::new("determinant", "unknown kind")),
         })
     }

@@ -209,10 +209,10 @@ mod tests {
                     Determinant::Witness { creator: Rank(3), count: 2, first: EventNo(9) },
                     Determinant::Depends {
                         rank: Rank(1),
-                        life: Incarnation(2),
+                        incarnation: Incarnation(2),
                         place: EventNo(77),
                     },
-                    Determinant::Begins { life: Incarnation(3), after: EventNo(6) },
+                    Determinant::Begins { incarnation: Incarnation(3), after: EventNo(6) },
                 ],
             },
             Frame::Ack { written: EventNo(8), durable: EventNo(6) },

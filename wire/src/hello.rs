@@ -28,14 +28,14 @@ pub enum Purpose {
         to: Rank,
         /// The incarnation that the asker knows of.
         to_incarnation: Incarnation,
-        /// How often the two lives have lost their connection, as far as the asker knows.
+        /// How often the two incarnations have lost their connection, as far as the asker knows.
         round: u32,
     },
     /// To an event logger: determinants of one rank follow.
     Events {
         /// Whose.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// To a checkpoint server: requests of [`image_store`](crate::image_store) follow.
@@ -59,7 +59,7 @@ pub enum Purpose {
     Memory {
         /// Who calls.
         from: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Whose memory.
         to: Rank,

@@ -26,7 +26,7 @@ pub enum Request {
     Keep {
         /// Whose.
         rank: Rank,
-        /// The life that takes the next one.
+        /// The incarnation that takes the next one.
         incarnation: Incarnation,
         /// Images of complete waves.
         images: [ImageNo; 2],
@@ -36,7 +36,7 @@ pub enum Request {
     Put {
         /// Whose.
         rank: Rank,
-        /// In which life it was taken.
+        /// In which incarnation it was taken.
         incarnation: Incarnation,
         /// Its number.
         image: ImageNo,
@@ -80,12 +80,12 @@ pub enum Request {
         /// Which.
         image: ImageNo,
     },
-    /// This life begins from this image (0: from the program's start), and its course need not be that of the
-    /// lives before it. Images after it are of a state that was given up: they go, durably, before this is answered.
+    /// This incarnation begins from this image (0: from the program's start), and its course need not be that of the
+    /// incarnations before it. Images after it are of a state that was given up: they go, durably, before this is answered.
     Return {
         /// Whose.
         rank: Rank,
-        /// Which life.
+        /// Which incarnation.
         incarnation: Incarnation,
         /// From where.
         image: ImageNo,
@@ -174,7 +174,7 @@ pub enum Answer {
 pub struct Stored {
     /// Its number.
     pub image: ImageNo,
-    /// In which life of the rank it was taken.
+    /// In which incarnation of the rank it was taken.
     pub incarnation: Incarnation,
     /// Bytes of the container: in a list those that it takes, before its bytes those that come.
     pub bytes: u64,
@@ -231,7 +231,7 @@ pub struct Note {
     pub program: String,
     /// How long the rank stood still, in nanoseconds.
     pub pause_ns: u64,
-    /// The images of this rank that it rests on (life, number): chunks of it are there.
+    /// The images of this rank that it rests on (incarnation, number): chunks of it are there.
     pub bases: Vec<(Incarnation, ImageNo)>,
 }
 

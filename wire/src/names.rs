@@ -32,7 +32,7 @@ number!(
     Rank(u32)
 );
 number!(
-    /// How often a rank has been started again: 0 is its first life.
+    /// How often a rank has been started again: 0 is its first incarnation.
     Incarnation(u32)
 );
 number!(

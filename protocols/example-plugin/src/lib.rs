@@ -3,12 +3,12 @@
 //! `strict` is pessimistic sender-based message logging in its plainest form: every determinant goes to
 //! the event logger when it is made, and nothing leaves the rank before all of them are there. (The
 //! built-in `pessimistic` gathers them in batches.) It uses what all logging protocols share, the
-//! recorder and the shipper; a protocol may as well keep its own books and use nothing but the trait.
+//! recorder and the determinant_sender; a protocol may as well keep its own books and use nothing but the trait.
 
 use ftmpi_plugin::guest::{Export, Memory, table};
 use ftmpi_plugin::messages::Settings;
 use ftmpi_plugin::table::{Recovery, Table};
-use ftmpi_protocols::determinant_sender::Shipper;
+use ftmpi_protocols::determinant_sender::DeterminantSender;
 use ftmpi_protocols::protocol::{
     Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
@@ -21,14 +21,14 @@ use std::ffi::CStr;
 struct Strict {
     hooks: Hooks,
     recorder: Recorder,
-    shipper: Shipper,
+    determinant_sender: DeterminantSender,
     commands: VecDeque<Command>,
 }
 
 impl Strict {
     fn record(&mut self, determinant: Determinant) {
-        self.shipper.push(determinant);
-        self.shipper.ship(&mut self.commands);
+        self.determinant_sender.push(determinant);
+        self.determinant_sender.send(&mut self.commands);
     }
 
     fn record_fails(&mut self) {
@@ -53,8 +53,8 @@ impl Protocol for Strict {
 
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         self.record_fails();
-        match self.shipper.written() < self.shipper.last() {
-            true => SendVerdict::After(self.shipper.last()),
+        match self.determinant_sender.written() < self.determinant_sender.last() {
+            true => SendVerdict::After(self.determinant_sender.last()),
             false => SendVerdict::Go,
         }
     }
@@ -84,33 +84,33 @@ impl Protocol for Strict {
     // ---- what the logger says ------------------------------------------------------------------
 
     fn gate(&self) -> EventNo {
-        self.shipper.last()
+        self.determinant_sender.last()
     }
 
     fn last_event(&self) -> EventNo {
-        self.shipper.last()
+        self.determinant_sender.last()
     }
 
     fn stable(&self) -> EventNo {
-        self.shipper.written()
+        self.determinant_sender.written()
     }
 
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
-        self.shipper.acknowledged(written, durable);
+        self.determinant_sender.acknowledged(written, durable);
     }
 
     fn on_logger_back(&mut self) {
-        self.shipper.logger_back(&mut self.commands);
+        self.determinant_sender.logger_back(&mut self.commands);
     }
 
     fn on_oldest_image(&mut self, events: EventNo) {
         self.commands.push_back(Command::Prune { below: events.next() });
     }
 
-    // ---- a new life repeats what was recorded --------------------------------------------------
+    // ---- a new incarnation repeats what was recorded --------------------------------------------------
 
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
-        self.shipper.restart(last, &recorded);
+        self.determinant_sender.restart(last, &recorded);
         self.recorder.begin(recorded);
         self.after_replay_step();
     }
@@ -149,7 +149,7 @@ impl Protocol for Strict {
     }
 
     fn determinants(&self) -> u64 {
-        self.shipper.last().0
+        self.determinant_sender.last().0
     }
 
     fn counts(&self) -> Counts {
@@ -179,7 +179,7 @@ impl Export for Strict {
                 ..Hooks::default()
             },
             recorder: Recorder::default(),
-            shipper: Shipper::default(),
+            determinant_sender: DeterminantSender::default(),
             commands: VecDeque::new(),
         }))
     }

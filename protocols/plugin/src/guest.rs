@@ -180,9 +180,11 @@ fn answer(
         Input::Commit => protocol.commit(),
         Input::OnLoggerBack => protocol.on_logger_back(),
         Input::OnStableClocks(clocks) => protocol.on_stable_clocks(&clocks),
-        Input::OnNewLife(last, lives) => protocol.on_new_life(last, &lives),
+        Input::OnNewIncarnation(last, incarnations) => {
+            protocol.on_new_incarnation(last, &incarnations)
+        }
         Input::OnRestart(last, recorded) => protocol.on_restart(last, recorded),
-        Input::OnPeerRestart(peer, life) => protocol.on_peer_restart(peer, life),
+        Input::OnPeerRestart(peer, incarnation) => protocol.on_peer_restart(peer, incarnation),
         Input::Resume(peer) => {
             protocol.resume(peer, out);
             return None;

@@ -155,14 +155,14 @@ impl Library {
 pub fn make(
     config: &ProtocolConfig,
     me: Rank,
-    lives: &[Incarnation],
+    incarnations: &[Incarnation],
 ) -> Result<Box<dyn Protocol>, String> {
     if config.name != PLUGIN {
-        let made = registry::make(config, me, lives);
+        let made = registry::make(config, me, incarnations);
         return made.ok_or_else(|| format!("there is no protocol {}", config.name));
     }
     let file = config.setting(PLUGIN).unwrap_or_default();
-    let settings = Settings { config: config.clone(), me, lives: lives.to_vec() };
+    let settings = Settings { config: config.clone(), me, incarnations: incarnations.to_vec() };
     let made = Library::load(Path::new(file)).and_then(|library| library.make(&settings));
     match made {
         Ok(plugin) => Ok(Box::new(plugin)),
@@ -390,9 +390,9 @@ impl Protocol for Plugin {
     fn is_awaited(&self) -> bool {
         self.standing().is_awaited
     }
-    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
         self.inner.get_mut().commands.clear();
-        self.tell(&Input::OnNewLife(last, lives.to_vec()));
+        self.tell(&Input::OnNewIncarnation(last, incarnations.to_vec()));
     }
     fn recorded(&self) -> u64 {
         self.standing().recorded

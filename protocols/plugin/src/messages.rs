@@ -19,8 +19,8 @@ pub struct Settings {
     pub config: ProtocolConfig,
     /// Whose protocol.
     pub me: Rank,
-    /// The life of each rank now.
-    pub lives: Vec<Incarnation>,
+    /// The incarnation of each rank now.
+    pub incarnations: Vec<Incarnation>,
 }
 
 /// What happens, or is asked.
@@ -48,7 +48,7 @@ pub enum Input<'a> {
     Commit,
     OnLoggerBack,
     OnStableClocks(Vec<(Rank, EventNo)>),
-    OnNewLife(EventNo, Vec<Incarnation>),
+    OnNewIncarnation(EventNo, Vec<Incarnation>),
     OnRestart(EventNo, Vec<Determinant>),
     OnPeerRestart(Rank, Incarnation),
     Resume(Rank),

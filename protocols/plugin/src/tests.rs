@@ -34,7 +34,7 @@ fn settings(all: bool) -> Settings {
     let events = if all { Events::All } else { Events::Nondeterministic };
     let config =
         ProtocolConfig { name: "plugin".into(), events, log_wtime: true, settings: Vec::new() };
-    Settings { config, me: Rank(1), lives: vec![Incarnation(0); 3] }
+    Settings { config, me: Rank(1), incarnations: vec![Incarnation(0); 3] }
 }
 
 fn check(table: *const Table) -> Result<Library, PluginError> {
@@ -79,7 +79,7 @@ fn step(protocol: &mut dyn Protocol, kind: u8, value: u64) -> String {
                 Determinant::Match { fails: 0, post: 2, source: rank, ssn },
             ];
             let last = protocol.stable().min(protocol.last_event());
-            protocol.on_new_life(last, &[Incarnation(1); 3]);
+            protocol.on_new_incarnation(last, &[Incarnation(1); 3]);
             format!("{:?}", protocol.on_restart(last, recorded))
         }
         11 => format!("{:?}", protocol.on_oldest_image(EventNo(value))),

@@ -1,12 +1,12 @@
 //! Causal message logging (event-logger-2005; mpich-v-2006 §4.3): nobody waits. A determinant that is
 //! not known to be stable travels before every message whose receiver could come to depend on it, so
-//! that whoever depends on an event can tell it to a later life of its creator.
+//! that whoever depends on an event can tell it to a later incarnation of its creator.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | [`store`] | the events of all ranks that are not known to be stable |
 //! | [`technique`], [`vcausal`], [`manetho`], [`logon`] | what travels with a message |
-//! | [`recovery`] | a new life gathers its events from the logger and from all peers |
+//! | [`recovery`] | a new incarnation gathers its events from the logger and from all peers |
 //! | [`encoding`] | events as bytes |
 //!
 //! *With an event logger* events also go there, in the background; its acknowledgements say up to
@@ -26,7 +26,7 @@ pub mod store;
 pub mod technique;
 pub mod vcausal;
 
-use crate::determinant_sender::{Cursor, Shipper, VOID};
+use crate::determinant_sender::{Cursor, DeterminantSender, VOID};
 use crate::protocol::{
     Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
@@ -96,8 +96,8 @@ pub struct Causal {
     store: Store,
     technique: Box<dyn Technique>,
     /// The way to the logger, if there is one.
-    shipper: Option<Shipper>,
-    /// Own events that were given to the shipper.
+    determinant_sender: Option<DeterminantSender>,
+    /// Own events that were given to the determinant_sender.
     logged: EventNo,
     /// Per rank: our log holds copies of its events up to this one, as far as they were not stable.
     witnessed: Vec<EventNo>,
@@ -113,7 +113,7 @@ pub struct Causal {
     changes: u64,
     carried: Vec<u64>,
     /// Life of each rank, as far as known.
-    lives: Vec<Incarnation>,
+    incarnations: Vec<Incarnation>,
     /// Peers that are not being recovered, as far as they have said.
     complete: Vec<bool>,
     /// Peers that are being recovered and have not been answered.
@@ -132,16 +132,16 @@ pub struct Causal {
 }
 
 impl Causal {
-    /// For rank `me` of a job in which the ranks have these lives.
+    /// For rank `me` of a job in which the ranks have these incarnations.
     #[must_use]
-    pub fn new(settings: Settings, me: Rank, lives: &[Incarnation]) -> Self {
-        let size = lives.len();
+    pub fn new(settings: Settings, me: Rank, incarnations: &[Incarnation]) -> Self {
+        let size = incarnations.len();
         let technique: Box<dyn Technique> = match settings.piggyback {
             Piggyback::Vcausal => Box::new(vcausal::Vcausal::new(size)),
             Piggyback::Manetho => Box::new(manetho::Manetho::new(size)),
             Piggyback::Logon => Box::new(logon::Logon::new(size)),
         };
-        Self::with_technique(settings, technique, me, lives)
+        Self::with_technique(settings, technique, me, incarnations)
     }
 
     /// With a technique of one's own.
@@ -150,9 +150,9 @@ impl Causal {
         settings: Settings,
         technique: Box<dyn Technique>,
         me: Rank,
-        lives: &[Incarnation],
+        incarnations: &[Incarnation],
     ) -> Self {
-        let size = lives.len();
+        let size = incarnations.len();
         Self {
             me,
             hooks: Hooks {
@@ -169,7 +169,7 @@ impl Causal {
             recorder: Recorder::default(),
             store: Store::new(size),
             technique,
-            shipper: settings.logger.then(Shipper::default),
+            determinant_sender: settings.logger.then(DeterminantSender::default),
             logged: EventNo(0),
             witnessed: vec![EventNo(0); size],
             asked: false,
@@ -178,7 +178,7 @@ impl Causal {
             changed: vec![0; size],
             changes: 0,
             carried: vec![0; size],
-            lives: lives.to_vec(),
+            incarnations: incarnations.to_vec(),
             complete: vec![true; size],
             awaited: vec![false; size],
             joined: vec![false; size],
@@ -199,7 +199,7 @@ impl Causal {
         let number = self.store.push(self.me, Event { determinant, seen });
         self.technique.added(self.me, number);
         if number.0 - self.logged.0 >= RECORDS_MAX as u64 / 4 {
-            self.ship();
+            self.send();
         }
     }
 
@@ -211,21 +211,21 @@ impl Causal {
 
     /// Own events that are not on their way to the logger.
     #[inline]
-    fn unshipped(&self) -> u64 {
+    fn unsent(&self) -> u64 {
         self.store.last(self.me).0 - self.logged.0
     }
 
     /// Puts own events on their way to the logger, behind copies of what they may depend on.
-    fn ship(&mut self) {
+    fn send(&mut self) {
         if self.store.last(self.me) > self.logged {
-            self.ship_all_held();
+            self.send_all_held();
         }
     }
 
     /// Puts all that is held and not in our log yet on its way to the logger: what this state depends
     /// on is among it, or is stable.
-    fn ship_all_held(&mut self) {
-        let Some(shipper) = &mut self.shipper else { return };
+    fn send_all_held(&mut self) {
+        let Some(determinant_sender) = &mut self.determinant_sender else { return };
         if self.gathering.is_some() {
             return;
         }
@@ -237,41 +237,41 @@ impl Causal {
             let (first, events) = self.store.after(creator, *witnessed);
             if events.len() > 0 {
                 let count = events.len() as u32;
-                shipper.push(Determinant::Witness { creator, count, first });
-                events.for_each(|event| shipper.push(event.determinant));
+                determinant_sender.push(Determinant::Witness { creator, count, first });
+                events.for_each(|event| determinant_sender.push(event.determinant));
                 *witnessed = self.store.last(creator);
             }
         }
         let (_, events) = self.store.after(self.me, self.logged);
-        events.for_each(|event| shipper.push(event.determinant));
+        events.for_each(|event| determinant_sender.push(event.determinant));
         self.logged = self.store.last(self.me);
-        shipper.ship(&mut self.commands);
+        determinant_sender.send(&mut self.commands);
     }
 
     /// One batch is under way at a time, unless much has gathered: under load batches grow by
     /// themselves, without load an event goes at once.
     #[inline]
-    fn ship_in_turn(&mut self) {
-        let waiting = self.unshipped();
+    fn send_in_turn(&mut self) {
+        let waiting = self.unsent();
         if waiting > 0
-            && let Some(shipper) = &self.shipper
-            && (shipper.under_way() == 0 || waiting >= GATHER)
+            && let Some(determinant_sender) = &self.determinant_sender
+            && (determinant_sender.under_way() == 0 || waiting >= GATHER)
         {
-            self.ship();
+            self.send();
         }
     }
 
     /// Events of others are being carried along: are they stable by now?
     fn ask_what_is_stable(&mut self) {
-        if let Some(shipper) = &mut self.shipper
+        if let Some(determinant_sender) = &mut self.determinant_sender
             && !self.asked
-            && shipper.under_way() == 0
-            && shipper.waiting() == 0
+            && determinant_sender.under_way() == 0
+            && determinant_sender.waiting() == 0
             && self.gathering.is_none()
             && self.store.active().iter().any(|&rank| rank != self.me)
         {
             self.asked = true;
-            shipper.ask(&mut self.commands);
+            determinant_sender.ask(&mut self.commands);
         }
     }
 
@@ -322,7 +322,7 @@ impl Causal {
         let me = self.me;
         self.give_up(format!(
             "rank {me} cannot go on with what rank {from} told it: {trouble}; its memory or the \
-             network is damaged, or a replay took another course than the first life"
+             network is damaged, or a replay took another course than the first incarnation"
         ));
     }
 
@@ -365,7 +365,7 @@ impl Protocol for Causal {
     #[inline]
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         self.settle_fails();
-        self.ship_in_turn();
+        self.send_in_turn();
         SendVerdict::Go
     }
 
@@ -455,20 +455,20 @@ impl Protocol for Causal {
     /// Without a logger the own event number, else the place in the log; events that have none yet
     /// are behind everything that can be stable.
     fn last_event(&self) -> EventNo {
-        match &self.shipper {
+        match &self.determinant_sender {
             None => self.store.last(self.me),
-            Some(_) if self.unshipped() > 0 => EventNo(u64::MAX),
-            Some(shipper) => shipper.last(),
+            Some(_) if self.unsent() > 0 => EventNo(u64::MAX),
+            Some(determinant_sender) => determinant_sender.last(),
         }
     }
 
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
-        let Some(shipper) = &mut self.shipper else { return };
+        let Some(determinant_sender) = &mut self.determinant_sender else { return };
         self.asked = false;
-        shipper.acknowledged(written, durable);
-        let clock = shipper.stable_clock();
+        determinant_sender.acknowledged(written, durable);
+        let clock = determinant_sender.stable_clock();
         self.note_stable(self.me, clock);
-        self.ship_in_turn();
+        self.send_in_turn();
     }
 
     fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
@@ -480,34 +480,34 @@ impl Protocol for Causal {
     }
 
     fn stable(&self) -> EventNo {
-        self.shipper.as_ref().map_or(EventNo(u64::MAX), Shipper::written)
+        self.determinant_sender.as_ref().map_or(EventNo(u64::MAX), DeterminantSender::written)
     }
 
     fn flush(&mut self) {
-        self.ship_in_turn();
+        self.send_in_turn();
     }
 
     fn settle(&mut self) {
         self.settle_fails();
-        self.ship();
+        self.send();
     }
 
     /// A message from a named source makes no own event, and yet what is done after it depends on its
     /// sender's: we hold those that are not stable.
     fn commit(&mut self) {
         self.settle_fails();
-        self.ship_all_held();
+        self.send_all_held();
     }
 
     fn on_logger_back(&mut self) {
         self.asked = false;
-        if let Some(shipper) = &mut self.shipper {
-            shipper.logger_back(&mut self.commands);
+        if let Some(determinant_sender) = &mut self.determinant_sender {
+            determinant_sender.logger_back(&mut self.commands);
         }
     }
 
-    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
-        self.begin_life(last, lives);
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.begin_incarnation(last, incarnations);
     }
 
     fn gathering(&self) -> bool {
@@ -523,7 +523,7 @@ impl Protocol for Causal {
     }
 
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.peer_lives_again(peer, incarnation);
+        self.peer_restarted(peer, incarnation);
     }
 
     fn resume(&mut self, _peer: Rank, out: &mut Vec<u8>) {
@@ -545,7 +545,7 @@ impl Protocol for Causal {
     }
 
     fn on_oldest_image(&mut self, events: EventNo) {
-        if self.shipper.is_some() {
+        if self.determinant_sender.is_some() {
             self.commands.push_back(Command::Prune { below: events.next() });
         } else {
             self.store.set_stable(self.me, events);

@@ -1,17 +1,17 @@
-//! A new life gathers what it is to repeat: from the logger, if there is one, and from every peer.
+//! A new incarnation gathers what it is to repeat: from the logger, if there is one, and from every peer.
 //!
 //! *Why from every peer.* Whoever depends on an event that is not stable holds it, and nobody else
-//! need. So the new life asks all. An answer tells everything that the peer holds and the asker does
+//! need. So the new incarnation asks all. An answer tells everything that the peer holds and the asker does
 //! not, not only the asker's events: what the asker repeats must not lack its past when it is told on.
 //!
 //! *When answers count.* An answer is a look at one moment. What the peer does not know then it may
-//! still learn from messages that are under way: not from present lives, which answer for themselves,
-//! but from a life that dies before it answers. Therefore a question names the lives of all ranks
+//! still learn from messages that are under way: not from present incarnations, which answer for themselves,
+//! but from an incarnation that dies before it answers. Therefore a question names the incarnations of all ranks
 //! that the asker knows of, a peer answers only when it has closed its channels to all earlier ones,
 //! and the asker asks all anew when it hears of another death before it has all answers. With all
-//! answers to one question no life anywhere can come to depend on an event of the asker that it was
+//! answers to one question no incarnation anywhere can come to depend on an event of the asker that it was
 //! not told: whoever learned of it later had it from somebody who learned of it later, and at the
-//! begin of that chain is a life that everybody had closed off.
+//! begin of that chain is an incarnation that everybody had closed off.
 //!
 //! A rank that is itself gathering answers as soon as it has read its own log, for its log may hold
 //! copies of the asker's events.
@@ -31,7 +31,7 @@ const NEEDED_NO_MORE: u8 = 5;
 /// Bytes of an answer in one frame at the most.
 const PART_BYTES: usize = 4 << 20;
 
-/// A life that does not know yet what it is to repeat.
+/// An incarnation that does not know yet what it is to repeat.
 #[derive(Debug)]
 pub(super) struct Gathering {
     /// The log has been read, or there is none.
@@ -51,13 +51,13 @@ pub(super) struct Owed {
     /// Who asked.
     pub by: Rank,
     round: u64,
-    lives: Vec<Incarnation>,
+    incarnations: Vec<Incarnation>,
     knows: Vec<(Rank, EventNo)>,
 }
 
 impl Causal {
     pub(super) fn size(&self) -> usize {
-        self.lives.len()
+        self.incarnations.len()
     }
 
     fn peers(&self) -> impl Iterator<Item = Rank> + use<> {
@@ -78,7 +78,7 @@ impl Causal {
     }
 
     /// What a peer says of what it knows. What it calls stable is so (of our own events too: an
-    /// earlier life said it): were it not noted here, it would seem to have these events, and to
+    /// earlier incarnation said it): were it not noted here, it would seem to have these events, and to
     /// know what was before them.
     fn take_known(&mut self, reader: &mut Reader) -> Result<Vec<(Rank, EventNo)>, DecodeError> {
         let mut known = Vec::new();
@@ -94,20 +94,20 @@ impl Causal {
         Ok(known)
     }
 
-    pub(super) fn begin_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+    pub(super) fn begin_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
         self.commands.clear();
         self.owed.clear();
         self.parts.clear();
         self.joined.fill(false);
         self.asked = false;
-        self.lives = lives.to_vec();
+        self.incarnations = incarnations.to_vec();
         self.complete.fill(false);
         self.awaited.fill(false);
         self.carried.fill(0);
-        let base = if self.shipper.is_some() { self.store.last(self.me) } else { last };
+        let base = if self.determinant_sender.is_some() { self.store.last(self.me) } else { last };
         self.gathering = Some(Gathering {
             log_read: false,
-            answered: vec![false; lives.len()],
+            answered: vec![false; incarnations.len()],
             left: 0,
             logged: Vec::new(),
             base,
@@ -134,22 +134,24 @@ impl Causal {
     fn ask(&mut self, to: Rank) {
         let mut payload = vec![ASK];
         put(&mut payload, u64::from(self.round));
-        self.lives.iter().for_each(|life| put(&mut payload, u64::from(life.0)));
+        self.incarnations
+            .iter()
+            .for_each(|incarnation| put(&mut payload, u64::from(incarnation.0)));
         self.put_known(&mut payload);
         self.commands.push_back(Command::SendFirst { to, payload });
     }
 
     /// What is in the log behind the image has been told.
     pub(super) fn log_was_read(&mut self, last: EventNo, recorded: &[Determinant]) {
-        if let Some(shipper) = &mut self.shipper {
-            shipper.restart(last, recorded);
+        if let Some(determinant_sender) = &mut self.determinant_sender {
+            determinant_sender.restart(last, recorded);
         }
         let own = self.read_log(recorded);
         let Some(gathering) = &mut self.gathering else { return };
         let end = EventNo(gathering.base.0 + own.len() as u64);
         gathering.logged = own;
         gathering.log_read = true;
-        if self.shipper.is_some() {
+        if self.determinant_sender.is_some() {
             self.store.set_stable(self.me, end);
         }
         self.logged = end;
@@ -157,8 +159,8 @@ impl Causal {
         self.complete_if_told_all();
     }
 
-    pub(super) fn peer_lives_again(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.lives[peer.index()] = incarnation.max(self.lives[peer.index()]);
+    pub(super) fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.incarnations[peer.index()] = incarnation.max(self.incarnations[peer.index()]);
         self.complete[peer.index()] = false;
         self.awaited[peer.index()] = true;
         if self.gathering.is_some() {
@@ -187,7 +189,7 @@ impl Causal {
             }
             Err(error) => self.troubled(peer, &error.into()),
         }
-        if self.shipper.is_none() {
+        if self.determinant_sender.is_none() {
             self.tell_needed_no_more(peer);
         }
         if self.gathering.as_ref().is_some_and(|gathering| !gathering.answered[peer.index()]) {
@@ -206,12 +208,12 @@ impl Causal {
         match reader.byte()? {
             ASK => {
                 let round = reader.number()?;
-                let lives = (0..self.size())
+                let incarnations = (0..self.size())
                     .map(|_| Ok(Incarnation(reader.small()?)))
                     .collect::<Result<Vec<_>, DecodeError>>()?;
                 let knows = self.take_known(&mut reader)?;
                 self.owed.retain(|owed| owed.by != from);
-                self.owed.push(Owed { by: from, round, lives, knows });
+                self.owed.push(Owed { by: from, round, incarnations, knows });
                 self.answer_owed();
             }
             kind @ (ANSWER | MORE) => {
@@ -236,9 +238,10 @@ impl Causal {
         if self.gathering.as_ref().is_some_and(|gathering| !gathering.log_read) {
             return;
         }
-        let lives = &self.lives;
-        let closed =
-            |owed: &mut Owed| owed.lives.iter().zip(lives).all(|(asked, own)| own >= asked);
+        let incarnations = &self.incarnations;
+        let closed = |owed: &mut Owed| {
+            owed.incarnations.iter().zip(incarnations).all(|(asked, own)| own >= asked)
+        };
         let ready: Vec<_> = self.owed.extract_if(.., closed).collect();
         for Owed { by, round, knows, .. } in ready {
             let mut events = Vec::new();
@@ -304,7 +307,7 @@ impl Causal {
         recorded.extend(told.map(|event| event.determinant));
         self.recorder.begin(recorded);
         self.after_replay_step();
-        self.ship();
+        self.send();
         for to in self.peers() {
             if self.joined[to.index()] {
                 self.commands.push_back(Command::SendFirst { to, payload: vec![COMPLETE] });

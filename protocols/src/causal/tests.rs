@@ -10,9 +10,9 @@ fn settings(piggyback: Piggyback, logger: bool) -> Settings {
 }
 
 fn ranks(count: usize, piggyback: Piggyback, logger: bool) -> Vec<Causal> {
-    let lives = vec![Incarnation(0); count];
+    let incarnations = vec![Incarnation(0); count];
     (0..count as u32)
-        .map(|rank| Causal::new(settings(piggyback, logger), Rank(rank), &lives))
+        .map(|rank| Causal::new(settings(piggyback, logger), Rank(rank), &incarnations))
         .collect()
 }
 
@@ -160,14 +160,14 @@ fn what_a_state_without_own_events_depends_on_is_logged_before_something_is_done
         assert_eq!(rank.next_command(), None, "once is enough");
         rank.on_stable(EventNo(2), EventNo(0));
         assert!(rank.stable() >= rank.last_event());
-        // A later life reads it, and tells a later life of its maker.
-        let lives = [Incarnation(1), Incarnation(0), Incarnation(1)];
-        let mut life = Causal::new(settings(piggyback, true), Rank(2), &lives);
-        life.on_new_life(EventNo(0), &lives);
-        life.on_restart(EventNo(0), vec![copy, event]);
-        assert_eq!((known(&life)[0], life.recorded()), (EventNo(1), 0));
+        // A later incarnation reads it, and tells a later incarnation of its maker.
+        let incarnations = [Incarnation(1), Incarnation(0), Incarnation(1)];
+        let mut restarted = Causal::new(settings(piggyback, true), Rank(2), &incarnations);
+        restarted.on_new_incarnation(EventNo(0), &incarnations);
+        restarted.on_restart(EventNo(0), vec![copy, event]);
+        assert_eq!((known(&restarted)[0], restarted.recorded()), (EventNo(1), 0));
         // Its own events go behind it.
-        assert_eq!((life.last_event(), life.stable()), (EventNo(2), EventNo(2)));
+        assert_eq!((restarted.last_event(), restarted.stable()), (EventNo(2), EventNo(2)));
     }
 }
 
@@ -188,25 +188,27 @@ fn a_new_life_has_its_events_from_the_log_and_from_peers() {
     message(&mut ranks, 1, 0, 2);
     // Rank 1 comes to depend on both; only the first is in the log.
     message(&mut ranks, 0, 1, 1);
-    let lives = [Incarnation(1), Incarnation(0)];
-    let mut life = Causal::new(settings(Piggyback::Manetho, true), Rank(0), &lives);
-    life.on_new_life(EventNo(0), &lives);
-    assert_eq!(life.next_command(), Some(Command::Join { to: Rank(1) }));
+    let incarnations = [Incarnation(1), Incarnation(0)];
+    let mut restarted = Causal::new(settings(Piggyback::Manetho, true), Rank(0), &incarnations);
+    restarted.on_new_incarnation(EventNo(0), &incarnations);
+    assert_eq!(restarted.next_command(), Some(Command::Join { to: Rank(1) }));
     ranks[1].on_parted(Rank(0));
     ranks[1].on_peer_restart(Rank(0), Incarnation(1));
     let mut said = Vec::new();
     ranks[1].resume(Rank(0), &mut said);
-    life.on_joined(Rank(1), &said);
-    let Some(Command::SendFirst { payload: question, .. }) = life.next_command() else { panic!() };
+    restarted.on_joined(Rank(1), &said);
+    let Some(Command::SendFirst { payload: question, .. }) = restarted.next_command() else {
+        panic!()
+    };
     while ranks[1].next_command().is_some() {}
     ranks[1].on_frame(Rank(0), &question);
     let Some(Command::SendFirst { payload: answer, .. }) = ranks[1].next_command() else {
         panic!()
     };
-    life.on_frame(Rank(1), &answer);
-    assert!(life.gathering(), "the log is not read yet");
+    restarted.on_frame(Rank(1), &answer);
+    assert!(restarted.gathering(), "the log is not read yet");
     let recorded = Determinant::Match { fails: 0, post: 0, source: Rank(1), ssn: Ssn(1) };
-    life.on_restart(EventNo(0), vec![recorded]);
-    assert!(!life.gathering());
-    assert_eq!((life.recorded(), life.counts().recovered_from_peers), (2, 1));
+    restarted.on_restart(EventNo(0), vec![recorded]);
+    assert!(!restarted.gathering());
+    assert_eq!((restarted.recorded(), restarted.counts().recovered_from_peers), (2, 1));
 }

@@ -6,7 +6,7 @@
 //! put, each frame behind a `Place`.
 //!
 //! Guarantees: places are contiguous from 1; nothing is acknowledged or given to the reader before
-//! [`Memory::written`]; a life that is over is refused once a later one has called; one connection per
+//! [`Memory::written`]; an incarnation that is over is refused once a later one has called; one connection per
 //! caller and home, a later one replaces the earlier.
 
 use crate::event_log::ConnId;
@@ -24,7 +24,7 @@ pub struct Record {
     pub place: u64,
     /// Who sent it.
     pub source: Rank,
-    /// In which life.
+    /// In which incarnation.
     pub incarnation: Incarnation,
     /// Its envelope: a message, or the acknowledgement of one.
     pub header: Header,
@@ -74,8 +74,8 @@ pub struct Summary {
     pub last: u64,
     /// What is there of each sender.
     pub received: Vec<(Rank, WireReceived)>,
-    /// Their lives.
-    pub lives: Vec<(Rank, Incarnation)>,
+    /// Their incarnations.
+    pub incarnations: Vec<(Rank, Incarnation)>,
 }
 
 /// What is sent to one rank.
@@ -93,7 +93,7 @@ struct Home {
     stored: BTreeMap<Rank, Received>,
     /// Sender and number of what is not written, from `written` on; no number: no message.
     unwritten: VecDeque<(Rank, Option<Ssn>)>,
-    lives: BTreeMap<Rank, Incarnation>,
+    incarnations: BTreeMap<Rank, Incarnation>,
 }
 
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Memory {
             taken: received.clone(),
             stored: received,
             unwritten: VecDeque::new(),
-            lives: summary.lives.iter().copied().collect(),
+            incarnations: summary.incarnations.iter().copied().collect(),
         };
         self.homes.insert(to, home);
     }
@@ -146,8 +146,8 @@ impl Memory {
         let home = self.homes.entry(to).or_default();
         home.last = record.place;
         home.written = record.place;
-        let life = home.lives.entry(record.source).or_default();
-        *life = record.incarnation.max(*life);
+        let latest = home.incarnations.entry(record.source).or_default();
+        *latest = record.incarnation.max(*latest);
         if record.header.kind == Kind::Eager {
             home.taken.entry(record.source).or_default().insert(record.header.ssn);
             home.stored.entry(record.source).or_default().insert(record.header.ssn);
@@ -163,11 +163,11 @@ impl Memory {
         to: Rank,
     ) -> (Welcome, Vec<ConnId>) {
         let home = self.homes.entry(to).or_default();
-        let life = home.lives.entry(from).or_default();
-        if incarnation < *life {
+        let latest = home.incarnations.entry(from).or_default();
+        if incarnation < *latest {
             return (Welcome::Stale, Vec::new());
         }
-        *life = incarnation;
+        *latest = incarnation;
         let replaced: Vec<_> = self
             .conns
             .iter()
@@ -310,7 +310,7 @@ impl Memory {
         Summary {
             last: home.last,
             received: home.taken.iter().map(|(rank, has)| (*rank, has.to_wire())).collect(),
-            lives: home.lives.iter().map(|(rank, life)| (*rank, *life)).collect(),
+            incarnations: home.incarnations.iter().map(|(rank, latest)| (*rank, *latest)).collect(),
         }
     }
 

@@ -96,7 +96,7 @@ fn what_files_tell_is_what_was_written() {
     let mut second = Memory::default();
     second.restore(Rank(2), &Summary::default());
     records.iter().for_each(|record| second.found(Rank(2), record));
-    // (Of a life that has sent nothing files know nothing.)
+    // (Of an incarnation that has sent nothing files know nothing.)
     assert_eq!(second.summary(Rank(2)).received, first.summary(Rank(2)).received);
     let mut third = Memory::default();
     third.restore(Rank(2), &second.summary(Rank(2)));

@@ -1,4 +1,4 @@
-//! What a death leads to: a new life, or the end of the job.
+//! What a death leads to: a new incarnation, or the end of the job.
 //!
 //! Guarantees: a fault of the program that comes back at the same place, and more restarts than allowed,
 //! end the job with the cause; everything else is started again, from the newest image there is.
@@ -47,7 +47,7 @@ impl Dispatcher {
         self.restart(rank, &cause, code);
     }
 
-    /// Gives the rank a new life: at once where its host's agent is up, else when it is.
+    /// Gives the rank a new incarnation: at once where its host's agent is up, else when it is.
     pub(super) fn restart(&mut self, rank: Rank, cause: &str, code: i32) {
         let host_name = self.host_name(rank).to_owned();
         self.note(Note::Failed);
@@ -88,7 +88,7 @@ impl Dispatcher {
         self.waits_no_more(rank);
         self.left_early_at = self.left_early_at.filter(|(_, left)| *left != rank);
         let state = &mut self.ranks[rank.index()];
-        state.new_life();
+        state.new_incarnation();
         let incarnation = state.incarnation;
         self.failures.push(Failure::now(rank, incarnation, self.now, cause));
         let from = match self.ranks[rank.index()].images.newest() {

@@ -40,7 +40,7 @@ impl Dispatcher {
         }
     }
 
-    /// A life that has ended waits for nothing.
+    /// An incarnation that has ended waits for nothing.
     pub(super) fn waits_no_more(&mut self, rank: Rank) {
         self.logger_trouble.waiting.remove(&rank);
     }

@@ -55,8 +55,8 @@ pub fn signal_name(signal: i32) -> Option<&'static str> {
     })
 }
 
-/// What happened. Everything about a rank names the life that it is about; what concerns an
-/// earlier life is ignored.
+/// What happened. Everything about a rank names the incarnation that it is about; what concerns an
+/// earlier incarnation is ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// The agent of this host is connected and ready.
@@ -82,14 +82,14 @@ pub enum Input {
     Spawned {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// The rank's process could not be started at all (missing program…); ends the job.
     CannotStart {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Exit code for the job (126, 127).
         code: i32,
@@ -100,7 +100,7 @@ pub enum Input {
     ImageUnusable {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Which image.
         image: ImageNo,
@@ -111,9 +111,9 @@ pub enum Input {
     Hello {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
-        /// The image that this life continues.
+        /// The image that this incarnation continues.
         resumed: Option<ImageNo>,
         /// Whether its images can be taken.
         can_image: bool,
@@ -128,7 +128,7 @@ pub enum Input {
     CaughtUp {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Determinants and messages replayed.
         replayed: u64,
@@ -137,14 +137,14 @@ pub enum Input {
     Finalizing {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// The program ends.
     Exiting {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// With this code.
         code: i32,
@@ -153,7 +153,7 @@ pub enum Input {
     Abort {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Exit code for the job.
         code: i32,
@@ -164,7 +164,7 @@ pub enum Input {
     Ended {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// How.
         ending: Ending,
@@ -176,7 +176,7 @@ pub enum Input {
     ImageCommitted {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// What and how big.
         image: ImageFacts,
@@ -187,7 +187,7 @@ pub enum Input {
     ImageFailed {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Which image.
         image: ImageNo,
@@ -198,18 +198,18 @@ pub enum Input {
     ChannelLost {
         /// Who says so.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// The other end.
         peer: Rank,
-        /// Its life.
+        /// Its incarnation.
         peer_incarnation: Incarnation,
     },
-    /// The rank depends on what another one lost, or has lost what another one needs: this life of it is to be given up.
+    /// The rank depends on what another one lost, or has lost what another one needs: this incarnation of it is to be given up.
     Orphan {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// One line.
         why: String,
@@ -232,18 +232,18 @@ pub enum Input {
     LoggerTrouble {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// One line.
         why: String,
-        /// The logger will never serve this life: waiting is in vain.
+        /// The logger will never serve this incarnation: waiting is in vain.
         for_good: bool,
     },
     /// It serves it again.
     LoggerBack {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// A scheduler process is there; what an earlier one ordered is void.
@@ -292,7 +292,7 @@ pub struct ImageFacts {
 /// What an earlier run of the job left of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Past {
-    /// Its last life, as far as anybody knows.
+    /// Its last incarnation, as far as anybody knows.
     pub incarnation: Incarnation,
     /// Images that are offered, oldest first.
     pub images: Vec<ImageFacts>,
@@ -316,7 +316,7 @@ pub enum Command {
     Announce {
         /// Who.
         rank: Rank,
-        /// The new life.
+        /// The new incarnation.
         incarnation: Incarnation,
         /// Where.
         host: u32,
@@ -325,7 +325,7 @@ pub enum Command {
     Start {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Where.
         host: u32,
@@ -342,7 +342,7 @@ pub enum Command {
     TakeImage {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// The number that it gets.
         image: ImageNo,
@@ -355,7 +355,7 @@ pub enum Command {
     Kill {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// Every rank was heard about a wave, for the report.
@@ -364,7 +364,7 @@ pub enum Command {
     ImageCommitted {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Which.
         image: ImageNo,
@@ -375,7 +375,7 @@ pub enum Command {
     ImageFailed {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// Which.
         image: ImageNo,
@@ -384,21 +384,21 @@ pub enum Command {
     AllFinalized {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// Tell the rank that all programs have ended.
     AllExiting {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// Let the rank end at once.
     Die {
         /// Who.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
         /// With this exit code.
         code: i32,
@@ -421,13 +421,13 @@ pub enum Command {
 pub struct Failure {
     /// Who failed.
     pub rank: Rank,
-    /// The life that began after it.
+    /// The incarnation that began after it.
     pub incarnation: Incarnation,
     /// When the dispatcher learnt of it, since the start of the job.
     pub at: Duration,
     /// One line.
     pub cause: String,
-    /// When the new life said hello.
+    /// When the new incarnation said hello.
     pub hello_at: Option<Duration>,
     /// The image that it continued.
     pub image: Option<ImageNo>,
@@ -438,7 +438,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// It has just become known; this life is to follow.
+    /// It has just become known; this incarnation is to follow.
     pub(super) fn now(rank: Rank, incarnation: Incarnation, at: Duration, cause: &str) -> Self {
         Self {
             rank,

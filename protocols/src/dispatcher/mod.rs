@@ -1,9 +1,9 @@
-//! The dispatcher: who runs where, in which life, and what happens after a failure.
+//! The dispatcher: who runs where, in which incarnation, and what happens after a failure.
 //!
 //! Guarantees: only the failed rank is started again (or those that take their images in
-//! waves together return to the same wave: `rollback`); a new life begins after the old incarnation
+//! waves together return to the same wave: `rollback`); a new incarnation begins after the old incarnation
 //! was declared dead to everybody; the barriers of `MPI_Finalize` and of the program's end hold
-//! for every life of every rank; recovery ends (a limit on restarts, a smaller one on crashes that
+//! for every incarnation of every rank; recovery ends (a limit on restarts, a smaller one on crashes that
 //! come back at the same place); the job ends exactly once, with a code and at most one error.
 //!
 //! It decides and does nothing: [`Dispatcher::handle`] takes what happened, [`Dispatcher::next`]
@@ -29,7 +29,7 @@ pub use activity::Activity;
 pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
 pub use suspend::SUSPENDED;
 
-use crate::scheduler::scheduler_process::{Desk, Note};
+use crate::scheduler::scheduler_process::{Note, SchedulerProxy};
 use crate::scheduler::{self, Scheduler};
 use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits, Rank};
 use hosts::Hosts;
@@ -43,8 +43,8 @@ const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
 /// How long until it is told that they still run: where all leave so, nothing is said.
 const SILENCE_WITHOUT_FINALIZE: Duration = Duration::from_secs(3);
 
-/// So many lives of a rank may have been announced and not be on any disk when the power is lost.
-const LIVES_UNKNOWN: u32 = 16;
+/// So many incarnations of a rank may have been announced and not be on any disk when the power is lost.
+const INCARNATIONS_UNKNOWN: u32 = 16;
 
 /// A death is reported no later than this after the first complaint about it.
 const ECHO_TIME: Duration = Duration::from_millis(300);
@@ -81,7 +81,7 @@ pub struct Dispatcher {
     settings: Settings,
     hosts: Hosts,
     ranks: Vec<RankState>,
-    scheduler: Option<Desk>,
+    scheduler: Option<SchedulerProxy>,
     /// The ranks that return together; none, where each is started again on its own.
     clusters: Vec<rollback::Cluster>,
     /// Which of them each rank is in.
@@ -112,9 +112,9 @@ impl Dispatcher {
         let size = ranks.len() as u32;
         let names = settings.clusters.as_deref().unwrap_or_default();
         let (clusters, cluster_places) = rollback::clusters(names);
-        let scheduler = settings
-            .images
-            .map(|images| Desk::new(Scheduler::new(images, size).with_clusters(clusters.len())));
+        let scheduler = settings.images.map(|images| {
+            SchedulerProxy::new(Scheduler::new(images, size).with_clusters(clusters.len()))
+        });
         let commands =
             (0..settings.hosts.len() as u32).map(|host| Command::StartAgent { host }).collect();
         Self {
@@ -141,12 +141,12 @@ impl Dispatcher {
         }
     }
 
-    /// A dispatcher that goes on with a job whose every process is gone: each rank begins a life above
-    /// all lives that any rank ever had, from its newest image or from its start.
+    /// A dispatcher that goes on with a job whose every process is gone: each rank begins an incarnation above
+    /// all incarnations that any rank ever had, from its newest image or from its start.
     ///
     /// Ranks that return together begin from the newest wave of which all their images are offered.
     ///
-    /// One number for all, and some are passed over: a life of the earlier run of which nobody knows any more
+    /// One number for all, and some are passed over: an incarnation of the earlier run of which nobody knows any more
     /// (its declaration was lost with the power) is then below it, too. Images of others may know it.
     #[must_use]
     pub fn continued(settings: Settings, past: Vec<Past>) -> Self {
@@ -154,7 +154,7 @@ impl Dispatcher {
         let last = past.iter().map(|rank| rank.incarnation).max().unwrap_or_default();
         dispatcher.waves_found(&past);
         for (state, past) in dispatcher.ranks.iter_mut().zip(past) {
-            state.incarnation = Incarnation(last.0.saturating_add(LIVES_UNKNOWN + 1));
+            state.incarnation = Incarnation(last.0.saturating_add(INCARNATIONS_UNKNOWN + 1));
             state.behind = true;
             state.images = Images::found(past.images, past.start_offered, past.highest);
         }
@@ -179,7 +179,7 @@ impl Dispatcher {
         self.restarts
     }
 
-    /// Where the rank is and in which life.
+    /// Where the rank is and in which incarnation.
     #[must_use]
     pub fn location(&self, rank: Rank) -> (u32, Incarnation) {
         let state = &self.ranks[rank.index()];
@@ -356,7 +356,7 @@ impl Dispatcher {
         self.look_for_images();
     }
 
-    // ---- the life of a rank --------------------------------------------------------------------
+    // ---- the incarnation of a rank --------------------------------------------------------------------
 
     fn start(&mut self, rank: Rank) {
         let cluster = self.cluster_of(rank).map(|cluster| &self.clusters[cluster].waves);
@@ -545,23 +545,23 @@ impl Dispatcher {
         })
     }
 
-    /// Is this life being ended?
+    /// Is this incarnation being ended?
     fn is_stopping(&self, rank: Rank, incarnation: Incarnation) -> bool {
         self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation))
     }
 
-    /// A life that was to end has ended, or will never begin.
+    /// An incarnation that was to end has ended, or will never begin.
     fn stopped(&mut self, rank: Rank) {
         match self.cluster_of(rank) {
             Some(cluster) => {
-                self.ranks[rank.index()].new_life();
+                self.ranks[rank.index()].new_incarnation();
                 self.go_on(cluster);
             }
             None => self.orphan_ended(rank),
         }
     }
 
-    /// No new life is to begin from this image.
+    /// No new incarnation is to begin from this image.
     fn condemn(&mut self, rank: Rank, image: ImageNo) {
         match self.cluster_of(rank) {
             Some(cluster) => self.clusters[cluster].waves.condemn(image),
@@ -570,8 +570,8 @@ impl Dispatcher {
     }
 
     fn failure_of(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Failure> {
-        let mut lives = self.failures.iter_mut().chain(&mut self.orphans).rev();
-        lives.find(|life| life.rank == rank && life.incarnation == incarnation)
+        let mut failures = self.failures.iter_mut().chain(&mut self.orphans).rev();
+        failures.find(|failure| failure.rank == rank && failure.incarnation == incarnation)
     }
 
     fn host_name(&self, rank: Rank) -> &str {

@@ -1,11 +1,11 @@
 //! Orphans: ranks that live but depend on what a failed one lost (optimistic logging). They find out
-//! themselves and end their lives; here each is given another one.
+//! themselves and end their incarnations; here each is given another one.
 //!
-//! Guarantees: only the rank that said so is ended, and only in the life that said it; its next life is
+//! Guarantees: only the rank that said so is ended, and only in the incarnation that said it; its next incarnation is
 //! announced when the old one has ended, and begins from its newest image like after a failure (no
 //! image is an orphan); an orphan is no failure and no restart that counts against a limit. Where images
-//! are taken in waves its cluster returns with it, as after a failure: what a mate sent it only the mate
-//! can send again, and the mate's present state may already have done so.
+//! are taken in waves its cluster returns with it, as after a failure: what a cluster peer sent it only the cluster peer
+//! can send again, and the cluster peer's present state may already have done so.
 //!
 //! A rank whose image had less of its sender log than a peer needs that began from its older image, as the newest was
 //! damaged, returns to its own older image in the same way, and its newer ones are given up: from there on it sends
@@ -17,7 +17,7 @@ use super::rank_state::Stage;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Dispatcher {
-    /// Lives that were rolled back so far.
+    /// Incarnations that were rolled back so far.
     #[must_use]
     pub fn orphans(&self) -> &[Failure] {
         &self.orphans
@@ -34,12 +34,12 @@ impl Dispatcher {
             return;
         }
         let host = self.host_name(rank).to_owned();
-        let life = Failure::now(rank, incarnation.next(), self.now, why);
+        let failure = Failure::now(rank, incarnation.next(), self.now, why);
         if let Some(cluster) = self.cluster_of(rank) {
             if let Some(image) = before {
                 self.clusters[cluster].waves.condemn_from(image);
             }
-            self.orphans.push(life);
+            self.orphans.push(failure);
             let cause = format!("rank {rank} on {host}: {why}");
             if self.return_cluster(cluster, &[], &cause, 1) {
                 self.go_on(cluster);
@@ -68,7 +68,7 @@ impl Dispatcher {
             self.image_ended(rank);
         }
         self.waits_no_more(rank);
-        self.orphans.push(life);
+        self.orphans.push(failure);
         self.commands.push_back(Command::Kill { rank, incarnation });
         for gone in self.gone_without_exit() {
             self.bring_back(
@@ -78,10 +78,10 @@ impl Dispatcher {
         }
     }
 
-    /// Its old life has ended.
+    /// Its old incarnation has ended.
     pub(super) fn orphan_ended(&mut self, rank: Rank) {
         let state = &mut self.ranks[rank.index()];
-        state.new_life();
+        state.new_incarnation();
         if self.hosts.is_up(state.host) {
             self.announce_and_start(rank);
         }

@@ -3,7 +3,7 @@
 use super::messages::{Ending, ImageFacts};
 use ftmpi_wire::{ImageNo, Incarnation};
 
-/// Where a life stands.
+/// Where an incarnation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// For an agent.
@@ -29,9 +29,9 @@ pub(super) struct RankState {
     pub(super) finalizing: bool,
     pub(super) exiting: Option<i32>,
     pub(super) can_image: bool,
-    /// It repeats what an earlier life did, or is about to.
+    /// It repeats what an earlier incarnation did, or is about to.
     pub(super) behind: bool,
-    /// Some life of it said hello.
+    /// Some incarnation of it said hello.
     pub(super) joined: bool,
     pub(super) images: Images,
     pub(super) last_death: Option<Ending>,
@@ -57,7 +57,7 @@ impl RankState {
         }
     }
 
-    pub(super) fn new_life(&mut self) {
+    pub(super) fn new_incarnation(&mut self) {
         self.incarnation = self.incarnation.next();
         self.stage = Stage::Waiting;
         self.finalizing = false;
@@ -84,7 +84,7 @@ pub(super) struct Images {
     issued: ImageNo,
     /// Logs have been cut: the start of the program can no longer be replayed.
     cut: bool,
-    /// What the store has behind these is given up before a life begins from one of them.
+    /// What the store has behind these is given up before an incarnation begins from one of them.
     no_newer: bool,
 }
 
@@ -127,7 +127,7 @@ impl Images {
         self.no_newer
     }
 
-    /// A life has begun from one of them.
+    /// An incarnation has begun from one of them.
     pub(super) fn begun(&mut self) {
         self.no_newer = false;
     }

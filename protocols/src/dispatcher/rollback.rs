@@ -1,8 +1,8 @@
 //! Jobs whose images are taken in waves: the waves of each cluster of ranks, and the return of a whole
 //! cluster (all ranks of a coordinated job) to its last complete one.
 //!
-//! Guarantees: no new life of a cluster begins before every old one of it has ended, so that no
-//! message of a state that was given up can meet the new one and all output of the old lives is out;
+//! Guarantees: no new incarnation of a cluster begins before every old one of it has ended, so that no
+//! message of a state that was given up can meet the new one and all output of the old incarnations is out;
 //! all its ranks return to the same wave, and no other rank does; a failure on the way only makes it
 //! begin again; waves begin only while every rank of the cluster is in its program and has repeated
 //! what it had to.
@@ -20,14 +20,14 @@ use std::time::Duration;
 /// network is to blame.
 const LOST_CHANNEL_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A channel that broke: two ranks and their lives.
+/// A channel that broke: two ranks and their incarnations.
 pub(super) type LostChannel = [(Rank, Incarnation); 2];
 
 /// Ranks that return together.
 #[derive(Debug)]
 pub(super) struct Cluster {
     pub(super) waves: Waves,
-    /// They are returning, and not all old lives have ended.
+    /// They are returning, and not all old incarnations have ended.
     rolling: bool,
     /// A channel between two of them, which nothing but a return repairs.
     lost_channel: Option<(Duration, LostChannel)>,
@@ -72,7 +72,7 @@ impl Dispatcher {
         }
     }
 
-    /// The image from which a new life of this rank would begin, if it can be read.
+    /// The image from which a new incarnation of this rank would begin, if it can be read.
     #[must_use]
     pub fn newest(&self, rank: Rank) -> Option<ImageFacts> {
         match self.cluster_of(rank) {
@@ -81,7 +81,7 @@ impl Dispatcher {
         }
     }
 
-    /// The oldest image from which a new life of this rank may have to begin, so that logs must reach
+    /// The oldest image from which a new incarnation of this rank may have to begin, so that logs must reach
     /// back to it; none: to its beginning.
     #[must_use]
     pub fn oldest(&self, rank: Rank) -> Option<ImageNo> {
@@ -91,7 +91,7 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a new life of this rank could also begin from something else than its newest image.
+    /// Whether a new incarnation of this rank could also begin from something else than its newest image.
     #[must_use]
     pub fn can_do_without_newest(&self, rank: Rank) -> bool {
         match self.cluster_of(rank) {
@@ -191,7 +191,7 @@ impl Dispatcher {
             return;
         }
         for &rank in dead {
-            // Its old life ends with this; what says more about it comes too late.
+            // Its old incarnation ends with this; what says more about it comes too late.
             let incarnation = self.ranks[rank.index()].incarnation;
             self.failures.push(Failure::now(rank, incarnation, self.now, cause));
         }
@@ -217,7 +217,7 @@ impl Dispatcher {
         }
     }
 
-    /// The living ranks of a cluster are ended, its dead ones become new lives that wait for them; false:
+    /// The living ranks of a cluster are ended, its dead ones become new incarnations that wait for them; false:
     /// there is no wave to return to, and the job has ended.
     pub(super) fn return_cluster(
         &mut self,
@@ -276,7 +276,7 @@ impl Dispatcher {
                     self.commands.push_back(Command::Kill { rank, incarnation });
                 }
                 Stage::Stopping if !dead.contains(&rank) => {}
-                _ => state.new_life(),
+                _ => state.new_incarnation(),
             }
         }
         true
@@ -289,7 +289,7 @@ impl Dispatcher {
         }
     }
 
-    /// The cluster begins anew, as soon as all its old lives have ended and all its hosts are there.
+    /// The cluster begins anew, as soon as all its old incarnations have ended and all its hosts are there.
     pub(super) fn go_on(&mut self, number: usize) {
         let cluster = &self.clusters[number];
         let ready = |rank: &Rank| {
@@ -337,7 +337,7 @@ impl Dispatcher {
                 .filter(|rank| self.cluster_of(**rank) == Some(cluster))
                 .partition(|rank| self.ranks[rank.index()].stage == Stage::Stopping);
             for rank in stopping {
-                self.ranks[rank.index()].new_life();
+                self.ranks[rank.index()].new_incarnation();
             }
             if !dead.is_empty() && !self.ended {
                 self.roll_back(cluster, &dead, cause, 1);

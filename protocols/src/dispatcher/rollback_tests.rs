@@ -80,7 +80,7 @@ fn all_return_to_the_last_complete_wave_when_all_old_lives_have_ended() {
         .collect();
     assert_eq!(killed, [0, 2]);
     dispatcher.handle(now, ended(0, 0, KILLED, 7));
-    // Too late: the wave was given up with the life that it is of.
+    // Too late: the wave was given up with the incarnation that it is of.
     dispatcher.handle(now, committed(2, 0, complete + 1));
     assert_eq!(begun(&drain(&mut dispatcher)), []);
     dispatcher.handle(now, ended(2, 0, KILLED, 7));
@@ -121,7 +121,7 @@ fn a_failure_on_the_way_back_makes_the_way_begin_again() {
     drain(&mut dispatcher);
     hello(&mut dispatcher, 0, 1);
     dispatcher.handle(now, ended(0, 1, KILLED, 1));
-    // Ranks 1 and 2 were only being started: these lives do not begin.
+    // Ranks 1 and 2 were only being started: these incarnations do not begin.
     for rank in [1, 2] {
         assert_eq!(begun(&drain(&mut dispatcher)), []);
         dispatcher.handle(now, ended(rank, 1, KILLED, 1));
@@ -148,7 +148,7 @@ fn a_damaged_image_sends_all_to_the_wave_before() {
     assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, Some(first)));
     let (code, why) = (1, "no image".to_owned());
     dispatcher.handle(now, Input::CannotStart { rank, incarnation, code, why });
-    assert!(!dispatcher.has_ended(), "that was said about the life before");
+    assert!(!dispatcher.has_ended(), "that was said about the incarnation before");
 }
 
 #[test]
@@ -182,18 +182,18 @@ fn a_broken_channel_is_repaired_by_a_return_unless_a_death_explains_it() {
     assert_eq!(begun(&drain(&mut dispatcher)), all_begin(1, None));
     dispatcher.handle(5 * S, lost);
     dispatcher.handle(9 * S, Input::Tick);
-    assert_eq!(dispatcher.restarts(), 1, "that channel was of the lives before");
+    assert_eq!(dispatcher.restarts(), 1, "that channel was of the incarnations before");
 }
 
 #[test]
 fn returns_are_limited() {
     let mut dispatcher = job();
-    for life in 0..6 {
+    for incarnation in 0..6 {
         for rank in 0..3 {
-            hello(&mut dispatcher, rank, life);
+            hello(&mut dispatcher, rank, incarnation);
         }
         for rank in 0..3 {
-            dispatcher.handle(S, ended(rank, life, KILLED, u64::from(life)));
+            dispatcher.handle(S, ended(rank, incarnation, KILLED, u64::from(incarnation)));
         }
     }
     assert!(dispatcher.has_ended(), "five restarts are allowed");
@@ -293,7 +293,7 @@ fn the_cluster_of_an_orphan_returns_and_that_is_no_failure() {
         [(false, 2, 1, None), (false, 3, 1, None), (true, 2, 1, None), (true, 3, 1, None)];
     assert_eq!(begun(&drain(&mut dispatcher)), expected);
     assert_eq!((dispatcher.restarts(), dispatcher.failures().len()), (0, 0));
-    let orphans: Vec<_> = dispatcher.orphans().iter().map(|life| life.rank.0).collect();
+    let orphans: Vec<_> = dispatcher.orphans().iter().map(|orphan| orphan.rank.0).collect();
     assert_eq!(orphans, [3]);
 }
 
@@ -309,9 +309,9 @@ fn without_a_readable_wave_and_a_log_from_the_start_the_job_is_given_up() {
     for rank in 0..2 {
         dispatcher.handle(dispatcher.now, ended(rank, 0, KILLED, 1));
     }
-    for (life, image) in [(1, 2), (2, 1)] {
+    for (incarnation, image) in [(1, 2), (2, 1)] {
         assert!(!dispatcher.has_ended());
-        let (rank, incarnation, image) = (Rank(0), Incarnation(life), ImageNo(image));
+        let (rank, incarnation, image) = (Rank(0), Incarnation(incarnation), ImageNo(image));
         let why = "damaged".to_owned();
         dispatcher.handle(dispatcher.now, Input::ImageUnusable { rank, incarnation, image, why });
     }
@@ -352,7 +352,7 @@ fn a_job_in_waves_is_suspended_with_a_last_wave_and_continued_from_the_newest_th
     let begun = begun(&drain(&mut dispatcher));
     let started: Vec<_> = begun.iter().filter(|begun| begun.0).collect();
     // Above all that was known, and above what may have been lost of that.
-    const LATER: u32 = 4 + LIVES_UNKNOWN + 1;
+    const LATER: u32 = 4 + INCARNATIONS_UNKNOWN + 1;
     assert_eq!(
         started,
         [0, 1, 2].map(|rank| (true, rank, LATER, Some(6))).iter().collect::<Vec<_>>()
@@ -407,7 +407,7 @@ fn killed(commands: &[Command]) -> Vec<u32> {
     kills.collect()
 }
 
-/// A life whose image is being fetched could begin while the next ones of its mates do.
+/// An incarnation whose image is being fetched could begin while the next ones of its cluster peers do.
 #[test]
 fn lives_that_are_about_to_begin_are_ended_first() {
     let mut dispatcher = job();

@@ -103,7 +103,7 @@ fn only_the_failed_rank_is_restarted_and_everybody_is_told_first() {
     ));
     assert_eq!(commands.len(), 3);
     dispatcher.handle(S, ended(2, 0, Ending::Signal(9), 10));
-    assert_eq!(drain(&mut dispatcher), [], "an old life is not news");
+    assert_eq!(drain(&mut dispatcher), [], "an old incarnation is not news");
 }
 
 #[test]
@@ -120,17 +120,17 @@ fn without_fault_tolerance_a_failure_ends_the_job_once() {
 #[test]
 fn a_crash_at_the_same_place_gives_up_and_a_kill_from_outside_does_not() {
     let mut dispatcher = running(settings(2, 1, "pessimistic"));
-    for life in 0..3 {
+    for incarnation in 0..3 {
         assert!(!dispatcher.has_ended());
-        dispatcher.handle(S, ended(1, life, Ending::Signal(11), 77));
-        hello(&mut dispatcher, 1, life + 1);
+        dispatcher.handle(S, ended(1, incarnation, Ending::Signal(11), 77));
+        hello(&mut dispatcher, 1, incarnation + 1);
     }
     assert!(dispatcher.has_ended());
 
     let mut dispatcher = running(settings(2, 1, "pessimistic"));
-    for life in 0..5 {
-        dispatcher.handle(S, ended(1, life, Ending::Signal(9), 77));
-        hello(&mut dispatcher, 1, life + 1);
+    for incarnation in 0..5 {
+        dispatcher.handle(S, ended(1, incarnation, Ending::Signal(9), 77));
+        hello(&mut dispatcher, 1, incarnation + 1);
     }
     assert!(!dispatcher.has_ended());
     dispatcher.handle(S, ended(1, 5, Ending::Signal(9), 77));
@@ -172,11 +172,13 @@ fn logs_reach_back_to_an_image_that_only_the_server_knows_of() {
 #[test]
 fn finalize_and_exit_wait_for_all_and_for_the_restarted() {
     let mut dispatcher = running(settings(2, 1, "pessimistic"));
-    let finalizing =
-        |rank, life| Input::Finalizing { rank: Rank(rank), incarnation: Incarnation(life) };
-    let exiting = |rank, life, code| Input::Exiting {
+    let finalizing = |rank, incarnation| Input::Finalizing {
         rank: Rank(rank),
-        incarnation: Incarnation(life),
+        incarnation: Incarnation(incarnation),
+    };
+    let exiting = |rank, incarnation, code| Input::Exiting {
+        rank: Rank(rank),
+        incarnation: Incarnation(incarnation),
         code,
     };
     dispatcher.handle(S, finalizing(0, 0));
@@ -345,7 +347,7 @@ fn a_continued_job_lives_above_all_earlier_lives_and_from_its_images() {
             _ => None,
         })
         .collect();
-    const LATER: u32 = 4 + LIVES_UNKNOWN + 1;
+    const LATER: u32 = 4 + INCARNATIONS_UNKNOWN + 1;
     assert_eq!(starts, [(0, LATER, vec![], true), (1, LATER, vec![7, 6], false)]);
     let (rank, incarnation) = (Rank(1), Incarnation(LATER));
     for rank in 0..2 {
@@ -361,7 +363,7 @@ fn a_continued_job_lives_above_all_earlier_lives_and_from_its_images() {
         }),
         "no number is used twice"
     );
-    // A death of the new run begins the next life.
+    // A death of the new run begins the next incarnation.
     dispatcher.handle(9 * S, ended(0, LATER, Ending::Signal(9), 1));
     assert_eq!(dispatcher.location(Rank(0)).1, Incarnation(LATER + 1));
 }
@@ -519,9 +521,9 @@ fn an_orphan_gets_another_life_and_is_no_failure() {
 /// Its image has less of its log than a peer needs.
 #[test]
 fn a_rank_that_lacks_messages_returns_to_its_older_image_and_newer_ones_are_given_up() {
-    let lacks = |life, image| Input::Orphan {
+    let lacks = |incarnation, image| Input::Orphan {
         rank: Rank(1),
-        incarnation: Incarnation(life),
+        incarnation: Incarnation(incarnation),
         why: "it lacks messages".into(),
         before: Some(ImageNo(image)),
     };
@@ -536,9 +538,9 @@ fn a_rank_that_lacks_messages_returns_to_its_older_image_and_newer_ones_are_give
         });
         (start, commands)
     };
-    let hello = |life| Input::Hello {
+    let hello = |incarnation| Input::Hello {
         rank: Rank(1),
-        incarnation: Incarnation(life),
+        incarnation: Incarnation(incarnation),
         resumed: None,
         can_image: true,
     };
@@ -548,7 +550,7 @@ fn a_rank_that_lacks_messages_returns_to_its_older_image_and_newer_ones_are_give
     dispatcher.handle(5 * S, lacks(0, 2));
     dispatcher.handle(5 * S, ended(1, 0, Ending::Signal(9), 3));
     assert_eq!(starts(&mut dispatcher).0, Some((vec![1], false, true)));
-    // Once it lives, what it stores counts again.
+    // Once it is alive, what it stores counts again.
     dispatcher.handle(6 * S, hello(1));
     dispatcher.handle(7 * S, ended(1, 1, Ending::Signal(9), 3));
     assert_eq!(starts(&mut dispatcher).0, Some((vec![1], false, false)));

@@ -51,7 +51,7 @@ impl Clocks {
             }
             return;
         }
-        // A later life, or the same after a lost connection, sends some again; what an earlier one
+        // A later incarnation, or the same after a lost connection, sends some again; what an earlier one
         // announced beyond them was never written.
         while announced.back().is_some_and(|&(end, _)| end >= first) {
             announced.pop_back();
@@ -152,7 +152,7 @@ mod tests {
         let mut clocks = Clocks::default();
         clocks.watch(ConnId(1));
         clocks.announce(Rank(0), EventNo(6), EventNo(7), 2);
-        // It died; the log ends at 5, and its next life goes on there.
+        // It died; the log ends at 5, and its next incarnation goes on there.
         clocks.announce(Rank(0), EventNo(6), EventNo(100), 3);
         clocks.written(Rank(0), EventNo(7));
         assert_eq!(told(&mut clocks, 1), []);

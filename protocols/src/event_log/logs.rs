@@ -20,9 +20,9 @@ pub(super) struct Log {
     damage: Option<String>,
     /// Why events before `base` are missing, if they were not pruned.
     lost: Option<String>,
-    /// The last write failed: the next life or connection must see one succeed.
+    /// The last write failed: the next incarnation or connection must see one succeed.
     pub trouble: Option<String>,
-    /// This life cannot be served any more.
+    /// This incarnation cannot be served any more.
     pub refusal: Option<String>,
 }
 

@@ -17,7 +17,7 @@ pub enum Input {
         conn: ConnId,
         /// Whose determinants.
         rank: Rank,
-        /// In which life.
+        /// In which incarnation.
         incarnation: Incarnation,
     },
     /// Outcome of [`Output::Fence`].
@@ -84,7 +84,7 @@ pub enum Input {
 /// What the shell has to do, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Write to the rank's log that this incarnation lives; answer with [`Input::Fenced`].
+    /// Write to the rank's log that this incarnation is alive; answer with [`Input::Fenced`].
     Fence {
         /// For the answer.
         conn: ConnId,
@@ -105,7 +105,7 @@ pub enum Output {
     Append {
         /// Whose log.
         rank: Rank,
-        /// The life that they come from.
+        /// The incarnation that they come from.
         incarnation: Incarnation,
         /// Number of the first record.
         first: EventNo,

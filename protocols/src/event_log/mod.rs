@@ -11,7 +11,7 @@
 //!   that is not durable, to nobody: of what it has told, a loss of power takes nothing.
 //! - One living incarnation per rank, one connection per incarnation: a higher incarnation shuts
 //!   out the lower one from its hello on, also after a restart of the logger ([`Output::Fence`] is
-//!   stored before the welcome); a second connection of the same life replaces the first.
+//!   stored before the welcome); a second connection of the same incarnation replaces the first.
 //! - A fetch is answered with every event from the wanted one on, or not at all: events that were
 //!   lost by damage are never passed over in silence.
 //! - Damage does not stop ranks that live: they go on appending, and the log is whole again once
@@ -56,7 +56,7 @@ pub struct EventLog {
     conns: BTreeMap<ConnId, Conn>,
     clocks: Clocks,
     promise: Promise,
-    /// Lives that want their log from this event on, of which not all is promised yet.
+    /// Incarnations that want their log from this event on, of which not all is promised yet.
     asking: BTreeMap<ConnId, (Rank, EventNo)>,
 }
 
@@ -78,7 +78,7 @@ impl EventLog {
         self.conns.get(&conn).is_some_and(|state| matches!(state.phase, Phase::Open))
     }
 
-    /// Has a later life of this rank said hello?
+    /// Has a later incarnation of this rank said hello?
     #[must_use]
     pub fn is_over(&self, rank: Rank, incarnation: Incarnation) -> bool {
         self.logs.get(&rank).is_some_and(|log| incarnation < log.incarnation)
@@ -107,7 +107,7 @@ impl EventLog {
                     "rank {rank} sends what is no event: {why}; is the libmpi of its program of the \
                      same version as this logger?"
                 );
-                self.refuse_life(conn, why, out);
+                self.refuse_incarnation(conn, why, out);
             }
             Input::Compared { conn, outcome } => self.compared(conn, outcome, out),
             Input::Written { rank } => {
@@ -142,7 +142,11 @@ impl EventLog {
             }
             Input::ReadFailed { conn, why } => {
                 let Some(rank) = self.conns.get(&conn).map(|c| c.rank) else { return };
-                self.refuse_life(conn, format!("events of rank {rank} cannot be read: {why}"), out);
+                self.refuse_incarnation(
+                    conn,
+                    format!("events of rank {rank} cannot be read: {why}"),
+                    out,
+                );
             }
             Input::Lost { conn } => self.forget(conn),
         }
@@ -158,22 +162,22 @@ impl EventLog {
     }
 
     /// Another logger wants to hear what is written of the ranks of this one, from the beginning.
-    pub fn fellow_listens(&mut self, conn: ConnId) {
+    pub fn peer_logger_listens(&mut self, conn: ConnId) {
         self.clocks.watch(conn);
     }
 
     /// It does no more.
-    pub fn fellow_left(&mut self, conn: ConnId) {
+    pub fn peer_logger_left(&mut self, conn: ConnId) {
         self.clocks.forget(conn);
     }
 
     /// What it is to be told now: what was written since it was told last.
-    pub fn news_for_fellow(&mut self, conn: ConnId, out: &mut Vec<Frame>) {
+    pub fn news_for_peer_logger(&mut self, conn: ConnId, out: &mut Vec<Frame>) {
         self.clocks.news(conn, None, out);
     }
 
     /// Another logger told what is written of its ranks.
-    pub fn fellow_told(&mut self, clocks: &[(Rank, EventNo)]) {
+    pub fn peer_logger_reports(&mut self, clocks: &[(Rank, EventNo)]) {
         for &(rank, clock) in clocks {
             self.clocks.heard(rank, clock);
         }
@@ -205,7 +209,7 @@ impl EventLog {
         if raised {
             log.incarnation = incarnation;
             log.refusal = None;
-            // Whoever is connected or about to be belongs to an earlier life.
+            // Whoever is connected or about to be belongs to an earlier incarnation.
             log.conn = None;
             let old: Vec<ConnId> = self
                 .conns
@@ -297,7 +301,7 @@ impl EventLog {
                         self.asking.insert(conn, (rank, from));
                     }
                     Ok(next) => out.push(Output::Stream { conn, rank, from, next }),
-                    Err(why) => self.refuse_life(conn, why, out),
+                    Err(why) => self.refuse_incarnation(conn, why, out),
                 }
             }
             Frame::Ack { .. }
@@ -329,7 +333,7 @@ impl EventLog {
         if first > log.stored.next()
             && let Err(why) = log.jump(rank, first, out)
         {
-            return self.refuse_life(conn, why, out);
+            return self.refuse_incarnation(conn, why, out);
         }
         // What was pruned is needed by nobody and cannot be compared.
         let pruned = log.base.0.saturating_sub(first.0).min(records.len() as u64);
@@ -365,11 +369,11 @@ impl EventLog {
                     "rank {rank} sends events before {first} otherwise than they are stored: two \
                      processes act as this rank, or its replay went wrong"
                 );
-                self.refuse_life(conn, why, out);
+                self.refuse_incarnation(conn, why, out);
             }
             Err(why) => {
                 let why = format!("stored events of rank {rank} cannot be read: {why}");
-                self.refuse_life(conn, why, out);
+                self.refuse_incarnation(conn, why, out);
             }
         }
     }
@@ -381,7 +385,7 @@ impl EventLog {
         }
     }
 
-    /// A life that asked for a log of which not all was promised is answered when all is: what it is
+    /// An incarnation that asked for a log of which not all was promised is answered when all is: what it is
     /// told, it and all others will count on.
     fn answer(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let Some(log) = self.logs.get(&rank) else { return };
@@ -397,8 +401,8 @@ impl EventLog {
         });
     }
 
-    /// This life cannot go on with this log: its next hello is answered with the reason.
-    fn refuse_life(&mut self, conn: ConnId, why: String, out: &mut Vec<Output>) {
+    /// This incarnation cannot go on with this log: its next hello is answered with the reason.
+    fn refuse_incarnation(&mut self, conn: ConnId, why: String, out: &mut Vec<Output>) {
         if let Some(state) = self.conns.get(&conn)
             && let Some(log) = self.logs.get_mut(&state.rank)
             && log.incarnation == state.incarnation

@@ -11,8 +11,8 @@ fn events(range: std::ops::RangeInclusive<u64>) -> Vec<Determinant> {
     range.map(event).collect()
 }
 
-fn hello(conn: u64, life: u32) -> Input {
-    Input::Hello { conn: ConnId(conn), rank: R, incarnation: Incarnation(life) }
+fn hello(conn: u64, incarnation: u32) -> Input {
+    Input::Hello { conn: ConnId(conn), rank: R, incarnation: Incarnation(incarnation) }
 }
 
 fn append(conn: u64, range: std::ops::RangeInclusive<u64>) -> Input {
@@ -152,7 +152,10 @@ fn a_later_life_shuts_out_the_earlier_one_for_good() {
     shell.write();
     let out = shell.feed(hello(2, 1));
     assert!(out.contains(&Output::Refuse { conn: ConnId(1) }));
-    assert!(shell.feed(append(1, 4..=9)).is_empty(), "a late frame of the old life has no effect");
+    assert!(
+        shell.feed(append(1, 4..=9)).is_empty(),
+        "a late frame of the old incarnation has no effect"
+    );
     assert!(said(&shell.feed(hello(3, 0))).contains("Stale"));
     shell.crash(false);
     assert!(said(&shell.feed(hello(4, 0))).contains("Stale"), "also after a restart");
@@ -180,7 +183,7 @@ fn what_is_sent_again_is_compared_and_not_stored_twice() {
     assert!(out.contains("Close") && out.contains("otherwise"), "{out}");
     shell.write();
     assert_eq!(shell.last(), 5);
-    assert!(said(&shell.feed(hello(3, 0))).contains("No("), "this life is told why");
+    assert!(said(&shell.feed(hello(3, 0))).contains("No("), "this incarnation is told why");
     assert!(said(&shell.feed(hello(4, 1))).contains("Yes"), "the next one is welcome");
 }
 
@@ -311,7 +314,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// A rank as it should be: keeps what is not durable, sends it again after each reconnect.
 struct Client {
     conn: u64,
-    life: u32,
+    incarnation: u32,
     made: u64,
     /// Next one to send on this connection.
     next: u64,
@@ -334,7 +337,7 @@ impl Client {
 
     fn reconnect(&mut self, shell: &mut Shell) {
         self.conn += 1;
-        let out = shell.feed(hello(self.conn, self.life));
+        let out = shell.feed(hello(self.conn, self.incarnation));
         assert!(said(&out).contains("Yes"), "{out:?}");
         self.next = self.durable + 1;
     }
@@ -344,7 +347,7 @@ proptest! {
     #[test]
     fn nothing_acknowledged_is_ever_lost(steps in proptest::collection::vec(step(), 1..80)) {
         let mut shell = Shell::new();
-        let mut rank = Client { conn: 0, life: 0, made: 0, next: 1, written: 0, durable: 0 };
+        let mut rank = Client { conn: 0, incarnation: 0, made: 0, next: 1, written: 0, durable: 0 };
         rank.reconnect(&mut shell);
         for step in steps {
             match step {
@@ -369,7 +372,7 @@ proptest! {
                     rank.reconnect(&mut shell);
                 }
                 Step::Kill => {
-                    rank.life += 1;
+                    rank.incarnation += 1;
                     rank.reconnect(&mut shell);
                     shell.write();
                     let from = shell.base;
@@ -414,8 +417,8 @@ proptest! {
     ) {
         let mut shell = Shell::new();
         let mut conn = 1;
-        let mut life = 0;
-        shell.feed(hello(conn, life));
+        let mut incarnation = 0;
+        shell.feed(hello(conn, incarnation));
         for (kind, huge, count, small) in ops {
             let number = EventNo(if count == 0 { huge } else { small });
             let out = match kind {
@@ -430,8 +433,8 @@ proptest! {
             shell.write();
             if said(&out).contains("Close") {
                 conn += 1;
-                life += 1;
-                shell.feed(hello(conn, life));
+                incarnation += 1;
+                shell.feed(hello(conn, incarnation));
             }
             for (n, expected) in shell.disk.keys().zip(shell.base..) {
                 prop_assert_eq!(*n, expected);
@@ -444,18 +447,18 @@ proptest! {
 fn a_promise_of_durability_tells_nobody_what_a_loss_of_power_could_take() {
     let mut shell = Shell { machine: EventLog::new(Promise::Durable), ..Shell::new() };
     shell.feed(hello(1, 0));
-    shell.machine.fellow_listens(ConnId(9));
+    shell.machine.peer_logger_listens(ConnId(9));
     let first = EventNo(1);
     let frame_of = Frame::Append { first, clock: EventNo(3), records: events(1..=3) };
     shell.feed(frame(1, frame_of));
     let news = |machine: &mut EventLog| {
         let mut frames = Vec::new();
-        machine.news_for_fellow(ConnId(9), &mut frames);
+        machine.news_for_peer_logger(ConnId(9), &mut frames);
         frames
     };
     assert_eq!(shell.write(), [], "written is not enough");
     assert_eq!(news(&mut shell.machine), []);
-    // Its next life is told its log only when all of it counts.
+    // Its next incarnation is told its log only when all of it counts.
     shell.feed(hello(2, 1));
     assert_eq!(shell.feed(frame(2, Frame::Fetch { from: first })), []);
     let out = shell.sync();

@@ -5,7 +5,7 @@
 //!
 //! Guarantees:
 //! - An image is offered only after it was verified, made durable and published under its name, and
-//!   only if its life was still the living one at that moment: a late image of a dead incarnation is
+//!   only if its incarnation was still the living one at that moment: a late image of a dead incarnation is
 //!   refused wherever it was on its way.
 //! - The two newest are offered; the start of the program counts as image 0 until two real ones
 //!   are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
@@ -31,7 +31,7 @@ mod tests;
 
 use ftmpi_wire::image_store::{Answer, Counts, Request, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
-use rank_images::Shelf;
+use rank_images::RankImages;
 use std::collections::BTreeMap;
 
 pub use crate::event_log::ConnId;
@@ -43,7 +43,7 @@ pub struct ImageName {
     pub rank: Rank,
     /// Its number.
     pub image: ImageNo,
-    /// Taken in which life.
+    /// Taken in which incarnation.
     pub incarnation: Incarnation,
 }
 
@@ -92,7 +92,7 @@ pub enum CheckError {
     Damaged(String),
 }
 
-/// What must be known of a rank besides its images: on the server's disk after its restart, in the depot to
+/// What must be known of a rank besides its images: on the server's disk after its restart, in the object tier to
 /// whoever finds nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
@@ -100,7 +100,7 @@ pub struct Record {
     pub incarnation: Incarnation,
     /// The program's start is still offered: logs were never cut.
     pub start_offered: bool,
-    /// With a depot: nobody was told to cut logs at a later image than this one.
+    /// With a object tier: nobody was told to cut logs at a later image than this one.
     pub oldest: ImageNo,
 }
 
@@ -111,13 +111,13 @@ impl Default for Record {
 }
 
 impl Record {
-    /// Whether a server that has lost its disk may offer this image of the depot.
+    /// Whether a server that has lost its disk may offer this image of the object tier.
     #[must_use]
     pub fn offers(&self, image: ImageNo) -> bool {
         image >= self.oldest
     }
 
-    /// What is true if both are: the disk's and the depot's.
+    /// What is true if both are: the disk's and the object tier's.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         Self {
@@ -161,8 +161,8 @@ pub enum Event {
     Lost,
     /// Outcome of [`Output::Flush`]; on a connection that is the rank's flushes' own.
     Flushed(ImageName, Result<(), String>),
-    /// After [`Output::AwaitDepot`]: a flush has ended since.
-    DepotNews,
+    /// After [`Output::AwaitObjectTier`]: a flush has ended since.
+    ObjectTierProgress,
 }
 
 /// What the shell has to do.
@@ -202,13 +202,13 @@ pub enum Output {
     Close(String),
     /// Tell whoever watches the server.
     Say(String),
-    /// Put this image, with what it rests on, into the depot, durably, and then the record; answer with
+    /// Put this image, with what it rests on, into the object tier, durably, and then the record; answer with
     /// [`Event::Flushed`]. What was asked for a rank is done in the order in which it was asked.
     Flush(ImageName, Record),
-    /// Put this record into the depot, if it can be.
+    /// Put this record into the object tier, if it can be.
     Mirror(Rank, Record),
-    /// Answer with [`Event::DepotNews`] when a flush has ended after this was decided.
-    AwaitDepot,
+    /// Answer with [`Event::ObjectTierProgress`] when a flush has ended after this was decided.
+    AwaitObjectTier,
 }
 
 /// State of one rank's images, for whoever watches.
@@ -257,7 +257,7 @@ enum Phase {
         name: ImageName,
         bytes: u64,
     },
-    /// Of a wave: it is published and on its way to the depot.
+    /// Of a wave: it is published and on its way to the object tier.
     Flushing {
         name: ImageName,
         bytes: u64,
@@ -292,13 +292,13 @@ impl Phase {
 /// The machine.
 #[derive(Debug)]
 pub struct ImageCatalogue {
-    shelves: BTreeMap<Rank, Shelf>,
+    by_rank: BTreeMap<Rank, RankImages>,
     /// Connections that are in the middle of something.
     phases: BTreeMap<ConnId, Phase>,
     bytes_max: u64,
     besides: u64,
     /// Whether there is a third level.
-    depot: bool,
+    object_tier: bool,
     /// Whether logs are cut when a wave is complete.
     waves_cut_logs: bool,
 }
@@ -307,11 +307,11 @@ impl ImageCatalogue {
     /// Without any image; stores at most `bytes_max` bytes (`u64::MAX`: as many as the disk takes).
     #[must_use]
     pub fn new(bytes_max: u64) -> Self {
-        let (shelves, phases) = (BTreeMap::new(), BTreeMap::new());
-        Self { shelves, phases, bytes_max, besides: 0, depot: false, waves_cut_logs: false }
+        let (by_rank, phases) = (BTreeMap::new(), BTreeMap::new());
+        Self { by_rank, phases, bytes_max, besides: 0, object_tier: false, waves_cut_logs: false }
     }
 
-    /// Logs are cut when a wave is complete: with a depot it counts only there, and the program's start is given
+    /// Logs are cut when a wave is complete: with a object tier it counts only there, and the program's start is given
     /// up when two have been complete. Before anything else.
     #[must_use]
     pub fn with_waves_that_cut_logs(mut self) -> Self {
@@ -321,10 +321,10 @@ impl ImageCatalogue {
 
     /// A rank whose record was found on disk; before the first input.
     pub fn restore_record(&mut self, rank: Rank, record: Record) {
-        let shelf = self.shelf(rank);
-        shelf.is_stored(record.incarnation);
-        shelf.start_offered = record.start_offered;
-        if let Some(level) = &mut shelf.level {
+        let rank_images = self.rank_images(rank);
+        rank_images.is_stored(record.incarnation);
+        rank_images.start_offered = record.start_offered;
+        if let Some(level) = &mut rank_images.level {
             level.floor = record.oldest;
         }
     }
@@ -332,34 +332,37 @@ impl ImageCatalogue {
     /// An image that was found on disk, set aside or under its name; before the first input.
     /// `counts`: what its note says; `None`: it is set aside.
     pub fn restore_image(&mut self, name: ImageName, bytes: u64, counts: Option<Counts>) {
-        let shelf = self.shelf(name.rank);
-        shelf.is_stored(name.incarnation);
-        shelf.highest = shelf.highest.max(name.image);
+        let rank_images = self.rank_images(name.rank);
+        rank_images.is_stored(name.incarnation);
+        rank_images.highest = rank_images.highest.max(name.image);
         match counts {
-            None => shelf.set_aside += 1,
+            None => rank_images.set_aside += 1,
             Some(counts) => {
                 let ImageName { image, incarnation, .. } = name;
-                shelf.images.insert(image, Stored { image, incarnation, bytes, counts });
+                rank_images.images.insert(image, Stored { image, incarnation, bytes, counts });
             }
         }
     }
 
     /// State of every rank.
     pub fn ranks(&self) -> impl Iterator<Item = RankState> + '_ {
-        self.shelves.iter().map(|(rank, shelf)| shelf.state(*rank))
+        self.by_rank.iter().map(|(rank, rank_images)| rank_images.state(*rank))
     }
 
     /// Whether this image is offered.
     #[must_use]
     pub fn offers(&self, name: ImageName) -> bool {
-        let stored = self.shelves.get(&name.rank).and_then(|shelf| shelf.images.get(&name.image));
+        let stored = self
+            .by_rank
+            .get(&name.rank)
+            .and_then(|rank_images| rank_images.images.get(&name.image));
         stored.is_some_and(|stored| stored.incarnation == name.incarnation)
     }
 
     /// Bytes of all images that are there or on their way.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let stored = self.shelves.values().flat_map(|s| s.images.values()).map(|i| i.bytes);
+        let stored = self.by_rank.values().flat_map(|s| s.images.values()).map(|i| i.bytes);
         let coming = self.phases.values().map(|phase| match phase {
             Phase::Receiving { bytes, .. }
             | Phase::Verifying { bytes, .. }
@@ -387,7 +390,7 @@ impl ImageCatalogue {
             Event::Checked(outcome) => self.checked(conn, outcome, out),
             Event::SendFailed(why) => self.send_failed(conn, why, out),
             Event::Flushed(name, outcome) => self.flushed(conn, name, outcome, out),
-            Event::DepotNews => self.depot_news(conn, out),
+            Event::ObjectTierProgress => self.object_tier_progress(conn, out),
             Event::Lost => {
                 let phase = self.phases.remove(&conn);
                 if phase.is_some_and(|phase| phase.has_temporary()) {

@@ -1,12 +1,12 @@
-//! The third level of storage: an object store ("depot") to which images go when they are committed.
+//! The third level of storage: an object store ("object tier") to which images go when they are committed.
 //!
 //! Guarantees, for each rank:
 //! - One image is on its way at a time, always the newest that is not there; those that were overtaken are
 //!   passed over.
-//! - *Logs are cut only at what the depot has.* With a depot, `oldest` in the answer to a commit is not the
-//!   oldest image that the server offers but the floor of the depot: the older of the two newest images whose
+//! - *Logs are cut only at what the object tier has.* With a object tier, `oldest` in the answer to a commit is not the
+//!   oldest image that the server offers but the floor of the object tier: the older of the two newest images whose
 //!   flush was completed. Those two stay on the server's disk as well.
-//! - What the depot offers is told by a [`Record`] that lies beside the images and is written before
+//! - What the object tier offers is told by a [`Record`] that lies beside the images and is written before
 //!   logs are cut at what it says: an image before its `oldest`, and the program's start unless it says so,
 //!   are never offered to a server that has lost its disk. So that server offers nothing that logs do not
 //!   reach back to, whichever of the two it lost in which moment.
@@ -15,17 +15,17 @@
 //!   slow. Where logs are cut when a wave is complete ([`ImageCatalogue::with_waves_that_cut_logs`]), a failed flush is
 //!   a failed image, so that the waves that logs reach back to are there, and images go there in their order;
 //!   otherwise the servers' disks are as good a place as ever, and the image counts.
-//! - *The floor is a number of its own*, durable first in the depot, then on the server's disk
+//! - *The floor is a number of its own*, durable first in the object tier, then on the server's disk
 //!   ([`Record::oldest`]), and only then told. It cannot be had from the images that are there: the one at the
-//!   floor may have been found damaged, and its copy in the depot may still be sound.
+//!   floor may have been found damaged, and its copy in the object tier may still be sound.
 
-use super::rank_images::{KEPT, Shelf};
+use super::rank_images::{KEPT, RankImages};
 use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
 use ftmpi_wire::image_store::{Answer, Stored};
 use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeSet;
 
-/// What the depot has of one rank.
+/// What the object tier has of one rank.
 #[derive(Debug, Default)]
 pub(super) struct Level {
     /// Offered images that are there.
@@ -57,22 +57,22 @@ impl Level {
 
     /// Whether the server's disk must keep this image; `keep`: the complete waves, where there are any.
     pub fn needs(&self, image: ImageNo, keep: Option<[ImageNo; 2]>) -> bool {
-        // A launcher that begins again takes waves for complete that it finds on the disks, where the depots may
+        // A launcher that begins again takes waves for complete that it finds on the disks, where the object tiers may
         // not have them. They do have one that was committed under its eyes, and those before it.
         let certain = |newest| self.since.is_some_and(|since| since <= newest);
         if self.waves_cut_logs && keep.is_some_and(|[newest, _]| !certain(newest)) {
             return true;
         }
-        // The image at the floor, too: a server that cannot ask its depot takes the floor from its disk.
+        // The image at the floor, too: a server that cannot ask its object tier takes the floor from its disk.
         self.floor == image
             || self.under_way.is_some_and(|(under_way, _)| under_way == image)
             || self.flushed.iter().rev().take(KEPT).any(|newest| *newest == image)
     }
 }
 
-impl Shelf {
-    /// The record as it is to be in the depot, when it has `with` as well.
-    fn depot_record(&mut self, with: Option<ImageNo>) -> Record {
+impl RankImages {
+    /// The record as it is to be in the object tier, when it has `with` as well.
+    fn tier_record(&mut self, with: Option<ImageNo>) -> Record {
         let (incarnation, waves) = (self.incarnation, self.keep.is_some());
         let start_here = self.start_offered;
         let Some(level) = &mut self.level else { return Record::default() };
@@ -93,42 +93,46 @@ impl Shelf {
 }
 
 impl ImageCatalogue {
-    /// From now on there is a depot; before anything else.
+    /// From now on there is a object tier; before anything else.
     #[must_use]
-    pub fn with_depot(mut self) -> Self {
-        self.depot = true;
+    pub fn with_object_tier(mut self) -> Self {
+        self.object_tier = true;
         self
     }
 
-    /// What the depot has of a rank: `record` (`None`: it cannot be asked now) and the images, whole with all
+    /// What the object tier has of a rank: `record` (`None`: it cannot be asked now) and the images, whole with all
     /// that they rest on. After what was found on disk, before the first input. What is before the floor is not
     /// offered, and comes back to be removed.
-    pub fn restore_depot(
+    pub fn restore_object_tier(
         &mut self,
         rank: Rank,
         record: Option<Record>,
         flushed: impl IntoIterator<Item = ImageNo>,
     ) -> Vec<ImageName> {
-        let shelf = self.shelf(rank);
-        let Some(level) = &mut shelf.level else { return Vec::new() };
-        level.given_up = !shelf.start_offered || record.is_some_and(|r| !r.start_offered);
+        let rank_images = self.rank_images(rank);
+        let Some(level) = &mut rank_images.level else { return Vec::new() };
+        level.given_up = !rank_images.start_offered || record.is_some_and(|r| !r.start_offered);
         level.floor = level.floor.max(record.map_or(ImageNo(0), |record| record.oldest));
         let floor = level.floor;
         level.flushed =
-            flushed.into_iter().filter(|image| shelf.images.contains_key(image)).collect();
+            flushed.into_iter().filter(|image| rank_images.images.contains_key(image)).collect();
         // Older ones are there only because a server died before it removed them.
-        let older: Vec<ImageNo> = shelf.images.range(..floor).map(|(image, _)| *image).collect();
-        older.into_iter().filter_map(|image| shelf.take(rank, image)).collect()
+        let older: Vec<ImageNo> =
+            rank_images.images.range(..floor).map(|(image, _)| *image).collect();
+        older.into_iter().filter_map(|image| rank_images.take(rank, image)).collect()
     }
 
-    /// The record of every known rank, as the depot must have it before the server may rely on it.
-    pub fn depot_records(&mut self) -> Vec<(Rank, Record)> {
-        self.shelves.iter_mut().map(|(rank, shelf)| (*rank, shelf.depot_record(None))).collect()
+    /// The record of every known rank, as the object tier must have it before the server may rely on it.
+    pub fn tier_records(&mut self) -> Vec<(Rank, Record)> {
+        self.by_rank
+            .iter_mut()
+            .map(|(rank, rank_images)| (*rank, rank_images.tier_record(None)))
+            .collect()
     }
 
-    /// Begins to flush what is waiting; once, after [`Self::restore_depot`].
+    /// Begins to flush what is waiting; once, after [`Self::restore_object_tier`].
     pub fn flush_all(&mut self, out: &mut Vec<Output>) {
-        let ranks: Vec<Rank> = self.shelves.keys().copied().collect();
+        let ranks: Vec<Rank> = self.by_rank.keys().copied().collect();
         for rank in ranks {
             self.flush_next(rank, out);
         }
@@ -137,29 +141,30 @@ impl ImageCatalogue {
     /// The newest image (or, in order, the oldest that is not there), if it is not there and nothing else of the rank is on its way.
     pub(super) fn flush_next(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let in_order = self.waves_cut_logs;
-        let shelf = self.shelf(rank);
-        let Some(level) = shelf.level.as_ref().filter(|level| level.under_way.is_none()) else {
+        let rank_images = self.rank_images(rank);
+        let Some(level) = rank_images.level.as_ref().filter(|level| level.under_way.is_none())
+        else {
             return;
         };
         let next = if in_order {
-            shelf.images.iter().find(|(image, _)| !level.flushed.contains(image))
+            rank_images.images.iter().find(|(image, _)| !level.flushed.contains(image))
         } else {
-            let newest = shelf.images.last_key_value();
+            let newest = rank_images.images.last_key_value();
             newest.filter(|(image, _)| level.flushed.last().is_none_or(|there| there < image))
         };
         let Some((&image, &Stored { incarnation, .. })) = next else { return };
-        let record = shelf.depot_record(Some(image));
-        if let Some(level) = &mut shelf.level {
+        let record = rank_images.tier_record(Some(image));
+        if let Some(level) = &mut rank_images.level {
             level.under_way = Some((image, record.oldest));
         }
         out.push(Output::Flush(ImageName { rank, image, incarnation }, record));
     }
 
-    /// A life was declared: the depot is told beside everything else.
+    /// An incarnation was declared: the object tier is told beside everything else.
     pub(super) fn mirror(&mut self, rank: Rank, out: &mut Vec<Output>) {
-        let shelf = self.shelf(rank);
-        if shelf.level.is_some() {
-            let record = shelf.depot_record(None);
+        let rank_images = self.rank_images(rank);
+        if rank_images.level.is_some() {
+            let record = rank_images.tier_record(None);
             out.push(Output::Mirror(rank, record));
         }
     }
@@ -172,9 +177,9 @@ impl ImageCatalogue {
         out: &mut Vec<Output>,
     ) {
         let ImageName { rank, image, .. } = name;
-        let shelf = self.shelf(rank);
-        let is_offered = shelf.images.contains_key(&image);
-        let Some(level) = &mut shelf.level else { return };
+        let rank_images = self.rank_images(rank);
+        let is_offered = rank_images.images.contains_key(&image);
+        let Some(level) = &mut rank_images.level else { return };
         let Some((_, floor)) = level.under_way.take_if(|(under_way, _)| *under_way == image) else {
             return;
         };
@@ -196,34 +201,34 @@ impl ImageCatalogue {
                 level.flushed.insert(image);
             }
             if raised {
-                let start_offered = shelf.start_offered && shelf.keep.is_some();
-                let record = Record { start_offered, oldest: floor, ..shelf.record() };
+                let start_offered = rank_images.start_offered && rank_images.keep.is_some();
+                let record = Record { start_offered, oldest: floor, ..rank_images.record() };
                 self.phases.insert(conn, Phase::GivingUp { rank, record });
                 out.push(Output::Persist { rank, record });
                 return;
             }
             // After a restart nobody has said yet whether waves decide what is kept, and which.
             if level.since.is_some() {
-                out.extend(shelf.take_surplus(rank).into_iter().map(Output::Remove));
+                out.extend(rank_images.take_surplus(rank).into_iter().map(Output::Remove));
             }
         }
         self.flush_next(rank, out);
     }
 
     /// Whether the image of a wave that came on this connection can be answered for.
-    pub(super) fn depot_news(&mut self, conn: ConnId, out: &mut Vec<Output>) {
+    pub(super) fn object_tier_progress(&mut self, conn: ConnId, out: &mut Vec<Output>) {
         let there_only = self.waves_cut_logs;
         let Some(Phase::Flushing { name, bytes }) = self.phases.remove(&conn) else { return };
         let ImageName { rank, image, .. } = name;
-        let shelf = self.shelf(rank);
-        let oldest = shelf.oldest();
-        let Some(level) = &shelf.level else { return };
+        let rank_images = self.rank_images(rank);
+        let oldest = rank_images.oldest();
+        let Some(level) = &rank_images.level else { return };
         let refused = |why: &str| {
             Answer::Refused(format!("image {image} of rank {rank} {why}; older images stand"))
         };
         let answer = if level.flushed.contains(&image) {
             Answer::Committed { image, bytes, oldest }
-        } else if !shelf.images.contains_key(&image) {
+        } else if !rank_images.images.contains_key(&image) {
             refused("was found damaged before it was in the object store")
         } else if level.complained && there_only {
             refused("is not in the object store")
@@ -231,7 +236,7 @@ impl ImageCatalogue {
             Answer::Committed { image, bytes, oldest }
         } else {
             self.phases.insert(conn, Phase::Flushing { name, bytes });
-            return out.push(Output::AwaitDepot);
+            return out.push(Output::AwaitObjectTier);
         };
         out.push(Output::Answer(answer));
     }
@@ -244,11 +249,11 @@ impl ImageCatalogue {
         outcome: Result<(), String>,
         out: &mut Vec<Output>,
     ) {
-        let shelf = self.shelf(rank);
+        let rank_images = self.rank_images(rank);
         match outcome {
             Ok(()) => {
-                shelf.start_offered = record.start_offered;
-                if let Some(level) = &mut shelf.level {
+                rank_images.start_offered = record.start_offered;
+                if let Some(level) = &mut rank_images.level {
                     level.floor = record.oldest;
                 }
             }
@@ -256,7 +261,7 @@ impl ImageCatalogue {
                 "logs of rank {rank} are not cut yet: its record cannot be stored: {why}"
             ))),
         }
-        let surplus = self.shelf(rank).take_surplus(rank);
+        let surplus = self.rank_images(rank).take_surplus(rank);
         out.extend(surplus.into_iter().map(Output::Remove));
         self.flush_next(rank, out);
     }

@@ -1,4 +1,4 @@
-//! The depot against a model: whatever is lost when, nothing is offered that logs do not reach back to.
+//! The object tier against a model: whatever is lost when, nothing is offered that logs do not reach back to.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,22 +7,22 @@ use std::collections::{BTreeSet, VecDeque};
 const R: Rank = Rank(5);
 const FLUSHES: ConnId = ConnId(99);
 
-fn name(image: u64, life: u32) -> ImageName {
-    ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(life) }
+fn name(image: u64, incarnation: u32) -> ImageName {
+    ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
 }
 
-/// A server with its disk, the depot, and what was told to those who keep logs.
+/// A server with its disk, the object tier, and what was told to those who keep logs.
 struct Model {
     machine: ImageCatalogue,
     disk: BTreeSet<ImageName>,
     aside: BTreeSet<ImageName>,
     record: Option<Record>,
-    depot: BTreeSet<ImageName>,
-    depot_record: Option<Record>,
-    /// What the depot was asked for, in order.
+    object_tier: BTreeSet<ImageName>,
+    tier_record: Option<Record>,
+    /// What the object tier was asked for, in order.
     asked: VecDeque<Output>,
     told: ImageNo,
-    life: u32,
+    incarnation: u32,
     next: u64,
     condemned: bool,
 }
@@ -30,15 +30,15 @@ struct Model {
 impl Model {
     fn new() -> Self {
         Self {
-            machine: ImageCatalogue::new(u64::MAX).with_depot(),
+            machine: ImageCatalogue::new(u64::MAX).with_object_tier(),
             disk: BTreeSet::new(),
             aside: BTreeSet::new(),
             record: None,
-            depot: BTreeSet::new(),
-            depot_record: None,
+            object_tier: BTreeSet::new(),
+            tier_record: None,
             asked: VecDeque::new(),
             told: ImageNo(0),
-            life: 0,
+            incarnation: 0,
             next: 1,
             condemned: false,
         }
@@ -60,7 +60,7 @@ impl Model {
                         self.disk.insert(name);
                         events.push(Event::Published(Ok(())));
                     }
-                    // What goes from the disk goes from the depot, if the shell comes to it.
+                    // What goes from the disk goes from the object tier, if the shell comes to it.
                     Output::Remove(name) | Output::SetAside(name) => {
                         assert!(self.disk.remove(&name));
                         if matches!(output, Output::SetAside(_)) {
@@ -93,7 +93,7 @@ impl Model {
     }
 
     fn put(&mut self) {
-        let ImageName { rank, image, incarnation } = name(self.next, self.life);
+        let ImageName { rank, image, incarnation } = name(self.next, self.incarnation);
         self.next += 1;
         let conn = ConnId(1);
         self.feed(conn, Event::Request(Ask::Put { rank, incarnation, image }));
@@ -101,31 +101,31 @@ impl Model {
         self.feed(conn, Event::Request(Ask::Commit));
     }
 
-    /// The depot does, or fails to do, what it was asked for first; `late`: it did, and the answer was lost.
-    fn depot_works(&mut self, well: bool, late: bool) {
+    /// The object tier does, or fails to do, what it was asked for first; `late`: it did, and the answer was lost.
+    fn tier_works(&mut self, well: bool, late: bool) {
         match self.asked.pop_front() {
             Some(Output::Flush(name, record)) => {
                 if well || late {
                     // The disk has it as long as it is on its way, unless it was found damaged.
                     assert!(self.disk.contains(&name) || self.condemned);
-                    self.depot.insert(name);
-                    self.depot_record = Some(record);
+                    self.object_tier.insert(name);
+                    self.tier_record = Some(record);
                 }
                 let outcome = if well { Ok(()) } else { Err("gone".to_owned()) };
                 self.feed(FLUSHES, Event::Flushed(name, outcome));
             }
-            Some(Output::Mirror(_, record)) if well || late => self.depot_record = Some(record),
+            Some(Output::Mirror(_, record)) if well || late => self.tier_record = Some(record),
             Some(Output::Remove(name)) if well || late => {
-                self.depot.remove(&name);
+                self.object_tier.remove(&name);
             }
             _ => {}
         }
     }
 
-    /// The server begins again; `known`: it can ask the depot.
+    /// The server begins again; `known`: it can ask the object tier.
     fn restart(&mut self, known: bool) {
         self.asked.clear();
-        self.machine = ImageCatalogue::new(u64::MAX).with_depot();
+        self.machine = ImageCatalogue::new(u64::MAX).with_object_tier();
         if let Some(record) = self.record {
             self.machine.restore_record(R, record);
         }
@@ -135,17 +135,18 @@ impl Model {
         for name in &self.aside {
             self.machine.restore_image(*name, 10, None);
         }
-        // The shell puts what it found in the depot on its disk first.
-        if let (true, Some(there)) = (known, self.depot_record) {
+        // The shell puts what it found in the object tier on its disk first.
+        if let (true, Some(there)) = (known, self.tier_record) {
             let here = self.record.unwrap_or(there);
             self.record = Some(here.merged(there));
             self.machine.restore_record(R, here.merged(there));
         }
         let (record, there) = match known {
-            true => (Some(self.depot_record.unwrap_or_default()), self.depot.clone()),
+            true => (Some(self.tier_record.unwrap_or_default()), self.object_tier.clone()),
             false => (None, BTreeSet::new()),
         };
-        for old in self.machine.restore_depot(R, record, there.iter().map(|name| name.image)) {
+        for old in self.machine.restore_object_tier(R, record, there.iter().map(|name| name.image))
+        {
             assert!(self.disk.remove(&old));
             self.asked.push_back(Output::Remove(old));
         }
@@ -155,11 +156,12 @@ impl Model {
         self.judge("a restart");
     }
 
-    /// The disk is lost; what the depot offers takes its place.
+    /// The disk is lost; what the object tier offers takes its place.
     fn lose_disk(&mut self) {
-        let record = self.depot_record.unwrap_or_default();
-        self.record = self.depot_record;
-        self.disk = self.depot.iter().copied().filter(|name| record.offers(name.image)).collect();
+        let record = self.tier_record.unwrap_or_default();
+        self.record = self.tier_record;
+        self.disk =
+            self.object_tier.iter().copied().filter(|name| record.offers(name.image)).collect();
         self.aside.clear();
         self.restart(true);
         self.judge("the loss of the disk");
@@ -199,13 +201,13 @@ fn logs_are_cut_only_at_what_the_depot_has() {
     // Image 1 was on its way when the others came: it stays, beside the newest two.
     assert_eq!(model.told, ImageNo(0));
     assert_eq!(model.disk, BTreeSet::from([name(1, 0), name(3, 0), name(4, 0)]));
-    model.depot_works(true, false);
+    model.tier_works(true, false);
     // 2 was passed over.
-    model.depot_works(true, false);
+    model.tier_works(true, false);
     while !model.asked.is_empty() {
-        model.depot_works(true, false);
+        model.tier_works(true, false);
     }
-    assert_eq!(model.depot, BTreeSet::from([name(1, 0), name(4, 0)]));
+    assert_eq!(model.object_tier, BTreeSet::from([name(1, 0), name(4, 0)]));
     assert_eq!(model.start_offered(), Some(false));
     model.put();
     assert_eq!(model.told, ImageNo(1));
@@ -220,12 +222,12 @@ fn a_failure_is_told_once_and_tried_again() {
     let mut model = Model::new();
     model.put();
     for _ in 0..3 {
-        model.depot_works(false, false);
+        model.tier_works(false, false);
         assert!(
             matches!(model.asked.front(), Some(Output::Flush(image, _)) if *image == name(1, 0))
         );
     }
-    model.depot_works(true, false);
+    model.tier_works(true, false);
     assert!(model.asked.is_empty());
     assert_eq!(model.state().unwrap().newest_in_object_store, Some(ImageNo(1)));
 }
@@ -233,7 +235,7 @@ fn a_failure_is_told_once_and_tried_again() {
 #[derive(Debug, Clone)]
 enum Step {
     Put,
-    Depot { well: bool, late: bool },
+    ObjectTier { well: bool, late: bool },
     Declare,
     Condemn,
     Restart { known: bool },
@@ -243,8 +245,8 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         5 => Just(Step::Put),
-        8 => (any::<bool>(), any::<bool>()).prop_map(|(a, late)| Step::Depot { well: a, late }),
-        4 => Just(Step::Depot { well: true, late: false }),
+        8 => (any::<bool>(), any::<bool>()).prop_map(|(a, late)| Step::ObjectTier { well: a, late }),
+        4 => Just(Step::ObjectTier { well: true, late: false }),
         1 => Just(Step::Declare),
         1 => Just(Step::Condemn),
         1 => any::<bool>().prop_map(|known| Step::Restart { known }),
@@ -261,10 +263,10 @@ proptest! {
         for step in steps {
             match step {
                 Step::Put => model.put(),
-                Step::Depot { well, late } => model.depot_works(well, late),
+                Step::ObjectTier { well, late } => model.tier_works(well, late),
                 Step::Declare => {
-                    model.life += 1;
-                    let incarnation = Incarnation(model.life);
+                    model.incarnation += 1;
+                    let incarnation = Incarnation(model.incarnation);
                     let ask = Ask::Declare { rank: R, incarnation };
                     model.feed(ConnId(2), Event::Request(ask));
                 }
@@ -276,7 +278,7 @@ proptest! {
                         model.feed(ConnId(2), Event::Request(ask));
                     }
                 }
-                // A server that has never reached its depot does not begin; see the shell.
+                // A server that has never reached its object tier does not begin; see the shell.
                 Step::Restart { known } => {
                     let _ = known;
                     model.restart(true);

@@ -1,5 +1,5 @@
-//! Waves and the depot against a model: two ranks, each with a server and a depot of its own, and the dispatcher's
-//! books. Whatever is lost when, the waves that logs reach back to can be restored from what the depots have.
+//! Waves and the object tier against a model: two ranks, each with a server and a object tier of its own, and the dispatcher's
+//! books. Whatever is lost when, the waves that logs reach back to can be restored from what the object tiers have.
 
 use super::*;
 use crate::dispatcher::ImageFacts;
@@ -11,23 +11,23 @@ use std::time::Duration;
 const FLUSHES: ConnId = ConnId(99);
 const RANKS: u32 = 2;
 
-/// A rank's server with its disk and its depot.
+/// A rank's server with its disk and its object tier.
 struct Site {
     rank: Rank,
     machine: ImageCatalogue,
     disk: BTreeSet<ImageName>,
     record: Option<Record>,
-    depot: BTreeSet<ImageName>,
-    depot_record: Option<Record>,
-    /// What the depot was asked for, in order.
+    object_tier: BTreeSet<ImageName>,
+    tier_record: Option<Record>,
+    /// What the object tier was asked for, in order.
     asked: VecDeque<Output>,
-    /// The image whose commit waits for the depot, and its connection.
+    /// The image whose commit waits for the object tier, and its connection.
     waiting: Option<(ConnId, ImageNo)>,
     conns: u64,
 }
 
 fn machine() -> ImageCatalogue {
-    ImageCatalogue::new(u64::MAX).with_depot().with_waves_that_cut_logs()
+    ImageCatalogue::new(u64::MAX).with_object_tier().with_waves_that_cut_logs()
 }
 
 impl Site {
@@ -37,8 +37,8 @@ impl Site {
             machine: machine(),
             disk: BTreeSet::new(),
             record: None,
-            depot: BTreeSet::new(),
-            depot_record: None,
+            object_tier: BTreeSet::new(),
+            tier_record: None,
             asked: VecDeque::new(),
             waiting: None,
             conns: 0,
@@ -101,29 +101,29 @@ impl Site {
         answer
     }
 
-    /// The depot does, or fails to do, what it was asked for first; `late`: it did, and the answer was lost.
+    /// The object tier does, or fails to do, what it was asked for first; `late`: it did, and the answer was lost.
     /// Gives the wave whose image was answered for thereby.
-    fn depot_works(&mut self, well: bool, late: bool) -> Option<(ImageNo, bool)> {
+    fn tier_works(&mut self, well: bool, late: bool) -> Option<(ImageNo, bool)> {
         match self.asked.pop_front()? {
             Output::Flush(name, record) => {
                 if well || late {
                     assert!(self.disk.contains(&name));
-                    self.depot.insert(name);
-                    self.depot_record = Some(record);
+                    self.object_tier.insert(name);
+                    self.tier_record = Some(record);
                 }
                 let outcome = if well { Ok(()) } else { Err("gone".to_owned()) };
                 self.feed(FLUSHES, Event::Flushed(name, outcome));
                 let (conn, image) = self.waiting?;
-                let good = self.feed(conn, Event::DepotNews)?;
+                let good = self.feed(conn, Event::ObjectTierProgress)?;
                 self.waiting = None;
                 Some((image, good))
             }
             Output::Mirror(_, record) if well || late => {
-                self.depot_record = Some(record);
+                self.tier_record = Some(record);
                 None
             }
             Output::Remove(name) if well || late => {
-                self.depot.remove(&name);
+                self.object_tier.remove(&name);
                 None
             }
             _ => None,
@@ -134,7 +134,7 @@ impl Site {
         self.asked.clear();
         self.waiting = None;
         self.machine = machine();
-        if let Some(there) = self.depot_record {
+        if let Some(there) = self.tier_record {
             self.record = Some(self.record.unwrap_or(there).merged(there));
         }
         if let Some(record) = self.record {
@@ -143,9 +143,9 @@ impl Site {
         for name in &self.disk {
             self.machine.restore_image(*name, 10, Some(Counts::default()));
         }
-        let record = Some(self.depot_record.unwrap_or_default());
-        let there: Vec<ImageNo> = self.depot.iter().map(|name| name.image).collect();
-        for old in self.machine.restore_depot(self.rank, record, there) {
+        let record = Some(self.tier_record.unwrap_or_default());
+        let there: Vec<ImageNo> = self.object_tier.iter().map(|name| name.image).collect();
+        for old in self.machine.restore_object_tier(self.rank, record, there) {
             assert!(self.disk.remove(&old));
         }
         let mut out = Vec::new();
@@ -154,8 +154,8 @@ impl Site {
     }
 
     fn lose_disk(&mut self) {
-        self.record = self.depot_record;
-        self.disk = self.depot.clone();
+        self.record = self.tier_record;
+        self.disk = self.object_tier.clone();
         self.restart();
     }
 }
@@ -165,10 +165,10 @@ struct Model {
     waves: Waves,
     /// Where logs are cut.
     cut: ImageNo,
-    life: u32,
-    /// A launcher has found waves on the disks, maybe before the depots had them.
+    incarnation: u32,
+    /// A launcher has found waves on the disks, maybe before the object tiers had them.
     found_late: bool,
-    /// One of the two places to return to was lost with a disk before its depot had it, or is not known to be
+    /// One of the two places to return to was lost with a disk before its object tier had it, or is not known to be
     /// one: where the numbers of images do not tell that logs were never cut.
     lacks: bool,
 }
@@ -184,7 +184,7 @@ impl Model {
             sites,
             waves: Waves::new(RANKS),
             cut: ImageNo(0),
-            life: 0,
+            incarnation: 0,
             found_late: false,
             lacks: false,
         }
@@ -207,7 +207,7 @@ impl Model {
         }
         let (image, keep) = (self.waves.begin(Duration::ZERO), self.waves.kept());
         for rank in 0..RANKS {
-            let answer = self.sites[rank as usize].put(image, Incarnation(self.life), keep);
+            let answer = self.sites[rank as usize].put(image, Incarnation(self.incarnation), keep);
             let answer = if hasty { Some(true) } else { answer };
             if let Some(good) = answer {
                 self.heard(rank, image, good);
@@ -215,8 +215,8 @@ impl Model {
         }
     }
 
-    fn depot(&mut self, rank: u32, well: bool, late: bool) {
-        if let Some((image, good)) = self.sites[rank as usize].depot_works(well, late) {
+    fn object_tier(&mut self, rank: u32, well: bool, late: bool) {
+        if let Some((image, good)) = self.sites[rank as usize].tier_works(well, late) {
             self.heard(rank, image, good);
         }
     }
@@ -239,10 +239,10 @@ impl Model {
         assert!(!self.lacks || self.found_late);
     }
 
-    /// All ranks die, and go on in a new life; `all`: so do launcher and servers, which find what is there.
+    /// All ranks die, and go on in a new incarnation; `all`: so do launcher and servers, which find what is there.
     fn death(&mut self, all: bool) {
         self.waves.abandon();
-        self.life += 1;
+        self.incarnation += 1;
         for site in &mut self.sites {
             if let Some((conn, _)) = site.waiting.take() {
                 site.feed(conn, Event::Lost);
@@ -250,7 +250,7 @@ impl Model {
             if all {
                 site.restart();
             }
-            let (rank, incarnation) = (site.rank, Incarnation(self.life));
+            let (rank, incarnation) = (site.rank, Incarnation(self.incarnation));
             site.feed(ConnId(98), Event::Request(Ask::Declare { rank, incarnation }));
         }
         if all {
@@ -278,7 +278,7 @@ impl Model {
         if self.cut == ImageNo(0) {
             return;
         }
-        let waves = self.found(|site| &site.depot);
+        let waves = self.found(|site| &site.object_tier);
         let least = waves.kept()[usize::from(!self.lacks)];
         assert!(least >= self.cut, "cut at {}, there are {:?}", self.cut, waves.kept());
     }
@@ -290,25 +290,25 @@ fn a_wave_counts_when_the_depots_have_all_of_it() {
     for wave in 1..=2 {
         model.wave(false);
         assert!(model.waves.is_under_way());
-        model.depot(0, true, false);
+        model.object_tier(0, true, false);
         // A second one cannot begin.
         model.wave(false);
         assert_eq!(model.waves.last_issued(), ImageNo(wave));
-        model.depot(1, true, false);
+        model.object_tier(1, true, false);
         assert_eq!(model.waves.newest(), Some(ImageNo(wave)));
         model.judge();
     }
     assert_eq!(model.cut, ImageNo(1));
     // A flush that fails is an image that fails, and is tried again.
     model.wave(false);
-    model.depot(0, false, false);
-    model.depot(1, true, false);
+    model.object_tier(0, false, false);
+    model.object_tier(1, true, false);
     assert_eq!((model.waves.is_under_way(), model.waves.newest()), (false, Some(ImageNo(2))));
-    model.depot(0, true, false);
+    model.object_tier(0, true, false);
     model.wave(false);
     for rank in [0, 1] {
         while !model.sites[rank as usize].asked.is_empty() {
-            model.depot(rank, true, false);
+            model.object_tier(rank, true, false);
         }
     }
     assert_eq!((model.waves.newest(), model.cut), (Some(ImageNo(4)), ImageNo(2)));
@@ -332,7 +332,7 @@ fn waves_that_were_never_complete_do_not_cost_the_start() {
     for (loser, other) in [(1, 0), (0, 1), (1, 0)] {
         model.wave(false);
         model.server(loser, true);
-        model.depot(other, true, false);
+        model.object_tier(other, true, false);
         assert_eq!((model.waves.newest(), model.waves.is_under_way()), (None, false));
     }
     model.death(true);
@@ -343,7 +343,7 @@ fn waves_that_were_never_complete_do_not_cost_the_start() {
         model.wave(false);
         for rank in [0, 1] {
             while !model.sites[rank as usize].asked.is_empty() {
-                model.depot(rank, true, false);
+                model.object_tier(rank, true, false);
             }
         }
         assert_eq!(model.waves.newest(), Some(ImageNo(wave)));
@@ -355,7 +355,7 @@ fn waves_that_were_never_complete_do_not_cost_the_start() {
 #[derive(Debug, Clone)]
 enum Step {
     Wave,
-    Depot { rank: u32, well: bool, late: bool },
+    ObjectTier { rank: u32, well: bool, late: bool },
     Server { rank: u32, lost: bool },
     Death { all: bool },
 }
@@ -365,8 +365,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         5 => Just(Step::Wave),
         4 => (rank(), any::<bool>(), any::<bool>())
-            .prop_map(|(rank, well, late)| Step::Depot { rank, well, late }),
-        12 => rank().prop_map(|rank| Step::Depot { rank, well: true, late: false }),
+            .prop_map(|(rank, well, late)| Step::ObjectTier { rank, well, late }),
+        12 => rank().prop_map(|rank| Step::ObjectTier { rank, well: true, late: false }),
         1 => (rank(), any::<bool>()).prop_map(|(rank, lost)| Step::Server { rank, lost }),
         1 => any::<bool>().prop_map(|all| Step::Death { all }),
     ];
@@ -381,7 +381,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Wave => model.wave(false),
-                Step::Depot { rank, well, late } => model.depot(rank, well, late),
+                Step::ObjectTier { rank, well, late } => model.object_tier(rank, well, late),
                 Step::Server { rank, lost } => model.server(rank, lost),
                 Step::Death { all } => model.death(all),
             }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const KEPT: usize = 2;
 
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct RankImages {
     /// The living incarnation.
     pub incarnation: Incarnation,
     /// The incarnation that a restart of the server would find.
@@ -27,13 +27,13 @@ pub(super) struct Shelf {
     pub void: BTreeSet<ImageNo>,
     /// How many were found damaged.
     pub set_aside: u64,
-    /// What the depot has, if there is one.
+    /// What the object tier has, if there is one.
     pub level: Option<Level>,
 }
 
-impl Shelf {
-    /// Of a rank that nothing is known of; `depot`: there is one.
-    pub fn new(depot: bool, waves_cut_logs: bool) -> Self {
+impl RankImages {
+    /// Of a rank that nothing is known of; `object tier`: there is one.
+    pub fn new(object_tier: bool, waves_cut_logs: bool) -> Self {
         Self {
             incarnation: Incarnation(0),
             durable: Incarnation(0),
@@ -43,7 +43,7 @@ impl Shelf {
             keep: None,
             void: BTreeSet::new(),
             set_aside: 0,
-            level: depot.then(|| Level::new(waves_cut_logs)),
+            level: object_tier.then(|| Level::new(waves_cut_logs)),
         }
     }
 
@@ -83,23 +83,23 @@ impl Shelf {
         self.incarnation = self.incarnation.max(incarnation);
     }
 
-    /// Why this life is not the living one, if it is not.
+    /// Why this incarnation is not the living one, if it is not.
     pub fn is_over(&self, rank: Rank, incarnation: Incarnation) -> Option<String> {
         (incarnation < self.incarnation).then(|| {
             format!(
-                "life {} of rank {rank} was declared already: life {incarnation} is over",
+                "incarnation {} of rank {rank} was declared already: incarnation {incarnation} is over",
                 self.incarnation
             )
         })
     }
 
-    /// Why this life may not put this image, if it may not.
+    /// Why this incarnation may not put this image, if it may not.
     pub fn objection(&self, name: ImageName) -> Option<String> {
         let ImageName { rank, image, incarnation } = name;
         if incarnation < self.incarnation {
             return Some(format!(
-                "image {image} of rank {rank} was taken in its life {incarnation}, but life {} \
-                 lives now: it is refused",
+                "image {image} of rank {rank} was taken in its incarnation {incarnation}, but \
+                 incarnation {} is the present one: it is refused",
                 self.incarnation
             ));
         }
@@ -149,7 +149,7 @@ impl Shelf {
         self.take_all(rank, numbers)
     }
 
-    /// Takes out these, unless the depot needs them.
+    /// Takes out these, unless the object tier needs them.
     fn take_all(&mut self, rank: Rank, numbers: Vec<ImageNo>) -> Vec<ImageName> {
         let needed =
             |image: &ImageNo| self.level.as_ref().is_some_and(|l| l.needs(*image, self.keep));

@@ -1,6 +1,8 @@
 //! What the catalogue answers, and what it does when storage answers.
 
-use super::{Ask, CheckError, ConnId, ImageCatalogue, ImageName, Output, Phase, Record, Shelf};
+use super::{
+    Ask, CheckError, ConnId, ImageCatalogue, ImageName, Output, Phase, RankImages, Record,
+};
 use ftmpi_wire::image_store::{Answer, Counts, Stored};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
@@ -20,8 +22,8 @@ impl ImageCatalogue {
                 self.put(conn, ImageName { rank, image, incarnation }, out);
             }
             (None, Ask::List { rank }) => {
-                let shelf = self.shelf(rank).describe();
-                out.push(Output::Answer(Answer::RankImages(shelf)));
+                let rank_images = self.rank_images(rank).describe();
+                out.push(Output::Answer(Answer::RankImages(rank_images)));
             }
             (None, Ask::Get { rank, at_most }) => self.get(conn, rank, at_most, out),
             // Sending is over when the next request comes.
@@ -34,7 +36,7 @@ impl ImageCatalogue {
                 self.data(conn, name, bytes, more, out);
             }
             (Some(Phase::Receiving { name, bytes }), Ask::Commit) => {
-                if let Some(why) = self.shelf(name.rank).objection(name) {
+                if let Some(why) = self.rank_images(name.rank).objection(name) {
                     out.push(Output::Discard);
                     out.push(Output::Answer(Answer::Refused(why)));
                 } else {
@@ -59,9 +61,9 @@ impl ImageCatalogue {
         }
     }
 
-    pub(super) fn shelf(&mut self, rank: Rank) -> &mut Shelf {
-        let (depot, waves_cut_logs) = (self.depot, self.waves_cut_logs);
-        self.shelves.entry(rank).or_insert_with(|| Shelf::new(depot, waves_cut_logs))
+    pub(super) fn rank_images(&mut self, rank: Rank) -> &mut RankImages {
+        let (object_tier, waves_cut_logs) = (self.object_tier, self.waves_cut_logs);
+        self.by_rank.entry(rank).or_insert_with(|| RankImages::new(object_tier, waves_cut_logs))
     }
 
     fn declare(
@@ -71,15 +73,15 @@ impl ImageCatalogue {
         incarnation: Incarnation,
         out: &mut Vec<Output>,
     ) {
-        let shelf = self.shelf(rank);
-        if let Some(why) = shelf.is_over(rank, incarnation) {
+        let rank_images = self.rank_images(rank);
+        if let Some(why) = rank_images.is_over(rank, incarnation) {
             out.push(Output::Answer(Answer::Refused(why)));
-        } else if incarnation == shelf.durable {
+        } else if incarnation == rank_images.durable {
             out.push(Output::Answer(Answer::Done));
         } else {
             // From here on, whatever storage says: later checks see it.
-            shelf.incarnation = incarnation;
-            let record = shelf.record();
+            rank_images.incarnation = incarnation;
+            let record = rank_images.record();
             self.phases.insert(conn, Phase::Declaring { rank, incarnation });
             out.push(Output::Persist { rank, record });
             self.mirror(rank, out);
@@ -93,20 +95,21 @@ impl ImageCatalogue {
         images: [ImageNo; 2],
         out: &mut Vec<Output>,
     ) {
-        let shelf = self.shelf(rank);
-        if let Some(why) = shelf.is_over(rank, incarnation) {
+        let rank_images = self.rank_images(rank);
+        if let Some(why) = rank_images.is_over(rank, incarnation) {
             return out.push(Output::Answer(Answer::Refused(why)));
         }
-        shelf.keep = Some(images);
+        rank_images.keep = Some(images);
         // The next image may rest on them, so that they go only if there is no room for it.
-        shelf.void = shelf.images.keys().copied().filter(|image| !images.contains(image)).collect();
+        rank_images.void =
+            rank_images.images.keys().copied().filter(|image| !images.contains(image)).collect();
         out.push(Output::Answer(Answer::Done));
     }
 
     /// There is no room: images of waves that came to nothing go, for the next wave needs what they take.
     fn make_room(&mut self, out: &mut Vec<Output>) {
-        for (rank, shelf) in &mut self.shelves {
-            out.extend(shelf.take_void(*rank).into_iter().map(Output::Remove));
+        for (rank, rank_images) in &mut self.by_rank {
+            out.extend(rank_images.take_void(*rank).into_iter().map(Output::Remove));
         }
     }
 
@@ -117,15 +120,16 @@ impl ImageCatalogue {
         image: ImageNo,
         out: &mut Vec<Output>,
     ) {
-        let shelf = self.shelf(rank);
-        if let Some(why) = shelf.is_over(rank, incarnation) {
+        let rank_images = self.rank_images(rank);
+        if let Some(why) = rank_images.is_over(rank, incarnation) {
             return out.push(Output::Answer(Answer::Refused(why)));
         }
-        let images: Vec<Stored> = shelf.images.range(image.next()..).map(|(_, s)| *s).collect();
-        let taken = images.iter().filter_map(|stored| shelf.take(rank, stored.image));
+        let images: Vec<Stored> =
+            rank_images.images.range(image.next()..).map(|(_, s)| *s).collect();
+        let taken = images.iter().filter_map(|stored| rank_images.take(rank, stored.image));
         let names: Vec<ImageName> = taken.collect();
         if names.is_empty() {
-            shelf.highest = shelf.highest.min(image);
+            rank_images.highest = rank_images.highest.min(image);
             return out.push(Output::Answer(Answer::Done));
         }
         self.phases.insert(conn, Phase::Returning { rank, images });
@@ -139,17 +143,17 @@ impl ImageCatalogue {
         out: &mut Vec<Output>,
     ) {
         let Some(Phase::Returning { rank, images }) = self.phases.remove(&conn) else { return };
-        let shelf = self.shelf(rank);
+        let rank_images = self.rank_images(rank);
         let answer = match outcome {
             Ok(()) => {
                 // Whoever continues the job must not take them for lost.
                 let before = images[0].image.0 - 1;
-                shelf.highest = ImageNo(before);
+                rank_images.highest = ImageNo(before);
                 Answer::Done
             }
             Err(why) => {
                 // They may be found again.
-                shelf.images.extend(images.into_iter().map(|stored| (stored.image, stored)));
+                rank_images.images.extend(images.into_iter().map(|stored| (stored.image, stored)));
                 Answer::Refused(format!(
                     "images of rank {rank} that were given up cannot be removed: {why}"
                 ))
@@ -165,19 +169,19 @@ impl ImageCatalogue {
             | Phase::Publishing { name: other, .. } => *other == name,
             _ => false,
         });
-        let shelf = self.shelf(name.rank);
+        let rank_images = self.rank_images(name.rank);
         let objection = if name.image == ImageNo(0) {
             Some("images are numbered from 1".to_owned())
         } else if busy {
             Some(format!("image {} of rank {} is already on its way", name.image, name.rank))
         } else {
-            shelf.objection(name)
+            rank_images.objection(name)
         };
         if let Some(why) = objection {
             return self.refuse_early(conn, why, out);
         }
-        // A life that we were not told of: the declaration was lost with an earlier server.
-        shelf.incarnation = shelf.incarnation.max(name.incarnation);
+        // An incarnation that we were not told of: the declaration was lost with an earlier server.
+        rank_images.incarnation = rank_images.incarnation.max(name.incarnation);
         self.phases.insert(conn, Phase::Receiving { name, bytes: 0 });
         out.push(Output::Create(name));
     }
@@ -207,7 +211,7 @@ impl ImageCatalogue {
                 self.bytes_max, name.image, name.rank
             ))
         } else {
-            self.shelf(name.rank).objection(name)
+            self.rank_images(name.rank).objection(name)
         };
         if let Some(why) = objection {
             out.push(Output::Discard);
@@ -235,9 +239,9 @@ impl ImageCatalogue {
         out: &mut Vec<Output>,
     ) {
         let Some(Phase::Verifying { name, bytes }) = self.phases.remove(&conn) else { return };
-        // Its life may have ended while it was verified.
+        // Its incarnation may have ended while it was verified.
         let accepted = match outcome {
-            Ok(counts) => self.shelf(name.rank).objection(name).map_or(Ok(counts), Err),
+            Ok(counts) => self.rank_images(name.rank).objection(name).map_or(Ok(counts), Err),
             Err(why) => Err(format!(
                 "image {} of rank {} is not taken: {why}; older images stand",
                 name.image, name.rank
@@ -273,13 +277,13 @@ impl ImageCatalogue {
             return;
         }
         let waves_cut_logs = self.waves_cut_logs;
-        let shelf = self.shelf(name.rank);
+        let rank_images = self.rank_images(name.rank);
         let stored = Stored { image: name.image, incarnation: name.incarnation, bytes, counts };
-        shelf.images.insert(name.image, stored);
-        shelf.highest = name.image;
-        shelf.is_stored(name.incarnation);
-        if shelf.start_is_spare(waves_cut_logs) {
-            let record = Record { start_offered: false, ..shelf.record() };
+        rank_images.images.insert(name.image, stored);
+        rank_images.highest = name.image;
+        rank_images.is_stored(name.incarnation);
+        if rank_images.start_is_spare(waves_cut_logs) {
+            let record = Record { start_offered: false, ..rank_images.record() };
             self.phases.insert(conn, Phase::Closing { name, bytes });
             out.push(Output::Persist { rank: name.rank, record });
         } else {
@@ -296,11 +300,11 @@ impl ImageCatalogue {
         match self.phases.remove(&conn) {
             Some(Phase::Declaring { rank, incarnation }) => {
                 match outcome {
-                    Ok(()) => self.shelf(rank).is_stored(incarnation),
-                    // It holds as long as this process lives, and an image of the new life or the
+                    Ok(()) => self.rank_images(rank).is_stored(incarnation),
+                    // It holds as long as this process incarnations, and an image of the new incarnation or the
                     // next declaration makes it durable.
                     Err(why) => out.push(Output::Say(format!(
-                        "the declaration of life {incarnation} of rank {rank} cannot be stored: \
+                        "the declaration of incarnation {incarnation} of rank {rank} cannot be stored: \
                          {why}"
                     ))),
                 }
@@ -309,7 +313,7 @@ impl ImageCatalogue {
             Some(Phase::Closing { name, bytes }) => {
                 // If it could not be stored, the start simply remains offered.
                 match outcome {
-                    Ok(()) => self.shelf(name.rank).start_offered = false,
+                    Ok(()) => self.rank_images(name.rank).start_offered = false,
                     Err(why) => out.push(Output::Say(format!(
                         "logs of rank {} are not cut yet: its record cannot be stored: {why}",
                         name.rank
@@ -323,36 +327,36 @@ impl ImageCatalogue {
     }
 
     fn committed(&mut self, conn: ConnId, name: ImageName, bytes: u64, out: &mut Vec<Output>) {
-        let shelf = self.shelf(name.rank);
-        if let Some(level) = &mut shelf.level {
+        let rank_images = self.rank_images(name.rank);
+        if let Some(level) = &mut rank_images.level {
             level.came(name.image);
         }
-        let waits = shelf.level.is_some() && shelf.keep.is_some();
-        let surplus = shelf.take_surplus(name.rank);
-        let oldest = shelf.oldest();
+        let waits = rank_images.level.is_some() && rank_images.keep.is_some();
+        let surplus = rank_images.take_surplus(name.rank);
+        let oldest = rank_images.oldest();
         out.extend(surplus.into_iter().map(Output::Remove));
         self.flush_next(name.rank, out);
         if waits {
             self.phases.insert(conn, Phase::Flushing { name, bytes });
-            self.depot_news(conn, out);
+            self.object_tier_progress(conn, out);
         } else {
             out.push(Output::Answer(Answer::Committed { image: name.image, bytes, oldest }));
         }
     }
 
     fn get(&mut self, conn: ConnId, rank: Rank, at_most: ImageNo, out: &mut Vec<Output>) {
-        let shelf = self.shelf(rank);
-        if let Some(stored) = shelf.newest(at_most) {
+        let rank_images = self.rank_images(rank);
+        if let Some(stored) = rank_images.newest(at_most) {
             out.push(Output::Check(name_of(rank, stored)));
             self.phases.insert(conn, Phase::Checking { rank, at_most, stored });
-        } else if shelf.start_offered {
+        } else if rank_images.start_offered {
             out.push(Output::Answer(Answer::NoImage));
         } else {
-            let why = if shelf.set_aside > 0 {
+            let why = if rank_images.set_aside > 0 {
                 format!(
                     "no image of rank {rank} is good any more ({} were damaged), and the messages \
                      before them are gone: the rank cannot be restarted",
-                    shelf.set_aside
+                    rank_images.set_aside
                 )
             } else {
                 format!("no image of rank {rank} up to number {at_most} is offered any more")
@@ -370,7 +374,7 @@ impl ImageCatalogue {
         let Some(Phase::Checking { rank, at_most, stored }) = self.phases.remove(&conn) else {
             return;
         };
-        let still_offered = self.shelf(rank).images.get(&stored.image) == Some(&stored);
+        let still_offered = self.rank_images(rank).images.get(&stored.image) == Some(&stored);
         match outcome {
             Ok(()) if still_offered => {
                 self.phases.insert(conn, Phase::Sending { rank, image: stored.image });
@@ -395,10 +399,10 @@ impl ImageCatalogue {
     }
 
     fn set_aside(&mut self, rank: Rank, image: ImageNo, why: &str, out: &mut Vec<Output>) {
-        let shelf = self.shelf(rank);
-        let Some(name) = shelf.take(rank, image) else { return };
-        shelf.set_aside += 1;
-        let left = match (shelf.images.keys().next_back(), shelf.start_offered) {
+        let rank_images = self.rank_images(rank);
+        let Some(name) = rank_images.take(rank, image) else { return };
+        rank_images.set_aside += 1;
+        let left = match (rank_images.images.keys().next_back(), rank_images.start_offered) {
             (Some(older), _) => format!("image {older} serves"),
             (None, true) => "the rank would restart from its beginning".into(),
             (None, false) => "no other one is left".into(),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const R: Rank = Rank(5);
 
-fn name(image: u64, life: u32) -> ImageName {
-    ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(life) }
+fn name(image: u64, incarnation: u32) -> ImageName {
+    ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
 }
 
 /// A shell whose storage does as it is told.
@@ -91,8 +91,8 @@ impl Shell {
         self.feed(conn, Event::Request(ask))
     }
 
-    fn put(&mut self, image: u64, life: u32) -> Vec<Output> {
-        let ImageName { rank, image, incarnation } = name(image, life);
+    fn put(&mut self, image: u64, incarnation: u32) -> Vec<Output> {
+        let ImageName { rank, image, incarnation } = name(image, incarnation);
         let mut seen = self.ask(1, Ask::Put { rank, incarnation, image });
         seen.extend(self.ask(1, Ask::Data { bytes: 10 }));
         seen.extend(self.ask(1, Ask::Commit));
@@ -156,7 +156,7 @@ fn a_late_image_of_a_dead_life_is_refused_wherever_it_was() {
             }
             seen.extend(shell.ask(1, *part));
         }
-        assert!(refused(&seen, "life 1 lives now"), "{seen:?}");
+        assert!(refused(&seen, "incarnation 1 is the present one"), "{seen:?}");
         assert_eq!(seen.len(), 1, "exactly one answer: {seen:?}");
         assert_eq!(shell.disk, BTreeSet::from([name(1, 0)]));
         assert!(shell.temporary.is_empty());
@@ -251,15 +251,15 @@ fn a_life_that_put_before_it_was_declared_is_still_declared_for_good() {
     shell.ask(1, Ask::Abandon);
     shell.ask(1, Ask::Declare { rank: R, incarnation: Incarnation(3) });
     shell.restart();
-    assert!(refused(&shell.put(1, 0), "life 3 lives now"));
+    assert!(refused(&shell.put(1, 0), "incarnation 3 is the present one"));
 }
 
 fn ask() -> impl Strategy<Value = Ask> {
-    let life = (0u32..4).prop_map(Incarnation);
+    let incarnation = (0u32..4).prop_map(Incarnation);
     let image = (0u64..12).prop_map(ImageNo);
     prop_oneof![
-        1 => life.clone().prop_map(|incarnation| Ask::Declare { rank: R, incarnation }),
-        3 => (life, image.clone())
+        1 => incarnation.clone().prop_map(|incarnation| Ask::Declare { rank: R, incarnation }),
+        3 => (incarnation, image.clone())
             .prop_map(|(incarnation, image)| Ask::Put { rank: R, incarnation, image }),
         3 => Just(Ask::Data { bytes: 10 }),
         3 => Just(Ask::Commit),
@@ -276,8 +276,8 @@ proptest! {
         steps in proptest::collection::vec((0u64..3, ask(), 0u8..20), 1..80),
     ) {
         let mut shell = Shell::new(1000);
-        // What clients were told: the oldest offer, and the life that is declared.
-        let (mut cut, mut life) = (ImageNo(0), Incarnation(0));
+        // What clients were told: the oldest offer, and the incarnation that is declared.
+        let (mut cut, mut declared) = (ImageNo(0), Incarnation(0));
         for (conn, ask, fault) in steps {
             match fault {
                 0 => {
@@ -297,7 +297,7 @@ proptest! {
                 match output {
                     Output::Answer(Answer::Done) => {
                         if let Ask::Declare { incarnation, .. } = ask {
-                            life = incarnation;
+                            declared = incarnation;
                         }
                     }
                     Output::Answer(Answer::Committed { image, oldest, .. }) => {
@@ -310,7 +310,7 @@ proptest! {
                 }
             }
             for new in shell.disk.difference(&before) {
-                prop_assert!(new.incarnation >= life, "a late image was published");
+                prop_assert!(new.incarnation >= declared, "a late image was published");
                 prop_assert!(before.iter().all(|old| old.image < new.image));
             }
             prop_assert!(shell.disk.len() <= 2);
@@ -355,18 +355,20 @@ fn what_comes_after_the_image_that_was_returned_to_goes_for_good() {
         incarnation: Incarnation(incarnation),
         image: ImageNo(1),
     };
-    assert!(refused(&shell.ask(1, back(0)), "life 0 is over"));
+    assert!(refused(&shell.ask(1, back(0)), "incarnation 0 is over"));
     shell.full = true;
     assert!(refused(&shell.ask(1, back(1)), "cannot be removed"));
     assert_eq!(images(&shell), [1, 2, 3]);
     assert_eq!(shell.ask(1, back(1)), [Output::Answer(Answer::Done)]);
     assert_eq!(images(&shell), [1]);
     let list = shell.ask(1, Ask::List { rank: R });
-    let [Output::Answer(Answer::RankImages(shelf))] = list.as_slice() else { panic!("{list:?}") };
-    assert_eq!((shelf.highest, shelf.images.len()), (ImageNo(1), 1));
-    // A life that is over must not say what is kept.
+    let [Output::Answer(Answer::RankImages(rank_images))] = list.as_slice() else {
+        panic!("{list:?}")
+    };
+    assert_eq!((rank_images.highest, rank_images.images.len()), (ImageNo(1), 1));
+    // An incarnation that is over must not say what is kept.
     let keep = Ask::Keep { rank: R, incarnation: Incarnation(0), images: [ImageNo(0); 2] };
-    assert!(refused(&shell.ask(1, keep), "life 0 is over"));
+    assert!(refused(&shell.ask(1, keep), "incarnation 0 is over"));
     shell.put(4, 1);
     assert_eq!(images(&shell), [1, 4]);
 }

@@ -1,22 +1,22 @@
-//! What every rank is known to have lost: its lives, and after which place of its log each began.
+//! What every rank is known to have lost: its incarnations, and after which place of its log each began.
 //!
-//! A new life tells how far it could recover, together with the same of all its earlier lives that
-//! left anything in its log. From one such telling follows of every interval of every earlier life
-//! whether it is part of the rank's course or lost for ever. A life may tell again, only less: it
+//! A new incarnation tells how far it could recover, together with the same of all its earlier incarnations that
+//! left anything in its log. From one such telling follows of every interval of every earlier incarnation
+//! whether it is part of the rank's course or lost for ever. An incarnation may tell again, only less: it
 //! turned out to be an orphan before it began.
 //!
-//! Guarantees: whoever knows a rank's telling can judge any interval of an earlier life of it, whatever
+//! Guarantees: whoever knows a rank's telling can judge any interval of an earlier incarnation of it, whatever
 //! other tellings it has missed.
 
 use crate::causal::encoding::{Reader, put};
 use ftmpi_wire::{DecodeError, EventNo, Incarnation, Rank};
 
-/// One state interval: the event that begins it, by the life that made it and its place in the log
+/// One state interval: the event that begins it, by the incarnation that made it and its place in the log
 /// of its rank (o2p-2009 §3.3: incarnation and state interval index).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Interval {
-    /// Which life.
-    pub life: Incarnation,
+    /// Which incarnation.
+    pub incarnation: Incarnation,
     /// Which place.
     pub place: EventNo,
 }
@@ -28,56 +28,56 @@ impl Interval {
     /// As one number, for the clocks of the event logger; the order is the same.
     #[must_use]
     pub fn pack(self) -> EventNo {
-        EventNo(u64::from(self.life.0) << PLACE_BITS | self.place.0)
+        EventNo(u64::from(self.incarnation.0) << PLACE_BITS | self.place.0)
     }
 
     /// The other way.
     #[must_use]
     pub fn unpack(number: EventNo) -> Self {
-        let life = Incarnation((number.0 >> PLACE_BITS) as u32);
-        Self { life, place: EventNo(number.0 & ((1 << PLACE_BITS) - 1)) }
+        let incarnation = Incarnation((number.0 >> PLACE_BITS) as u32);
+        Self { incarnation, place: EventNo(number.0 & ((1 << PLACE_BITS) - 1)) }
     }
 }
 
 /// What is known of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Of the life that we take for the present one: not lost as far as we know.
+    /// Of the incarnation that we take for the present one: not lost as far as we know.
     Present,
-    /// Of an earlier life, and recovered by all later ones.
+    /// Of an earlier incarnation, and recovered by all later ones.
     Recovered,
-    /// Of an earlier life, and lost.
+    /// Of an earlier incarnation, and lost.
     Lost,
-    /// Of a life of which nothing was told yet.
+    /// Of an incarnation of which nothing was told yet.
     Unknown,
 }
 
 /// What one rank has told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lives {
-    /// Lives that left something, oldest first, and after which place each began. Places rise.
+pub struct Incarnations {
+    /// Incarnations that left something, oldest first, and after which place each began. Places rise.
     begun: Vec<Interval>,
 }
 
-impl Default for Lives {
+impl Default for Incarnations {
     fn default() -> Self {
         Self { begun: vec![Interval::default()] }
     }
 }
 
-impl Lives {
-    /// The present life.
+impl Incarnations {
+    /// The present incarnation.
     #[must_use]
     pub fn present(&self) -> Interval {
-        *self.begun.last().expect("there is always a life")
+        *self.begun.last().expect("there is always an incarnation")
     }
 
-    /// This life begins after this place. Earlier ones that began behind it left nothing.
-    pub fn begin(&mut self, life: Incarnation, after: EventNo) {
-        let lasts = |begun: &Interval| begun.life < life && begun.place < after;
-        self.begun.retain(|begun| lasts(begun) || begun.life == Incarnation(0));
-        if life > Incarnation(0) {
-            self.begun.push(Interval { life, place: after });
+    /// This incarnation begins after this place. Earlier ones that began behind it left nothing.
+    pub fn begin(&mut self, incarnation: Incarnation, after: EventNo) {
+        let lasts = |begun: &Interval| begun.incarnation < incarnation && begun.place < after;
+        self.begun.retain(|begun| lasts(begun) || begun.incarnation == Incarnation(0));
+        if incarnation > Incarnation(0) {
+            self.begun.push(Interval { incarnation, place: after });
         }
     }
 
@@ -85,15 +85,15 @@ impl Lives {
     #[must_use]
     pub fn standing(&self, interval: Interval) -> Standing {
         let present = self.present();
-        if interval.life == present.life {
+        if interval.incarnation == present.incarnation {
             return Standing::Present;
         }
-        if interval.life > present.life {
+        if interval.incarnation > present.incarnation {
             return Standing::Unknown;
         }
-        let at = self.begun.partition_point(|begun| begun.life <= interval.life);
-        let left_something = at > 0 && self.begun[at - 1].life == interval.life;
-        // Places rise, so the next life is the one that began earliest.
+        let at = self.begun.partition_point(|begun| begun.incarnation <= interval.incarnation);
+        let left_something = at > 0 && self.begun[at - 1].incarnation == interval.incarnation;
+        // Places rise, so the next incarnation is the one that began earliest.
         if left_something && interval.place <= self.begun[at].place {
             Standing::Recovered
         } else {
@@ -101,16 +101,17 @@ impl Lives {
         }
     }
 
-    /// Does this tell more than `other`? A later life does, and one that began earlier after all.
+    /// Does this tell more than `other`? A later incarnation does, and one that began earlier after all.
     fn replaces(&self, other: &Self) -> bool {
         let (new, old) = (self.present(), other.present());
-        new.life > old.life || (new.life == old.life && new.place < old.place)
+        new.incarnation > old.incarnation
+            || (new.incarnation == old.incarnation && new.place < old.place)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         put(out, self.begun.len() as u64);
         for begun in &self.begun {
-            put(out, u64::from(begun.life.0));
+            put(out, u64::from(begun.incarnation.0));
             put(out, begun.place.0);
         }
     }
@@ -118,15 +119,18 @@ impl Lives {
     fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
         let mut begun: Vec<Interval> = Vec::new();
         for _ in 0..reader.number()? {
-            let life = Incarnation(reader.small()?);
+            let incarnation = Incarnation(reader.small()?);
             let place = EventNo(reader.number()?);
-            if begun.last().is_some_and(|last| last.life >= life || last.place > place) {
-                return Err(DecodeError::new("lives of a rank", "they are not in order"));
+            if begun
+                .last()
+                .is_some_and(|last| last.incarnation >= incarnation || last.place > place)
+            {
+                return Err(DecodeError::new("incarnations of a rank", "they are not in order"));
             }
-            begun.push(Interval { life, place });
+            begun.push(Interval { incarnation, place });
         }
         if begun.first() != Some(&Interval::default()) {
-            return Err(DecodeError::new("lives of a rank", "the first is missing"));
+            return Err(DecodeError::new("incarnations of a rank", "the first is missing"));
         }
         Ok(Self { begun })
     }
@@ -135,7 +139,7 @@ impl Lives {
 /// What all ranks have told, as far as it has come here.
 #[derive(Debug)]
 pub struct Histories {
-    of: Vec<Lives>,
+    of: Vec<Incarnations>,
     /// When each changed last, counted in changes.
     changed: Vec<u64>,
     changes: u64,
@@ -145,12 +149,12 @@ impl Histories {
     /// Of a job in which nobody has died.
     #[must_use]
     pub fn new(size: usize) -> Self {
-        Self { of: vec![Lives::default(); size], changed: vec![0; size], changes: 0 }
+        Self { of: vec![Incarnations::default(); size], changed: vec![0; size], changes: 0 }
     }
 
     /// One rank's.
     #[must_use]
-    pub fn of(&self, rank: Rank) -> &Lives {
+    pub fn of(&self, rank: Rank) -> &Incarnations {
         &self.of[rank.index()]
     }
 
@@ -168,10 +172,10 @@ impl Histories {
     }
 
     /// A rank has told this; `true` if it is news.
-    pub fn learn(&mut self, rank: Rank, lives: Lives) -> bool {
-        let news = lives.replaces(&self.of[rank.index()]);
+    pub fn learn(&mut self, rank: Rank, incarnations: Incarnations) -> bool {
+        let news = incarnations.replaces(&self.of[rank.index()]);
         if news {
-            self.of[rank.index()] = lives;
+            self.of[rank.index()] = incarnations;
             self.changes += 1;
             self.changed[rank.index()] = self.changes;
         }
@@ -199,8 +203,8 @@ impl Histories {
         let mut any = false;
         for _ in 0..reader.number()? {
             let rank = reader.rank(self.of.len())?;
-            let lives = Lives::read(reader)?;
-            any |= self.learn(rank, lives);
+            let incarnations = Incarnations::read(reader)?;
+            any |= self.learn(rank, incarnations);
         }
         Ok(any)
     }
@@ -211,17 +215,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn at(life: u32, place: u64) -> Interval {
-        Interval { life: Incarnation(life), place: EventNo(place) }
+    fn at(incarnation: u32, place: u64) -> Interval {
+        Interval { incarnation: Incarnation(incarnation), place: EventNo(place) }
     }
 
     #[test]
     fn one_telling_judges_all_earlier_lives() {
-        let mut lives = Lives::default();
-        assert_eq!(lives.standing(at(0, 9)), Standing::Present);
-        assert_eq!(lives.standing(at(1, 9)), Standing::Unknown);
-        lives.begin(Incarnation(1), EventNo(5));
-        lives.begin(Incarnation(3), EventNo(9));
+        let mut incarnations = Incarnations::default();
+        assert_eq!(incarnations.standing(at(0, 9)), Standing::Present);
+        assert_eq!(incarnations.standing(at(1, 9)), Standing::Unknown);
+        incarnations.begin(Incarnation(1), EventNo(5));
+        incarnations.begin(Incarnation(3), EventNo(9));
         for (interval, standing) in [
             (at(0, 5), Standing::Recovered),
             (at(0, 6), Standing::Lost),
@@ -231,23 +235,23 @@ mod tests {
             (at(3, 50), Standing::Present),
             (at(4, 1), Standing::Unknown),
         ] {
-            assert_eq!(lives.standing(interval), standing, "{interval:?}");
+            assert_eq!(incarnations.standing(interval), standing, "{interval:?}");
         }
-        // A life that goes back behind the begin of others takes them with it.
-        lives.begin(Incarnation(4), EventNo(3));
-        assert_eq!(lives.standing(at(0, 3)), Standing::Recovered);
-        assert_eq!(lives.standing(at(0, 4)), Standing::Lost);
-        assert_eq!(lives.standing(at(1, 7)), Standing::Lost);
-        assert_eq!(lives.standing(at(3, 12)), Standing::Lost);
+        // An incarnation that goes back behind the begin of others takes them with it.
+        incarnations.begin(Incarnation(4), EventNo(3));
+        assert_eq!(incarnations.standing(at(0, 3)), Standing::Recovered);
+        assert_eq!(incarnations.standing(at(0, 4)), Standing::Lost);
+        assert_eq!(incarnations.standing(at(1, 7)), Standing::Lost);
+        assert_eq!(incarnations.standing(at(3, 12)), Standing::Lost);
     }
 
     #[test]
     fn a_life_may_tell_less_but_never_more() {
         let mut histories = Histories::new(2);
-        let telling = |life, after| {
-            let mut lives = Lives::default();
-            lives.begin(Incarnation(life), EventNo(after));
-            lives
+        let telling = |incarnation, after| {
+            let mut incarnations = Incarnations::default();
+            incarnations.begin(Incarnation(incarnation), EventNo(after));
+            incarnations
         };
         assert!(histories.learn(Rank(1), telling(1, 7)));
         assert!(!histories.learn(Rank(1), telling(1, 8)));

@@ -6,14 +6,14 @@
 //! | --- | --- |
 //! | [`vector`] | on which intervals of others this rank's state depends, as far as they may be lost |
 //! | [`history`] | what every rank is known to have lost |
-//! | [`recovery`] | a new life finds the largest part of its log that depends on nothing lost |
+//! | [`recovery`] | a new incarnation finds the largest part of its log that depends on nothing lost |
 //!
 //! Guarantees:
 //! - Before every message, and whatever else reveals a match, goes what the receiver must know of its
 //!   sender's dependencies, and before that every loss that the sender knows of. So a receiver can
 //!   always judge: what comes from an orphan is refused, and else the receiver depends on what the
 //!   sender depends on.
-//! - A rank whose vector names a lost interval ends this life at once ([`Command::RollBack`]). Others
+//! - A rank whose vector names a lost interval ends this incarnation at once ([`Command::RollBack`]). Others
 //!   go on and notice nothing.
 //! - An image is taken, and output committed, only when every interval that the state depends on is
 //!   stable. Hence no image is ever an orphan, and what only images before it needed can go at once.
@@ -27,7 +27,7 @@ mod recovery;
 pub mod vector;
 
 use crate::causal::encoding::{Reader, put};
-use crate::determinant_sender::Shipper;
+use crate::determinant_sender::DeterminantSender;
 use crate::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
 };
@@ -86,8 +86,8 @@ struct Peer {
     /// Changes of the vector, and of what is known to be lost, that it was told.
     told: u64,
     told_losses: u64,
-    /// Its life, as far as known.
-    life: Incarnation,
+    /// Its incarnation, as far as known.
+    incarnation: Incarnation,
     /// The last of its intervals that the logger called stable.
     stable: Interval,
 }
@@ -99,9 +99,9 @@ pub struct Optimistic {
     hooks: Hooks,
     tracking: Tracking,
     recorder: Recorder,
-    shipper: Shipper,
-    /// This life, and the last event that it made itself.
-    life: Incarnation,
+    determinant_sender: DeterminantSender,
+    /// This incarnation, and the last event that it made itself.
+    incarnation: Incarnation,
     last: Option<Interval>,
     events: u64,
     vector: Vector,
@@ -112,17 +112,17 @@ pub struct Optimistic {
     /// The logger has been asked what is stable, and has not answered.
     asked: bool,
     gathering: Option<Gathering>,
-    /// This life is to end.
+    /// This incarnation is to end.
     orphan: bool,
     commands: VecDeque<Command>,
     counts: Counts,
 }
 
 impl Optimistic {
-    /// For rank `me` of a job in which the ranks have these lives.
+    /// For rank `me` of a job in which the ranks have these incarnations.
     #[must_use]
-    pub fn new(settings: Settings, me: Rank, lives: &[Incarnation]) -> Self {
-        let size = lives.len();
+    pub fn new(settings: Settings, me: Rank, incarnations: &[Incarnation]) -> Self {
+        let size = incarnations.len();
         Self {
             me,
             hooks: Hooks {
@@ -139,14 +139,17 @@ impl Optimistic {
             },
             tracking: settings.tracking,
             recorder: Recorder::default(),
-            shipper: Shipper::default(),
-            life: lives[me.index()],
+            determinant_sender: DeterminantSender::default(),
+            incarnation: incarnations[me.index()],
             last: None,
             events: 0,
             vector: Vector::new(size),
             noted: 0,
             histories: Histories::new(size),
-            peers: lives.iter().map(|&life| Peer { life, ..Peer::default() }).collect(),
+            peers: incarnations
+                .iter()
+                .map(|&incarnation| Peer { incarnation, ..Peer::default() })
+                .collect(),
             asked: false,
             gathering: None,
             orphan: false,
@@ -155,7 +158,7 @@ impl Optimistic {
         }
     }
 
-    /// The last event that this life made itself.
+    /// The last event that this incarnation made itself.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.last
@@ -165,25 +168,26 @@ impl Optimistic {
         if self.vector.changes() != self.noted {
             self.note_dependencies();
         }
-        self.shipper.push(determinant);
+        self.determinant_sender.push(determinant);
         self.events += 1;
-        let interval = Interval { life: self.life, place: self.shipper.last() };
+        let interval =
+            Interval { incarnation: self.incarnation, place: self.determinant_sender.last() };
         self.last = Some(interval);
         self.vector.raise(self.me, interval);
         self.noted = self.vector.changes();
-        if self.shipper.waiting() >= RECORDS_MAX as u64 / 4 {
-            self.ship();
+        if self.determinant_sender.waiting() >= RECORDS_MAX as u64 / 4 {
+            self.send();
         }
     }
 
-    /// The log is to tell on what the next event depends: a later life repeats it only if none of
+    /// The log is to tell on what the next event depends: a later incarnation repeats it only if none of
     /// that is lost.
     #[cold]
     fn note_dependencies(&mut self) {
         for (rank, on) in self.vector.raised_since(self.noted) {
             if rank != self.me && !self.is_safe(rank, on) {
-                let Interval { life, place } = on;
-                self.shipper.push(Determinant::Depends { rank, life, place });
+                let Interval { incarnation, place } = on;
+                self.determinant_sender.push(Determinant::Depends { rank, incarnation, place });
             }
         }
     }
@@ -195,9 +199,9 @@ impl Optimistic {
     }
 
     /// Hands over what waits, under the name by which peers know the last of it.
-    fn ship(&mut self) {
+    fn send(&mut self) {
         let before = self.commands.len();
-        self.shipper.ship(&mut self.commands);
+        self.determinant_sender.send(&mut self.commands);
         self.name_clocks(before);
     }
 
@@ -205,31 +209,31 @@ impl Optimistic {
         for command in self.commands.range_mut(from..) {
             if let Command::Log { first, clock, records } = command {
                 let place = EventNo(first.0 + records.len() as u64 - 1);
-                *clock = Interval { life: self.life, place }.pack();
+                *clock = Interval { incarnation: self.incarnation, place }.pack();
             }
         }
     }
 
     /// At once, unless much is under way already: then batches grow by themselves.
     #[inline]
-    fn ship_in_turn(&mut self) {
-        let waiting = self.shipper.waiting();
-        if waiting > 0 && (self.shipper.under_way() == 0 || waiting >= GATHER) {
-            self.ship();
+    fn send_in_turn(&mut self) {
+        let waiting = self.determinant_sender.waiting();
+        if waiting > 0 && (self.determinant_sender.under_way() == 0 || waiting >= GATHER) {
+            self.send();
         }
     }
 
     fn ask(&mut self) {
         let before = self.commands.len();
-        self.shipper.ask(&mut self.commands);
+        self.determinant_sender.ask(&mut self.commands);
         self.name_clocks(before);
     }
 
     /// Depending on others, which are perhaps stable by now: asks, if no acknowledgement will tell.
     fn ask_what_is_stable(&mut self) {
         if !self.asked
-            && self.shipper.under_way() == 0
-            && self.shipper.waiting() == 0
+            && self.determinant_sender.under_way() == 0
+            && self.determinant_sender.waiting() == 0
             && self.gathering.is_none()
             && !self.depends_on_nobody()
         {
@@ -264,8 +268,8 @@ impl Optimistic {
         if let (Some((rank, on)), false) = (lost, self.orphan) {
             self.orphan = true;
             let text = format!(
-                "it depends on event {} of life {} of rank {rank}, which was lost",
-                on.place, on.life
+                "it depends on event {} of incarnation {} of rank {rank}, which was lost",
+                on.place, on.incarnation
             );
             self.commands.push_back(Command::RollBack(text));
         }
@@ -285,7 +289,10 @@ impl Optimistic {
             match self.histories.standing(rank, on) {
                 Standing::Lost => self.peers[from.index()].orphan = true,
                 Standing::Unknown => {
-                    return Err(DecodeError::new("dependencies", "they name an unknown life"));
+                    return Err(DecodeError::new(
+                        "dependencies",
+                        "they name an unknown incarnation",
+                    ));
                 }
                 Standing::Present | Standing::Recovered => {}
             }
@@ -316,14 +323,14 @@ impl Optimistic {
 
 fn take_entry(reader: &mut Reader, size: usize) -> Result<(Rank, Interval), DecodeError> {
     let rank = reader.rank(size)?;
-    let life = Incarnation(reader.small()?);
-    Ok((rank, Interval { life, place: EventNo(reader.number()?) }))
+    let incarnation = Incarnation(reader.small()?);
+    Ok((rank, Interval { incarnation, place: EventNo(reader.number()?) }))
 }
 
 fn is_safe(peers: &[Peer], histories: &Histories, rank: Rank, interval: Interval) -> bool {
-    // What is stable of one life says nothing of another: that may have been lost and begun anew.
+    // What is stable of one incarnation says nothing of another: that may have been lost and begun anew.
     let stable = peers[rank.index()].stable;
-    (interval.life == stable.life && interval.place <= stable.place)
+    (interval.incarnation == stable.incarnation && interval.place <= stable.place)
         || histories.standing(rank, interval) == Standing::Recovered
 }
 
@@ -335,7 +342,7 @@ impl Protocol for Optimistic {
     #[inline]
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         self.settle_fails();
-        self.ship_in_turn();
+        self.send_in_turn();
         SendVerdict::Go
     }
 
@@ -353,7 +360,7 @@ impl Protocol for Optimistic {
         let mut entries = 0;
         for (rank, on) in self.vector.raised_since(told) {
             put(out, u64::from(rank.0));
-            put(out, u64::from(on.life.0));
+            put(out, u64::from(on.incarnation.0));
             put(out, on.place.0);
             entries += 1;
         }
@@ -433,19 +440,19 @@ impl Protocol for Optimistic {
         if self.gathering.is_some() || !self.depends_on_nobody() {
             return EventNo(u64::MAX);
         }
-        self.shipper.last()
+        self.determinant_sender.last()
     }
 
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
         self.asked = false;
-        self.shipper.acknowledged(written, durable);
+        self.determinant_sender.acknowledged(written, durable);
         if self.tracking == Tracking::O2p
             && let Some(own) = self.vector.get(self.me)
-            && own.place <= self.shipper.written()
+            && own.place <= self.determinant_sender.written()
         {
             self.vector.clear(self.me);
         }
-        self.ship_in_turn();
+        self.send_in_turn();
     }
 
     fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
@@ -460,19 +467,19 @@ impl Protocol for Optimistic {
     }
 
     fn stable(&self) -> EventNo {
-        self.shipper.written()
+        self.determinant_sender.written()
     }
 
     fn flush(&mut self) {
         if self.gathering.is_none() {
-            self.ship();
+            self.send();
         }
     }
 
     fn settle(&mut self) {
         if self.gathering.is_none() {
             self.settle_fails();
-            self.ship();
+            self.send();
             self.ask_what_is_stable();
         }
     }
@@ -482,14 +489,14 @@ impl Protocol for Optimistic {
     fn on_logger_back(&mut self) {
         self.asked = false;
         if self.gathering.is_none() {
-            self.shipper.logger_back(&mut self.commands);
+            self.determinant_sender.logger_back(&mut self.commands);
             self.name_clocks(0);
             self.ask();
         }
     }
 
-    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
-        self.begin_life(last, lives);
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.begin_incarnation(last, incarnations);
     }
 
     fn gathering(&self) -> bool {
@@ -501,7 +508,7 @@ impl Protocol for Optimistic {
     }
 
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.peer_lives_again(peer, incarnation);
+        self.peer_restarted(peer, incarnation);
     }
 
     fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
@@ -514,8 +521,8 @@ impl Protocol for Optimistic {
     }
 
     fn on_parted(&mut self, peer: Rank) {
-        let Peer { life, stable, .. } = self.peers[peer.index()];
-        self.peers[peer.index()] = Peer { life, stable, ..Peer::default() };
+        let Peer { incarnation, stable, .. } = self.peers[peer.index()];
+        self.peers[peer.index()] = Peer { incarnation, stable, ..Peer::default() };
     }
 
     fn on_frame(&mut self, from: Rank, payload: &[u8]) {

@@ -1,9 +1,9 @@
-//! A new life finds out how far it may repeat what its log tells, and tells everybody what is lost.
+//! A new incarnation finds out how far it may repeat what its log tells, and tells everybody what is lost.
 //!
 //! *How far.* The log of a rank notes before an event on which intervals of others it depends that
-//! were not known to be stable ([`Determinant::Depends`]). The life repeats the log up to the first
+//! were not known to be stable ([`Determinant::Depends`]). The incarnation repeats the log up to the first
 //! note of an interval that is lost. Whether one is lost its rank tells; where that rank is being
-//! recovered as well and has not told, the life waits for it. It tells the others *before* it waits,
+//! recovered as well and has not told, the incarnation waits for it. It tells the others *before* it waits,
 //! on the assumption that nothing is lost, and again if that turns out wrong: so ranks that wait for
 //! each other come to an end, at the greatest part of all logs in which nothing depends on what is
 //! lost (each cut was forced by a loss, hence the maximum). If it hears of the loss only when it has
@@ -12,11 +12,11 @@
 //! *Whom it tells.* Everybody: it opens channels to all, and the first word on every channel is all
 //! that is known to be lost.
 //!
-//! *The log.* Nothing is ever removed from it: the first record of a new life says after which place
+//! *The log.* Nothing is ever removed from it: the first record of a new incarnation says after which place
 //! it goes on ([`Determinant::Begins`]), and what lies between is void. So the log is at the same time
-//! the record of all lives of its rank.
+//! the record of all incarnations of its rank.
 
-use super::history::{Interval, Lives, Standing};
+use super::history::{Incarnations, Interval, Standing};
 use super::{Optimistic, Peer};
 use crate::causal::encoding::Reader;
 use crate::protocol::Command;
@@ -25,13 +25,13 @@ use ftmpi_wire::{DecodeError, Determinant, EventNo, Incarnation, Rank};
 /// Kind of the only frame among the ranks: what was lost.
 const LOSSES: u8 = 1;
 
-/// A life that does not know yet how far it may repeat its log.
+/// An incarnation that does not know yet how far it may repeat its log.
 #[derive(Debug)]
 pub(super) struct Gathering {
     /// Place of the last record that the image has behind it.
     base: EventNo,
-    /// The rank's lives as the image knows them.
-    before: Lives,
+    /// The rank's incarnations as the image knows them.
+    before: Incarnations,
     /// The log behind the image, once it was read.
     log: Option<Vec<Determinant>>,
 }
@@ -43,8 +43,8 @@ pub(super) struct Course {
     pub kept: Vec<(EventNo, Determinant)>,
     /// Place of the last record that is not void.
     pub after: EventNo,
-    /// The lives that the log tells of.
-    pub lives: Lives,
+    /// The incarnations that the log tells of.
+    pub incarnations: Incarnations,
     /// It may turn out to allow less: of these ranks nothing was told yet.
     pub waits: bool,
 }
@@ -52,15 +52,15 @@ pub(super) struct Course {
 /// Reads a log whose first record is at the place after `base`.
 pub(super) fn course(
     base: EventNo,
-    mut lives: Lives,
+    mut incarnations: Incarnations,
     log: &[Determinant],
     standing: impl Fn(Rank, Interval) -> Standing,
 ) -> Course {
     let mut kept: Vec<(EventNo, Determinant)> = Vec::new();
     for (record, place) in log.iter().zip(base.0 + 1..) {
-        if let Determinant::Begins { life, after } = *record {
+        if let Determinant::Begins { incarnation, after } = *record {
             kept.retain(|(place, _)| *place <= after);
-            lives.begin(life, after);
+            incarnations.begin(incarnation, after);
         } else {
             kept.push((EventNo(place), *record));
         }
@@ -72,11 +72,11 @@ pub(super) fn course(
     let (mut after, mut waits) = (EventNo(base.0 + log.len() as u64), false);
     let mut notes = 0;
     for at in 0..kept.len() {
-        let Determinant::Depends { rank, life, place } = kept[at].1 else {
+        let Determinant::Depends { rank, incarnation, place } = kept[at].1 else {
             notes = at + 1;
             continue;
         };
-        match standing(rank, Interval { life, place }) {
+        match standing(rank, Interval { incarnation, place }) {
             Standing::Lost => {
                 after = EventNo(kept[notes].0.0 - 1);
                 kept.truncate(notes);
@@ -86,7 +86,7 @@ pub(super) fn course(
             Standing::Present | Standing::Recovered => {}
         }
     }
-    Course { kept, after, lives, waits }
+    Course { kept, after, incarnations, waits }
 }
 
 impl Optimistic {
@@ -95,16 +95,16 @@ impl Optimistic {
         (0..self.peers.len() as u32).map(Rank).filter(move |&rank| rank != me)
     }
 
-    pub(super) fn begin_life(&mut self, last: EventNo, lives: &[Incarnation]) {
+    pub(super) fn begin_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
         self.commands.clear();
         self.orphan = false;
         self.asked = false;
-        self.life = lives[self.me.index()];
+        self.incarnation = incarnations[self.me.index()];
         self.last = None;
         self.vector.reset();
         self.noted = self.vector.changes();
-        for (peer, &life) in self.peers.iter_mut().zip(lives) {
-            *peer = Peer { life, stable: peer.stable, ..Peer::default() };
+        for (peer, &incarnation) in self.peers.iter_mut().zip(incarnations) {
+            *peer = Peer { incarnation, stable: peer.stable, ..Peer::default() };
         }
         let before = self.histories.of(self.me).clone();
         self.gathering = Some(Gathering { base: last, before, log: None });
@@ -122,8 +122,8 @@ impl Optimistic {
         self.decide();
     }
 
-    pub(super) fn peer_lives_again(&mut self, peer: Rank, incarnation: Incarnation) {
-        let known = &mut self.peers[peer.index()].life;
+    pub(super) fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
+        let known = &mut self.peers[peer.index()].incarnation;
         *known = incarnation.max(*known);
         if self.gathering.is_some() {
             self.commands.push_back(Command::Join { to: peer });
@@ -138,13 +138,13 @@ impl Optimistic {
             let Some(peer) = self.peers.get(rank.index()) else { return Standing::Lost };
             match self.histories.standing(rank, interval) {
                 // It is known to have died, and has not told what that cost.
-                Standing::Present if interval.life < peer.life => Standing::Unknown,
+                Standing::Present if interval.incarnation < peer.incarnation => Standing::Unknown,
                 standing => standing,
             }
         });
-        let (base, mut lives, waits) = (*base, course.lives, course.waits);
-        lives.begin(self.life, course.after);
-        if self.histories.learn(self.me, lives) {
+        let (base, mut incarnations, waits) = (*base, course.incarnations, course.waits);
+        incarnations.begin(self.incarnation, course.after);
+        if self.histories.learn(self.me, incarnations) {
             self.tell_losses();
         }
         if !waits && let Some(Gathering { log: Some(log), .. }) = self.gathering.take() {
@@ -159,13 +159,13 @@ impl Optimistic {
         kept: Vec<(EventNo, Determinant)>,
         after: EventNo,
     ) {
-        self.shipper.restart(base, log);
-        self.shipper.push(Determinant::Begins { life: self.life, after });
+        self.determinant_sender.restart(base, log);
+        self.determinant_sender.push(Determinant::Begins { incarnation: self.incarnation, after });
         let mut recorded = Vec::with_capacity(kept.len());
         for (_, record) in kept {
             match record {
-                Determinant::Depends { rank, life, place } => {
-                    let on = Interval { life, place };
+                Determinant::Depends { rank, incarnation, place } => {
+                    let on = Interval { incarnation, place };
                     if rank != self.me && !self.is_safe(rank, on) {
                         self.vector.raise(rank, on);
                     }
@@ -178,7 +178,7 @@ impl Optimistic {
         self.counts.recovered_from_logger = recorded.len() as u64;
         self.recorder.begin(recorded);
         self.after_replay_step();
-        self.ship();
+        self.send();
     }
 
     /// Tells everybody to whom messages flow what he has not been told.

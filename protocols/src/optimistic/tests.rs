@@ -1,15 +1,15 @@
 //! Ranks that exchange messages in a model, with a log that keeps what it is given when told to.
 
-use super::history::Lives;
+use super::history::Incarnations;
 use super::*;
 use crate::protocol::Protocol;
 
 const ALL: Settings = Settings { all: true, clock: false, tracking: Tracking::O2p };
 
 fn ranks(count: usize, tracking: Tracking) -> Vec<Optimistic> {
-    let lives = vec![Incarnation(0); count];
+    let incarnations = vec![Incarnation(0); count];
     let settings = Settings { tracking, ..ALL };
-    (0..count as u32).map(|rank| Optimistic::new(settings, Rank(rank), &lives)).collect()
+    (0..count as u32).map(|rank| Optimistic::new(settings, Rank(rank), &incarnations)).collect()
 }
 
 /// A message, received at once if it is not refused; how many entries went with it.
@@ -31,7 +31,7 @@ fn message(ranks: &mut [Optimistic], from: usize, to: usize, ssn: u64) -> u64 {
 }
 
 /// What the rank has given to the logger since the last call.
-fn shipped(rank: &mut Optimistic) -> Vec<Determinant> {
+fn sent(rank: &mut Optimistic) -> Vec<Determinant> {
     rank.flush();
     let mut all = Vec::new();
     while let Some(command) = rank.next_command() {
@@ -46,12 +46,12 @@ fn rolls_back(rank: &mut Optimistic) -> bool {
     std::iter::from_fn(|| rank.next_command()).any(|c| matches!(c, Command::RollBack(_)))
 }
 
-/// A new life of a rank, from its start, with this log.
-fn reborn(rank: u32, life: u32, count: usize, log: &[Determinant]) -> Optimistic {
-    let mut lives = vec![Incarnation(0); count];
-    lives[rank as usize] = Incarnation(life);
-    let mut new = Optimistic::new(ALL, Rank(rank), &lives);
-    new.on_new_life(EventNo(0), &lives);
+/// A new incarnation of a rank, from its start, with this log.
+fn reborn(rank: u32, incarnation: u32, count: usize, log: &[Determinant]) -> Optimistic {
+    let mut incarnations = vec![Incarnation(0); count];
+    incarnations[rank as usize] = Incarnation(incarnation);
+    let mut new = Optimistic::new(ALL, Rank(rank), &incarnations);
+    new.on_new_incarnation(EventNo(0), &incarnations);
     new.on_restart(EventNo(0), log.to_vec());
     new
 }
@@ -61,8 +61,8 @@ fn join(a: &mut Optimistic, b: &mut Optimistic) {
     let (mut said_by_a, mut said_by_b) = (Vec::new(), Vec::new());
     a.on_parted(b.me);
     b.on_parted(a.me);
-    b.on_peer_restart(a.me, a.life);
-    a.on_peer_restart(b.me, b.life);
+    b.on_peer_restart(a.me, a.incarnation);
+    a.on_peer_restart(b.me, b.incarnation);
     a.resume(b.me, &mut said_by_a);
     b.resume(a.me, &mut said_by_b);
     a.on_joined(b.me, &said_by_b);
@@ -77,11 +77,11 @@ fn only_what_changed_and_is_not_stable_goes_along() {
     assert_eq!(message(&mut ranks, 1, 2, 2), 0, "nothing new");
     assert_eq!(message(&mut ranks, 2, 0, 1), 2, "two own events are one entry");
     assert_eq!(ranks[0].vector.entries().count(), 3);
-    let stable = Interval { life: Incarnation(0), place: EventNo(9) }.pack();
+    let stable = Interval { incarnation: Incarnation(0), place: EventNo(9) }.pack();
     ranks[0].on_stable_clocks(&[(Rank(1), stable), (Rank(2), stable)]);
     assert_eq!(ranks[0].vector.entries().count(), 1, "its own is not acknowledged");
-    shipped(&mut ranks[0]);
-    let last = ranks[0].shipper.last();
+    sent(&mut ranks[0]);
+    let last = ranks[0].determinant_sender.last();
     ranks[0].on_stable(last, last);
     assert_eq!(message(&mut ranks, 0, 1, 2), 0);
     assert_eq!(ranks[0].last_event(), ranks[0].stable());
@@ -91,11 +91,11 @@ fn only_what_changed_and_is_not_stable_goes_along() {
 fn standard_tracking_clears_nothing() {
     let mut ranks = ranks(2, Tracking::Standard);
     message(&mut ranks, 0, 1, 1);
-    shipped(&mut ranks[1]);
-    let last = ranks[1].shipper.last();
+    sent(&mut ranks[1]);
+    let last = ranks[1].determinant_sender.last();
     ranks[1].on_stable(last, last);
     assert_eq!(message(&mut ranks, 1, 0, 1), 1);
-    let stable = Interval { life: Incarnation(0), place: EventNo(9) }.pack();
+    let stable = Interval { incarnation: Incarnation(0), place: EventNo(9) }.pack();
     ranks[0].on_stable_clocks(&[(Rank(1), stable)]);
     assert_eq!(ranks[0].vector.entries().count(), 2);
     assert!(ranks[0].depends_on_nobody(), "but it knows");
@@ -105,7 +105,7 @@ fn standard_tracking_clears_nothing() {
 fn whoever_depends_on_what_was_lost_is_an_orphan_and_nobody_else() {
     let mut ranks = ranks(4, Tracking::O2p);
     message(&mut ranks, 3, 0, 1);
-    let log = shipped(&mut ranks[0]); // event 1 reaches the log
+    let log = sent(&mut ranks[0]); // event 1 reaches the log
     message(&mut ranks, 0, 3, 1); // rank 3 depends on event 1
     message(&mut ranks, 3, 0, 2); // event 2 does not reach it
     message(&mut ranks, 0, 1, 1);
@@ -148,8 +148,8 @@ fn of_an_orphans_dependencies_none_is_taken_over() {
 fn a_stable_clock_of_a_new_life_says_nothing_of_what_the_old_one_lost() {
     let mut ranks = ranks(2, Tracking::O2p);
     message(&mut ranks, 1, 0, 1);
-    message(&mut ranks, 0, 1, 1); // depends on event 1 of life 0, which is lost
-    let stable = Interval { life: Incarnation(1), place: EventNo(5) }.pack();
+    message(&mut ranks, 0, 1, 1); // depends on event 1 of incarnation 0, which is lost
+    let stable = Interval { incarnation: Incarnation(1), place: EventNo(5) }.pack();
     ranks[1].on_stable_clocks(&[(Rank(0), stable)]);
     let mut new = reborn(0, 1, 2, &[]);
     join(&mut new, &mut ranks[1]);
@@ -158,25 +158,32 @@ fn a_stable_clock_of_a_new_life_says_nothing_of_what_the_old_one_lost() {
 
 #[test]
 fn a_log_is_repeated_up_to_the_first_event_that_depends_on_what_was_lost() {
-    let on =
-        |place| Determinant::Depends { rank: Rank(1), life: Incarnation(0), place: EventNo(place) };
+    let on = |place| Determinant::Depends {
+        rank: Rank(1),
+        incarnation: Incarnation(0),
+        place: EventNo(place),
+    };
     let event = |value| Determinant::Outcome { fails: 0, value };
     let log = [event(1), on(3), event(2), on(4), event(3), event(4)];
-    let mut lost = Lives::default();
+    let mut lost = Incarnations::default();
     lost.begin(Incarnation(1), EventNo(3));
     let standing = |_: Rank, interval| lost.standing(interval);
-    let found = recovery::course(EventNo(10), Lives::default(), &log, standing);
+    let found = recovery::course(EventNo(10), Incarnations::default(), &log, standing);
     assert_eq!((found.after, found.kept.len(), found.waits), (EventNo(13), 3, false));
-    // The next life goes on behind it; a later one reads both.
+    // The next incarnation goes on behind it; a later one reads both.
     let mut more = log.to_vec();
-    more.push(Determinant::Begins { life: Incarnation(1), after: EventNo(13) });
+    more.push(Determinant::Begins { incarnation: Incarnation(1), after: EventNo(13) });
     more.push(event(5));
-    let found = recovery::course(EventNo(10), Lives::default(), &more, standing);
+    let found = recovery::course(EventNo(10), Incarnations::default(), &more, standing);
     let events: Vec<_> = found.kept.iter().map(|(_, record)| *record).collect();
     assert_eq!(events, [event(1), on(3), event(2), event(5)]);
     assert_eq!(found.after, EventNo(18));
-    assert_eq!(found.lives.present(), Interval { life: Incarnation(1), place: EventNo(13) });
-    let unknown = recovery::course(EventNo(10), Lives::default(), &log, |_, _| Standing::Unknown);
+    assert_eq!(
+        found.incarnations.present(),
+        Interval { incarnation: Incarnation(1), place: EventNo(13) }
+    );
+    let unknown =
+        recovery::course(EventNo(10), Incarnations::default(), &log, |_, _| Standing::Unknown);
     assert!(unknown.waits && unknown.after == EventNo(16));
 }
 
@@ -187,7 +194,7 @@ fn two_that_died_together_wait_for_each_other_and_agree() {
     let event = Determinant::Outcome { fails: 0, value: 1 };
     let on = |rank, place| Determinant::Depends {
         rank: Rank(rank),
-        life: Incarnation(0),
+        incarnation: Incarnation(0),
         place: EventNo(place),
     };
     let all = vec![Incarnation(1); 3];
@@ -195,7 +202,7 @@ fn two_that_died_together_wait_for_each_other_and_agree() {
     let mut new: Vec<Optimistic> =
         (0..3).map(|rank| Optimistic::new(ALL, Rank(rank), &all)).collect();
     for (rank, log) in logs.iter().enumerate() {
-        new[rank].on_new_life(EventNo(0), &all);
+        new[rank].on_new_incarnation(EventNo(0), &all);
         new[rank].on_restart(EventNo(0), log.clone());
     }
     assert!(new[0].gathering() && !new[1].gathering() && new[2].gathering());
@@ -219,16 +226,16 @@ fn two_that_died_together_wait_for_each_other_and_agree() {
 fn what_came_before_the_log_was_read_is_noted_before_the_next_event() {
     let mut ranks = ranks(3, Tracking::O2p);
     message(&mut ranks, 2, 0, 1); // rank 0 has an event that is not stable
-    let lives = [Incarnation(0), Incarnation(1), Incarnation(0)];
-    ranks[1] = Optimistic::new(ALL, Rank(1), &lives);
-    ranks[1].on_new_life(EventNo(0), &lives);
+    let incarnations = [Incarnation(0), Incarnation(1), Incarnation(0)];
+    ranks[1] = Optimistic::new(ALL, Rank(1), &incarnations);
+    ranks[1].on_new_incarnation(EventNo(0), &incarnations);
     let mut bytes = Vec::new();
     ranks[0].piggyback(Rank(1), &mut bytes);
     ranks[1].on_piggyback(Rank(0), &bytes);
     ranks[1].on_restart(EventNo(0), Vec::new());
     ranks[1].on_match(0, Rank(0), Ssn(1));
-    let on = Determinant::Depends { rank: Rank(0), life: Incarnation(0), place: EventNo(1) };
-    assert_eq!(shipped(&mut ranks[1])[1], on);
+    let on = Determinant::Depends { rank: Rank(0), incarnation: Incarnation(0), place: EventNo(1) };
+    assert_eq!(sent(&mut ranks[1])[1], on);
 }
 
 #[test]

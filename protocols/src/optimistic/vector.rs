@@ -90,8 +90,8 @@ mod tests {
     use super::*;
     use ftmpi_wire::{EventNo, Incarnation};
 
-    fn at(life: u32, place: u64) -> Interval {
-        Interval { life: Incarnation(life), place: EventNo(place) }
+    fn at(incarnation: u32, place: u64) -> Interval {
+        Interval { incarnation: Incarnation(incarnation), place: EventNo(place) }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The scheduler as a process of its own: both ends of its connection with the launcher.
 //!
 //! Guarantees: the process may die at any moment and costs the job neither an image nor a wait. The
-//! launcher's end, the [`Desk`], hands on what happens as [`Note`]s and applies each to a copy of the
+//! launcher's end, the [`SchedulerProxy`], hands on what happens as [`Note`]s and applies each to a copy of the
 //! machine as well. A new connection begins with that copy, so the process keeps nothing on disk and
 //! goes on where its predecessor was; while there is none, the copy decides. An [`Order`] that cannot
 //! be carried out any more (the rank died meanwhile) is answered as an image that ended, or a wave that was refused;
@@ -105,7 +105,7 @@ impl Scheduler {
 
 /// The launcher's end.
 #[derive(Debug)]
-pub struct Desk {
+pub struct SchedulerProxy {
     copy: Scheduler,
     /// A process decides.
     served: bool,
@@ -115,7 +115,7 @@ pub struct Desk {
     words: VecDeque<Word>,
 }
 
-impl Desk {
+impl SchedulerProxy {
     /// Decides by itself until somebody else does.
     #[must_use]
     pub fn new(scheduler: Scheduler) -> Self {
@@ -229,7 +229,7 @@ impl Desk {
 
 /// The process's end.
 #[derive(Debug)]
-pub struct Office {
+pub struct SchedulerProcess {
     scheduler: Scheduler,
     ranks: Vec<Rank>,
     clusters: Vec<u32>,
@@ -246,7 +246,7 @@ pub struct Office {
 )]
 pub struct Confused;
 
-impl Office {
+impl SchedulerProcess {
     /// Begins with the first word.
     ///
     /// # Errors
@@ -325,15 +325,15 @@ mod tests {
 
     /// A job of four ranks whose images take a second, with a scheduler that answers late and may die.
     struct Job {
-        desk: Desk,
-        office: Option<Office>,
+        proxy: SchedulerProxy,
+        process: Option<SchedulerProcess>,
         /// On their way, with the moment when they arrive.
         words: VecDeque<(u64, Word)>,
         orders: VecDeque<(u64, Order)>,
         under_way: [Option<u64>; 4],
         dead_until: [u64; 4],
         taken: [u32; 4],
-        by_office: u32,
+        by_process: u32,
         wave: Option<u64>,
         waves: u32,
         clustered: bool,
@@ -344,14 +344,14 @@ mod tests {
             let settings =
                 Settings { interval: Duration::from_millis(2000), at_once_max: 2, policy };
             Self {
-                desk: Desk::new(Scheduler::new(settings, 4).with_clusters(1)),
-                office: None,
+                proxy: SchedulerProxy::new(Scheduler::new(settings, 4).with_clusters(1)),
+                process: None,
                 words: VecDeque::new(),
                 orders: VecDeque::new(),
                 under_way: [None; 4],
                 dead_until: [0; 4],
                 taken: [0; 4],
-                by_office: 0,
+                by_process: 0,
                 wave: None,
                 waves: 0,
                 clustered,
@@ -361,15 +361,15 @@ mod tests {
         fn connect(&mut self, at: u64) {
             self.words.clear();
             self.orders.clear();
-            self.office = None;
-            self.desk.joined(Duration::from_millis(at));
+            self.process = None;
+            self.proxy.joined(Duration::from_millis(at));
         }
 
         fn kill(&mut self) {
             self.words.clear();
             self.orders.clear();
-            self.office = None;
-            self.desk.parted();
+            self.process = None;
+            self.proxy.parted();
         }
 
         /// Ten milliseconds pass.
@@ -379,52 +379,52 @@ mod tests {
                 if self.under_way[rank].is_some_and(|begun| at >= begun + 1000) {
                     self.under_way[rank] = None;
                     self.taken[rank] += 1;
-                    self.desk.note(now, Note::Received(Rank(rank as u32), at));
-                    self.desk.note(now, Note::Ended(Rank(rank as u32)));
-                    self.desk.note(now, Note::Committed(Rank(rank as u32)));
+                    self.proxy.note(now, Note::Received(Rank(rank as u32), at));
+                    self.proxy.note(now, Note::Ended(Rank(rank as u32)));
+                    self.proxy.note(now, Note::Committed(Rank(rank as u32)));
                 }
             }
             if self.wave.is_some_and(|begun| at >= begun + 1000) {
                 self.wave = None;
                 self.waves += 1;
-                self.desk.note(now, Note::WaveEnded(0));
+                self.proxy.note(now, Note::WaveEnded(0));
             }
             while let Some((_, order)) = self.orders.pop_front_if(|(due, _)| *due <= at) {
-                self.desk.ordered(order);
+                self.proxy.ordered(order);
             }
-            let served = u32::from(self.desk.is_served());
+            let served = u32::from(self.proxy.is_served());
             if self.clustered {
                 let able = self.wave.is_none() && self.dead_until.iter().all(|until| at >= *until);
-                for _ in self.desk.waves_due(now, if able { vec![0] } else { vec![] }) {
+                for _ in self.proxy.waves_due(now, if able { vec![0] } else { vec![] }) {
                     assert!(self.wave.is_none(), "one wave at a time");
                     self.wave = Some(at);
-                    self.by_office += served;
+                    self.by_process += served;
                 }
             } else {
                 let dead = self.dead_until;
-                for rank in self.desk.take_due(now, |rank| at >= dead[rank.index()]) {
+                for rank in self.proxy.take_due(now, |rank| at >= dead[rank.index()]) {
                     assert!(at >= dead[rank.index()], "of the living only");
                     assert!(
                         self.under_way[rank.index()].is_none(),
                         "one image of a rank at a time"
                     );
                     self.under_way[rank.index()] = Some(at);
-                    self.by_office += served;
+                    self.by_process += served;
                     let busy = self.under_way.iter().flatten().count();
                     assert!(busy <= 2, "no more at once than allowed");
                 }
             }
-            while let Some(word) = self.desk.next_word() {
+            while let Some(word) = self.proxy.next_word() {
                 self.words.push_back((at + latency, word));
             }
             while let Some((_, word)) = self.words.pop_front_if(|(due, _)| *due <= at) {
-                match &mut self.office {
-                    None => self.office = Some(Office::begin(word).unwrap()),
-                    Some(office) => office.hear(word).unwrap(),
+                match &mut self.process {
+                    None => self.process = Some(SchedulerProcess::begin(word).unwrap()),
+                    Some(process) => process.hear(word).unwrap(),
                 }
             }
-            if let Some(office) = &mut self.office {
-                let due = office.due(now);
+            if let Some(process) = &mut self.process {
+                let due = process.due(now);
                 self.orders.extend(due.into_iter().map(|order| (at + latency, order)));
             }
         }
@@ -453,12 +453,12 @@ mod tests {
                 for (_, rank) in deaths.iter().filter(|(when, _)| when / 10 == at / 10) {
                     job.dead_until[*rank] = at + 700;
                     let now = Duration::from_millis(at);
-                    job.desk.note(now, Note::Failed);
+                    job.proxy.note(now, Note::Failed);
                     if clustered {
                         job.wave = None;
-                        job.desk.note(now, Note::WaveEnded(0));
+                        job.proxy.note(now, Note::WaveEnded(0));
                     } else if job.under_way[*rank].take().is_some() {
-                        job.desk.note(now, Note::Ended(Rank(*rank as u32)));
+                        job.proxy.note(now, Note::Ended(Rank(*rank as u32)));
                     }
                 }
                 job.step(at, latency);
@@ -470,7 +470,7 @@ mod tests {
                 // Drawn, or one at a time, or two at a time with an interval between.
                 prop_assert!(*least >= 2 && *most >= 8, "{:?}", job.taken);
             }
-            prop_assert!(job.by_office >= 5, "the process decided {} times", job.by_office);
+            prop_assert!(job.by_process >= 5, "the process decided {} times", job.by_process);
         }
     }
 
@@ -484,10 +484,11 @@ mod tests {
             at_once_max: 1,
             policy: Policy::Periodic,
         };
-        let mut desk =
-            Desk::new(Scheduler::new(settings, CLUSTERS).with_clusters(CLUSTERS as usize));
-        desk.joined(Duration::ZERO);
-        let mut office: Option<Office> = None;
+        let mut proxy = SchedulerProxy::new(
+            Scheduler::new(settings, CLUSTERS).with_clusters(CLUSTERS as usize),
+        );
+        proxy.joined(Duration::ZERO);
+        let mut process: Option<SchedulerProcess> = None;
         let (mut words, mut orders) = (VecDeque::new(), VecDeque::new());
         let mut until = [None; CLUSTERS as usize];
         let (mut ordered, mut begun) = (0, 0);
@@ -495,26 +496,26 @@ mod tests {
             let now = Duration::from_millis(at);
             for (cluster, until) in (0..).zip(&mut until) {
                 if until.take_if(|until| at >= *until).is_some() {
-                    desk.note(now, Note::WaveEnded(cluster));
+                    proxy.note(now, Note::WaveEnded(cluster));
                 }
             }
             while let Some((_, order)) = orders.pop_front_if(|(due, _)| *due <= at) {
-                desk.ordered(order);
+                proxy.ordered(order);
                 let able = (0..CLUSTERS).filter(|c| until[*c as usize].is_none()).collect();
-                for cluster in desk.waves_due(now, able) {
+                for cluster in proxy.waves_due(now, able) {
                     until[cluster as usize] = Some(at + 700);
                     begun += 1;
                 }
             }
             let able = (0..CLUSTERS).filter(|c| until[*c as usize].is_none()).collect();
-            assert!(desk.waves_due(now, able).is_empty(), "without an order");
-            words.extend(std::iter::from_fn(|| desk.next_word()).map(|word| (at + 300, word)));
+            assert!(proxy.waves_due(now, able).is_empty(), "without an order");
+            words.extend(std::iter::from_fn(|| proxy.next_word()).map(|word| (at + 300, word)));
             while let Some((_, word)) = words.pop_front_if(|(due, _)| *due <= at) {
-                match &mut office {
-                    None => office = Some(Office::begin(word).unwrap()),
-                    Some(office) => office.hear(word).unwrap(),
+                match &mut process {
+                    None => process = Some(SchedulerProcess::begin(word).unwrap()),
+                    Some(process) => process.hear(word).unwrap(),
                 }
-                let due = office.as_mut().map(|office| office.due(now)).unwrap_or_default();
+                let due = process.as_mut().map(|process| process.due(now)).unwrap_or_default();
                 ordered += due.len();
                 orders.extend(due.into_iter().map(|order| (at + 300, order)));
             }
@@ -530,15 +531,15 @@ mod tests {
         for at in (0..20_000).step_by(10) {
             job.step(at, 0);
         }
-        let (office, desk) = (job.office.unwrap(), job.desk);
-        assert_eq!(office.scheduler, desk.copy);
-        let settings = desk.copy.settings;
+        let (process, proxy) = (job.process.unwrap(), job.proxy);
+        assert_eq!(process.scheduler, proxy.copy);
+        let settings = proxy.copy.settings;
         let word = Word::Note(Duration::ZERO, Note::Ended(Rank(4)));
-        assert!(Office::begin(word.clone()).is_err());
+        assert!(SchedulerProcess::begin(word.clone()).is_err());
         let begin = Word::Begin(Duration::ZERO, Box::new(Scheduler::new(settings, 4)));
-        let mut office = Office::begin(begin.clone()).unwrap();
-        assert!(office.hear(word).is_err());
-        assert!(office.hear(Word::Note(Duration::ZERO, Note::WaveEnded(1))).is_err());
-        assert!(office.hear(begin).is_err());
+        let mut process = SchedulerProcess::begin(begin.clone()).unwrap();
+        assert!(process.hear(word).is_err());
+        assert!(process.hear(Word::Note(Duration::ZERO, Note::WaveEnded(1))).is_err());
+        assert!(process.hear(begin).is_err());
     }
 }

@@ -146,24 +146,24 @@ impl Core {
 
     /// Another logger or an agent wants to know what is written; when to ask what is new.
     pub fn peer_subscribed(&mut self, conn: ConnId) -> watch::Receiver<u64> {
-        self.machine.fellow_listens(conn);
+        self.machine.peer_logger_listens(conn);
         self.clocks.subscribe()
     }
 
     pub fn peer_left(&mut self, conn: ConnId) {
-        self.machine.fellow_left(conn);
+        self.machine.peer_logger_left(conn);
     }
 
     pub fn clocks_for_peer(&mut self, conn: ConnId, out: &mut Vec<u8>) {
         let mut frames = Vec::new();
-        self.machine.news_for_fellow(conn, &mut frames);
+        self.machine.news_for_peer_logger(conn, &mut frames);
         frames.iter().for_each(|frame| frame.encode(out));
         self.clock_bytes += out.len() as u64;
     }
 
     pub fn clocks_from_peer(&mut self, clocks: &[(Rank, EventNo)]) {
         self.clocks_heard += clocks.len() as u64;
-        self.machine.fellow_told(clocks);
+        self.machine.peer_logger_reports(clocks);
     }
 
     /// The machine must be given the outcome.

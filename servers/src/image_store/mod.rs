@@ -223,7 +223,7 @@ async fn begin(
         None => None,
     };
     if object_tier.is_some() {
-        catalogue = catalogue.with_depot();
+        catalogue = catalogue.with_object_tier();
     }
     if waves_cut_logs {
         catalogue = catalogue.with_waves_that_cut_logs();
@@ -318,12 +318,12 @@ async fn join_object_tier(
             let record = listing.map(|listing| listing.record(rank).unwrap_or_default());
             let whole = flusher.whole(server, &names);
             let flushed = whole.into_iter().map(|name| name.image);
-            for old in catalogue.restore_depot(rank, record, flushed) {
+            for old in catalogue.restore_object_tier(rank, record, flushed) {
                 server.disk.remove(old);
             }
         }
         if listing.is_some() {
-            records = catalogue.depot_records();
+            records = catalogue.tier_records();
         }
         catalogue.flush_all(&mut out);
     }

@@ -108,11 +108,11 @@ impl Session<'_> {
                         Ok(()) => {}
                         Err(why) => events.push_back(Event::SendFailed(why)),
                     },
-                    Output::AwaitDepot => {
+                    Output::AwaitObjectTier => {
                         if !self.wait_for_flush().await? {
                             return Ok(false);
                         }
-                        events.push_back(Event::DepotNews);
+                        events.push_back(Event::ObjectTierProgress);
                     }
                     Output::Check(name) => {
                         let checked = self.check(name).await;
@@ -205,7 +205,7 @@ impl Session<'_> {
             | Output::Say(_)
             | Output::Flush(..)
             | Output::Mirror(..)
-            | Output::AwaitDepot
+            | Output::AwaitObjectTier
             | Output::Send(..)
             | Output::Answer(_)
             | Output::Close(_) => {}

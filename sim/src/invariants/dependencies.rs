@@ -2,7 +2,7 @@
 //! logging are judged by.
 //!
 //! Every frame brings along, unseen by the ranks, the full set of events that its sender's state
-//! depends on; nothing is ever cleared from it. An event is lost when a later life of its rank was
+//! depends on; nothing is ever cleared from it. An event is lost when a later incarnation of its rank was
 //! told a log that ends before it.
 
 use ftmpi_protocols::optimistic::history::Interval;
@@ -11,7 +11,7 @@ use ftmpi_wire::{Determinant, EventNo, Header, Incarnation, Ssn};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// The last event of each life of each rank that something depends on.
+/// The last event of each incarnation of each rank that something depends on.
 pub type Truth = BTreeMap<(usize, Incarnation), EventNo>;
 
 /// A frame by which its receiver comes to depend on something.
@@ -38,7 +38,7 @@ type Held = VecDeque<(Frame, Rc<Truth>)>;
 /// What is true of all ranks.
 #[derive(Debug, Default)]
 pub struct Dependencies {
-    /// Of the present life of each rank.
+    /// Of the present incarnation of each rank.
     of: BTreeMap<usize, Truth>,
     /// Of the frame that each rank took last.
     coming: BTreeMap<usize, Rc<Truth>>,
@@ -47,31 +47,32 @@ pub struct Dependencies {
     /// Of each event when it was made, by its place in the log of its rank: the latest, if a place was
     /// used again after a loss.
     events: BTreeMap<(usize, EventNo), Truth>,
-    /// The ends of the logs that later lives were told: which life, and the last place.
+    /// The ends of the logs that later incarnations were told: which incarnation, and the last place.
     ends: BTreeMap<usize, Vec<(Incarnation, EventNo)>>,
-    /// The log that the present life was told: the place before it, and its records.
+    /// The log that the present incarnation was told: the place before it, and its records.
     logs: BTreeMap<usize, (EventNo, Vec<Determinant>)>,
 }
 
 /// Adds what `from` depends on.
 pub fn add(to: &mut Truth, from: &Truth) {
-    for (&life, &place) in from {
-        let known = to.entry(life).or_default();
+    for (&incarnation, &place) in from {
+        let known = to.entry(incarnation).or_default();
         *known = place.max(*known);
     }
 }
 
 impl Dependencies {
-    fn is_lost(&self, (rank, life): (usize, Incarnation), place: EventNo) -> bool {
+    fn is_lost(&self, (rank, incarnation): (usize, Incarnation), place: EventNo) -> bool {
         let ends = self.ends.get(&rank).into_iter().flatten();
-        ends.into_iter().any(|&(later, end)| later > life && place > end)
+        ends.into_iter().any(|&(later, end)| later > incarnation && place > end)
     }
 
     /// Something lost among these.
     #[must_use]
     pub fn lost(&self, truth: &Truth) -> Option<(usize, Incarnation, EventNo)> {
-        let mut lost = truth.iter().filter(|&(&life, &place)| self.is_lost(life, place));
-        lost.next().map(|(&(rank, life), &place)| (rank, life, place))
+        let mut lost =
+            truth.iter().filter(|&(&incarnation, &place)| self.is_lost(incarnation, place));
+        lost.next().map(|(&(rank, incarnation), &place)| (rank, incarnation, place))
     }
 
     /// What the present state of this rank depends on.
@@ -95,7 +96,7 @@ impl Dependencies {
     /// The rank has made an event.
     pub fn made(&mut self, rank: usize, interval: Interval) {
         let truth = self.of.entry(rank).or_default();
-        truth.insert((rank, interval.life), interval.place);
+        truth.insert((rank, interval.incarnation), interval.place);
         let truth = truth.clone();
         self.events.insert((rank, interval.place), truth);
     }
@@ -140,7 +141,7 @@ impl Dependencies {
         self.lost(&coming)
     }
 
-    /// A life begins from an image whose state depended on this, or from the start.
+    /// An incarnation begins from an image whose state depended on this, or from the start.
     pub fn begins(&mut self, rank: usize, image: Option<Truth>) {
         self.of.insert(rank, image.unwrap_or_default());
         self.coming.remove(&rank);
@@ -148,22 +149,22 @@ impl Dependencies {
         self.logs.remove(&rank);
     }
 
-    /// A new life was told its log, behind this place.
+    /// A new incarnation was told its log, behind this place.
     pub fn is_told(
         &mut self,
         rank: usize,
-        life: Incarnation,
+        incarnation: Incarnation,
         base: EventNo,
         log: Vec<Determinant>,
     ) {
         let end = EventNo(base.0 + log.len() as u64);
-        self.ends.entry(rank).or_default().push((life, end));
+        self.ends.entry(rank).or_default().push((incarnation, end));
         self.logs.insert(rank, (base, log));
         // What was behind is lost; others will be made in its places.
         self.events.retain(|&(of, place), _| of != rank || place <= end);
     }
 
-    /// The log that the present life was told, once.
+    /// The log that the present incarnation was told, once.
     pub fn take_log(&mut self, rank: usize) -> Option<(EventNo, Vec<Determinant>)> {
         self.logs.remove(&rank)
     }

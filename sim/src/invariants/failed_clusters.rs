@@ -11,7 +11,7 @@ pub struct FailedClusters {
 }
 
 impl FailedClusters {
-    /// A process died, or a connection between two mates broke.
+    /// A process died, or a connection between two cluster_peers broke.
     pub fn fails(&mut self, cluster: usize) {
         self.failed.insert(cluster);
     }
@@ -24,7 +24,7 @@ impl FailedClusters {
         }
     }
 
-    /// All its old lives have ended.
+    /// All its old incarnations have ended.
     pub fn returns(&mut self, cluster: usize) {
         self.failed.remove(&cluster);
     }

@@ -1,5 +1,5 @@
 //! `log cut ≤ oldest image offered` (mpich-v-2006 §3): nothing is forgotten that a
-//! life from an image still offered needs: no event after that image, no message that it has not
+//! incarnation from an image still offered needs: no event after that image, no message that it has not
 //! received. While the start of the program is offered, nothing at all.
 
 use super::broken;

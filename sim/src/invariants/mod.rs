@@ -9,7 +9,7 @@
 //! | --- | --- | --- |
 //! | [`same_results`] | all | a run with failures ends with the results of one without |
 //! | [`recovery_ends`] | all | when nothing fails any more, everything finishes |
-//! | [`old_incarnations`] | all | what an earlier life sent is not taken after the news of a later one |
+//! | [`old_incarnations`] | all | what an earlier incarnation sent is not taken after the news of a later one |
 //! | [`whole_frames`] | all | nothing comes between the parts of a frame |
 //! | [`single_copy`] | all | what a peer may be reading stays as it is |
 //! | [`sends_wait`] | pessimistic | no message leaves before the events that it may reveal are written |
@@ -20,14 +20,14 @@
 //! | [`log_cuts`] | logging | nothing is forgotten that an offered image needs |
 //! | [`only_orphans`] | optimistic | only who depends on what is lost rolls back |
 //! | [`no_orphan_left`] | optimistic | at the end nobody depends on what is lost |
-//! | [`greatest_state`] | optimistic | a new life repeats all of its log that depends on nothing lost |
+//! | [`greatest_state`] | optimistic | a new incarnation repeats all of its log that depends on nothing lost |
 //! | [`consistent_cut`] | waves | nobody has received what its sender's image has not sent |
 //! | [`whole_waves`] | waves | a wave counts when every image of it is durable |
 //! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
-//! | [`one_process`] | all | a rank has one process, and each is of a later life |
+//! | [`one_process`] | all | a rank has one process, and each is of a later incarnation |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
-//! | [`one_incarnation`] | waves | no new life begins beside an old one of its cluster |
+//! | [`one_incarnation`] | waves | no new incarnation begins beside an old one of its cluster |
 
 pub mod consistent_cut;
 pub mod dependencies;

@@ -1,38 +1,38 @@
-//! What an earlier life of a peer sent is not taken after the news that it has a later one
-//! (protocols.md, *restart handshake*: every frame carries the incarnation): a later life sends the same
+//! What an earlier incarnation of a peer sent is not taken after the news that it has a later one
+//! (protocols.md, *restart handshake*: every frame carries the incarnation): a later incarnation sends the same
 //! again, and what it does not send again was never sent.
 
 use super::broken;
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 
-/// The latest life of each peer that each rank has heard of.
+/// The latest incarnation of each peer that each rank has heard of.
 #[derive(Debug, Default)]
-pub struct OldLives {
+pub struct OldIncarnations {
     heard: BTreeMap<(usize, Rank), Incarnation>,
 }
 
-impl OldLives {
-    /// A life of this rank begins, and has heard of nothing.
+impl OldIncarnations {
+    /// An incarnation of this rank begins, and has heard of nothing.
     pub fn begins(&mut self, rank: usize) {
         self.heard.retain(|(of, _), _| *of != rank);
     }
 
-    /// It hears of this life of a peer.
-    pub fn hears(&mut self, rank: usize, peer: Rank, life: Incarnation) {
-        let heard = self.heard.entry((rank, peer)).or_insert(life);
-        *heard = life.max(*heard);
+    /// It hears of this incarnation of a peer.
+    pub fn hears(&mut self, rank: usize, peer: Rank, incarnation: Incarnation) {
+        let heard = self.heard.entry((rank, peer)).or_insert(incarnation);
+        *heard = incarnation.max(*heard);
     }
 
-    /// It takes what this life of a peer has sent.
-    pub fn takes(&self, rank: usize, peer: Rank, life: Incarnation) {
+    /// It takes what this incarnation of a peer has sent.
+    pub fn takes(&self, rank: usize, peer: Rank, incarnation: Incarnation) {
         if let Some(heard) = self.heard.get(&(rank, peer))
-            && life < *heard
+            && incarnation < *heard
         {
             let how = format!(
-                "rank {rank} takes what life {life} of rank {peer} sent, and knows of life {heard}"
+                "rank {rank} takes what incarnation {incarnation} of rank {peer} sent, and knows of incarnation {heard}"
             );
-            broken("old-lives", &how);
+            broken("old-incarnations", &how);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! No rank has two processes: a new one begins where the old one ran, or when that has ended with its host; and
-//! each is of a later life than all before, so that whatever is left of one can be told from the next.
+//! each is of a later incarnation than all before, so that whatever is left of one can be told from the next.
 
 use super::broken;
 use ftmpi_wire::Incarnation;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct OneProcess {
     /// On which host that of a rank runs.
     living: BTreeMap<usize, usize>,
-    /// The last life of each.
+    /// The last incarnation of each.
     last: BTreeMap<usize, Incarnation>,
 }
 
@@ -20,21 +20,27 @@ impl OneProcess {
         if let Some(old) = self.living.get(&rank)
             && *old != host
         {
-            let how = format!("rank {rank} is started on host {host}, and lives on host {old}");
+            let how =
+                format!("rank {rank} is started on host {host}, and incarnations on host {old}");
             broken("one-process", &how);
         }
     }
 
     /// A process begins.
-    pub fn begins(&mut self, rank: usize, host: usize, life: Incarnation) {
+    pub fn begins(&mut self, rank: usize, host: usize, incarnation: Incarnation) {
         if let Some(old) = self.living.insert(rank, host) {
-            let how = format!("rank {rank} begins on host {host}, and lives on host {old}");
+            let how = format!("rank {rank} begins on host {host}, and incarnations on host {old}");
             broken("one-process", &how);
         }
-        if let Some(last) = self.last.insert(rank, life)
-            && life <= last
+        if let Some(last) = self.last.insert(rank, incarnation)
+            && incarnation <= last
         {
-            broken("one-process", &format!("life {life} of rank {rank} begins after life {last}"));
+            broken(
+                "one-process",
+                &format!(
+                    "incarnation {incarnation} of rank {rank} begins after incarnation {last}"
+                ),
+            );
         }
     }
 

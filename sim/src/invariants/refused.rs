@@ -1,4 +1,4 @@
-//! A life that its logger will never serve (what it must repeat is lost) ends the job, at once and with the logger's
+//! An incarnation that its logger will never serve (what it must repeat is lost) ends the job, at once and with the logger's
 //! reason: the job neither waits for ever nor ends as if nothing were lost. Nor is anything else ever the end of it, but
 //! that an image was damaged and the ranks whose logs its rank then needs have died since, with lean images.
 
@@ -8,17 +8,17 @@ use ftmpi_wire::Rank;
 /// Who was refused, and why.
 #[derive(Debug, Default)]
 pub struct Refused {
-    lives: Vec<(Rank, String)>,
+    refused: Vec<(Rank, String)>,
     lean: bool,
 }
 
 impl Refused {
-    /// A life of this rank is.
+    /// An incarnation of this rank is.
     pub fn is_refused(&mut self, rank: Rank, why: &str) {
-        self.lives.push((rank, why.to_owned()));
+        self.refused.push((rank, why.to_owned()));
     }
 
-    /// A life has lost with its image what a peer needs.
+    /// An incarnation has lost with its image what a peer needs.
     pub fn lacks(&mut self, lean_images: bool, image_damaged: bool) {
         if !(lean_images && image_damaged) {
             broken("refused", "a log lacks what a peer needs, and no image was damaged");
@@ -43,6 +43,6 @@ impl Refused {
             "no image is left",
         ];
         let lean = self.lean && none_left.iter().any(|words| text.ends_with(words));
-        code == 1 && (lean || self.lives.iter().any(says))
+        code == 1 && (lean || self.refused.iter().any(says))
     }
 }

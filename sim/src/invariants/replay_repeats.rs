@@ -6,14 +6,14 @@ use ftmpi_protocols::determinant_sender::Cursor;
 use ftmpi_wire::{Determinant, Rank, Ssn};
 use std::collections::BTreeMap;
 
-/// What is recorded of one life, in the memory of its rank.
+/// What is recorded of one incarnation, in the memory of its rank.
 #[derive(Debug, Default)]
 pub struct ReplayRepeats {
     recorded: BTreeMap<u64, (Rank, Ssn)>,
 }
 
 impl ReplayRepeats {
-    /// A life was told its log. Copies of events of others in it are not its own.
+    /// An incarnation was told its log. Copies of events of others in it are not its own.
     pub fn is_told(&mut self, log: &[Determinant]) {
         self.recorded.clear();
         let mut cursor = Cursor::default();

@@ -15,7 +15,7 @@ pub struct SendsWait {
 }
 
 impl SendsWait {
-    /// A life of this rank begins; what waits in its image waits for nothing (`stable_images`).
+    /// An incarnation of this rank begins; what waits in its image waits for nothing (`stable_images`).
     pub fn begins(&mut self, rank: usize) {
         self.asked.retain(|(of, ..), _| *of != rank);
     }

@@ -25,7 +25,7 @@ pub fn protocol(
     match mutant {
         None => inner,
         Some(mutant) => {
-            let (sent, lives) = (BTreeMap::new(), Vec::new());
+            let (sent, incarnations) = (BTreeMap::new(), Vec::new());
             Box::new(Mutated {
                 inner,
                 me,
@@ -33,7 +33,7 @@ pub fn protocol(
                 matched: None,
                 sent,
                 logged: 0,
-                lives,
+                incarnations,
                 ranks,
                 late: VecDeque::new(),
                 step: false,
@@ -69,8 +69,8 @@ fn without_an_event(piggyback: &[u8], ranks: usize) -> Option<Vec<u8>> {
 struct Mutated {
     inner: Box<dyn Protocol>,
     me: Rank,
-    /// The lives of all ranks when the present one began.
-    lives: Vec<Incarnation>,
+    /// The incarnations of all ranks when the present one began.
+    incarnations: Vec<Incarnation>,
     ranks: usize,
     mutant: Mutant,
     /// The last match, if nothing happened since.
@@ -87,9 +87,9 @@ struct Mutated {
 }
 
 impl Mutated {
-    /// A log as a life reads it that does not find out rightly how far it may repeat it.
+    /// A log as an incarnation reads it that does not find out rightly how far it may repeat it.
     fn misread(&self, recorded: &mut [Determinant]) {
-        let (life, me) = (Incarnation(0), self.me);
+        let (incarnation, me) = (Incarnation(0), self.me);
         match self.mutant {
             Mutant::RolledBackTooShort => {
                 for record in recorded {
@@ -99,10 +99,11 @@ impl Mutated {
                 }
             }
             Mutant::RolledBackTooFar => {
-                let mut ranks = (0..).map(Rank).zip(&self.lives);
-                let died = ranks.find(|&(rank, &life)| rank != me && life > Incarnation(0));
+                let mut ranks = (0..).map(Rank).zip(&self.incarnations);
+                let died =
+                    ranks.find(|&(rank, &incarnation)| rank != me && incarnation > Incarnation(0));
                 if let (Some((rank, _)), Some(last)) = (died, recorded.last_mut()) {
-                    *last = Determinant::Depends { rank, life, place: EventNo(1 << 39) };
+                    *last = Determinant::Depends { rank, incarnation, place: EventNo(1 << 39) };
                 }
             }
             _ => {}
@@ -149,10 +150,10 @@ impl Protocol for Mutated {
     }
     fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
         self.matched = Some((source, ssn));
-        let mate = self.inner.shares_waves(source);
+        let cluster_peer = self.inner.shares_waves(source);
         let made = match self.mutant {
             Mutant::DeterminantNotMade => false,
-            Mutant::DeterminantInsideNotMade => !mate,
+            Mutant::DeterminantInsideNotMade => !cluster_peer,
             _ => true,
         };
         if made {
@@ -272,9 +273,9 @@ impl Protocol for Mutated {
         let clocks: Vec<_> = clocks.iter().map(|&(r, n)| (r, EventNo(n.0 + far))).collect();
         self.inner.on_stable_clocks(&clocks);
     }
-    fn on_new_life(&mut self, last: EventNo, lives: &[Incarnation]) {
-        self.lives = lives.to_vec();
-        self.inner.on_new_life(last, lives);
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.incarnations = incarnations.to_vec();
+        self.inner.on_new_incarnation(last, incarnations);
     }
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
         self.inner.on_peer_restart(peer, incarnation);

@@ -1,7 +1,7 @@
 //! Programs of simulated ranks: blocking code over the engine that checks what it sees.
 //!
 //! Each returns a digest. Where no receive is a wildcard the digest must be the one of a run without
-//! failures. Where there is a choice, the rank that chose tells its partners its order so far, and at
+//! failures. Where there is a variant, the rank that chose tells its partners its order so far, and at
 //! the end all of it; a partner that was told something else was told it by a state that has been
 //! lost: an orphan.
 
@@ -37,7 +37,7 @@ pub enum Program {
     Wildcards,
     /// The same by probes that fail.
     Probes,
-    /// The same by tests and choices among several requests.
+    /// The same by tests and variants among several requests.
     Tests,
     /// The same by matched probes.
     MatchedProbes,

@@ -1,4 +1,4 @@
-//! Programs in which one rank has choices and its clients are told what it chose: at once, and in
+//! Programs in which one rank has variants and its clients are told what it chose: at once, and in
 //! the end all of it, which must agree.
 
 use super::{CONTEXT, E, irecv, mix, recv, send, word};
@@ -220,7 +220,7 @@ pub(super) fn cancels(e: &mut E, size: usize) -> u64 {
 
 fn client(e: &mut E, me: usize) -> u64 {
     let mut told = Vec::new();
-    // Two requests under way, so that the server has a choice.
+    // Two requests under way, so that the server has a variant.
     send(e, &request(0), 0, 1);
     for k in 0..ROUNDS as u64 {
         if k + 1 < ROUNDS as u64 {

@@ -1,13 +1,13 @@
 //! The exchange itself: an event heap over the ranks' protocol machines and the event logger's.
 //!
 //! Three acts. The program runs its steps. A protocol with waves is asked for one. One rank loses
-//! its life, and its next one finds out what it is to repeat.
+//! its incarnation, and its next one finds out what it is to repeat.
 
 use super::measured::Measured;
 use super::model::Model;
 use super::nodes::{Leaving, Node, Op};
 use crate::logger::{Answer, Logger};
-use crate::protocol_config::Choice;
+use crate::protocol_config::Variant;
 use ftmpi_protocols::event_log::{ConnId, Promise};
 use ftmpi_protocols::none::None as NoProtocol;
 use ftmpi_protocols::protocol::{Command, Protocol, Readiness, SendVerdict};
@@ -77,9 +77,9 @@ impl Ord for Entry {
 
 struct Exchange<'a> {
     model: &'a Model,
-    choice: Option<Choice>,
+    variant: Option<Variant>,
     nodes: Vec<Node>,
-    lives: Vec<Incarnation>,
+    incarnations: Vec<Incarnation>,
     clusters: Vec<u32>,
     logger: Logger,
     logger_busy: u64,
@@ -94,7 +94,7 @@ struct Exchange<'a> {
     free: Vec<(u64, u64)>,
     sum: Measured,
     messages: u64,
-    /// What the new life has read of its log, and what its recovery moved.
+    /// What the new incarnation has read of its log, and what its recovery moved.
     fetched: Vec<Determinant>,
     recovering: Option<Rank>,
     log_read: bool,
@@ -104,28 +104,28 @@ struct Exchange<'a> {
 
 /// Runs one protocol (`None`: none) on so many ranks, a power of two.
 #[must_use]
-pub fn run(choice: Option<Choice>, ranks: u32, model: &Model) -> Measured {
-    let mut exchange = Exchange::new(choice, ranks, model);
+pub fn run(variant: Option<Variant>, ranks: u32, model: &Model) -> Measured {
+    let mut exchange = Exchange::new(variant, ranks, model);
     exchange.steps();
-    if choice.is_some_and(Choice::in_waves) {
+    if variant.is_some_and(Variant::in_waves) {
         exchange.wave();
     }
-    if choice.is_some_and(|choice| !choice.is_coordinated()) {
+    if variant.is_some_and(|variant| !variant.is_coordinated()) {
         exchange.lose(Rank(ranks / 2));
     }
     exchange.sum
 }
 
 impl<'a> Exchange<'a> {
-    fn new(choice: Option<Choice>, ranks: u32, model: &'a Model) -> Self {
+    fn new(variant: Option<Variant>, ranks: u32, model: &'a Model) -> Self {
         assert!(ranks.is_power_of_two() && ranks > 1);
-        let lives = vec![Incarnation(0); ranks as usize];
+        let incarnations = vec![Incarnation(0); ranks as usize];
         let clusters: Vec<u32> = (0..ranks).map(|rank| rank / model.cluster).collect();
         let mut logger = Logger::new(0, Promise::Written, None);
         let (mut nodes, mut conns) = (Vec::new(), Vec::new());
         for me in (0..ranks).map(Rank) {
-            let protocol: Box<dyn Protocol> = match choice {
-                Some(choice) => choice.bare(true, me, &lives, &clusters),
+            let protocol: Box<dyn Protocol> = match variant {
+                Some(variant) => variant.bare(true, me, &incarnations, &clusters),
                 None => Box::new(NoProtocol),
             };
             let (conn, _) = logger.connect(me, Incarnation(0));
@@ -138,9 +138,9 @@ impl<'a> Exchange<'a> {
         let servers = ranks.div_ceil(model.per_server);
         Self {
             model,
-            choice,
+            variant,
             nodes,
-            lives,
+            incarnations,
             clusters,
             logger,
             logger_busy: 0,
@@ -186,7 +186,7 @@ impl<'a> Exchange<'a> {
         let bytes = bytes + Header::BYTES as u64;
         let mut at = self.now;
         let mut begin = from.index();
-        if self.choice.is_some_and(Choice::has_memories) {
+        if self.variant.is_some_and(Variant::has_memories) {
             let memory = self.nodes.len() + (to.0 / self.model.per_server) as usize;
             at = self.hop(begin, memory, at, bytes);
             begin = memory;
@@ -264,7 +264,7 @@ impl<'a> Exchange<'a> {
                 self.tell(answers);
             }
             Event::Told { incarnation, frame } => {
-                if incarnation == self.lives[rank.index()] {
+                if incarnation == self.incarnations[rank.index()] {
                     self.told(rank, frame);
                 }
             }
@@ -407,9 +407,9 @@ impl<'a> Exchange<'a> {
                 Command::Join { to } => self.join(rank, to),
                 Command::Mark(marker) => {
                     let node = &self.nodes[rank.index()];
-                    let mates: Vec<_> =
+                    let cluster_peers: Vec<_> =
                         node.met().into_iter().filter(|&p| node.protocol.shares_waves(p)).collect();
-                    for to in mates {
+                    for to in cluster_peers {
                         let count = self.nodes[rank.index()].sent[&to];
                         let payload =
                             ftmpi_protocols::protocol::Marker { count, ..marker }.encode().to_vec();
@@ -491,8 +491,8 @@ impl<'a> Exchange<'a> {
         // Only the first cluster, where there are several.
         let own = self.nodes[0].protocol.as_ref();
         let ranks = (0..self.nodes.len() as u32).map(Rank);
-        let mates: Vec<_> = ranks.filter(|&r| r.0 == 0 || own.shares_waves(r)).collect();
-        for (number, &rank) in mates.iter().enumerate() {
+        let cluster_peers: Vec<_> = ranks.filter(|&r| r.0 == 0 || own.shares_waves(r)).collect();
+        for (number, &rank) in cluster_peers.iter().enumerate() {
             self.image_ready.insert(rank, 0);
             let at = begin + self.model.latency_ns + number as u64 * self.model.frame_ns;
             self.at(at, rank, Event::ImageDue);
@@ -502,7 +502,7 @@ impl<'a> Exchange<'a> {
         assert!(self.image_ready.values().all(|&at| at > 0), "the wave ends");
         self.image_ready.clear();
         self.sum.wave_ms = (last - begin) as f64 / 1e6;
-        for rank in mates {
+        for rank in cluster_peers {
             self.nodes[rank.index()].protocol.on_image_over(IMAGE);
             self.carry_out(rank);
         }
@@ -512,8 +512,9 @@ impl<'a> Exchange<'a> {
     fn look_at_wave(&mut self, rank: Rank) {
         let Some(0) = self.image_ready.get(&rank) else { return };
         let node = &self.nodes[rank.index()];
-        let mates = node.met().into_iter().filter(|&peer| node.protocol.shares_waves(peer));
-        let mut peers = mates.map(|peer| (peer, node.received.get(&peer).copied().unwrap_or(0)));
+        let cluster_peers = node.met().into_iter().filter(|&peer| node.protocol.shares_waves(peer));
+        let mut peers =
+            cluster_peers.map(|peer| (peer, node.received.get(&peer).copied().unwrap_or(0)));
         if node.protocol.image_ready(IMAGE, &mut peers) == Readiness::Now {
             self.image_ready.insert(rank, self.now);
         }
@@ -521,34 +522,34 @@ impl<'a> Exchange<'a> {
 
     /// One rank dies after the last step; nothing of it has an image.
     fn lose(&mut self, rank: Rank) {
-        let Some(choice) = self.choice else { return };
+        let Some(variant) = self.variant else { return };
         let begin = self.now;
         self.sum.made = self.nodes[rank.index()].matches as f64;
-        let life = Incarnation(1);
-        self.lives[rank.index()] = life;
+        let incarnation = Incarnation(1);
+        self.incarnations[rank.index()] = incarnation;
         for (peer, node) in self.nodes.iter_mut().enumerate() {
             if peer != rank.index() {
                 node.protocol.on_parted(rank);
-                node.protocol.on_peer_restart(rank, life);
-                // The way to the old life is gone.
+                node.protocol.on_peer_restart(rank, incarnation);
+                // The way to the old incarnation is gone.
                 node.sent.remove(&rank);
             }
         }
-        let protocol = choice.bare(true, rank, &self.lives, &self.clusters);
+        let protocol = variant.bare(true, rank, &self.incarnations, &self.clusters);
         let hooks = protocol.hooks();
         self.nodes[rank.index()] = Node {
             ended: Some(begin),
-            ..Node::new(rank, self.lives.len() as u32, protocol, self.model)
+            ..Node::new(rank, self.incarnations.len() as u32, protocol, self.model)
         };
         self.nodes[rank.index()].at = usize::MAX / 2;
         if !hooks.outcomes {
             return;
         }
         self.recovering = Some(rank);
-        let lives = self.lives.clone();
-        self.nodes[rank.index()].protocol.on_new_life(EventNo(0), &lives);
+        let incarnations = self.incarnations.clone();
+        self.nodes[rank.index()].protocol.on_new_incarnation(EventNo(0), &incarnations);
         if hooks.logger {
-            let (conn, answers) = self.logger.connect(rank, life);
+            let (conn, answers) = self.logger.connect(rank, incarnation);
             self.conns[rank.index()] = conn;
             self.tell(answers);
             if hooks.piggyback {
@@ -562,7 +563,7 @@ impl<'a> Exchange<'a> {
         self.carry_out(rank);
         self.until_quiet();
         let protocol = &self.nodes[rank.index()].protocol;
-        assert!(!protocol.gathering(), "a new life learns what it is to repeat");
+        assert!(!protocol.gathering(), "a new incarnation learns what it is to repeat");
         self.sum.recovered = protocol.recorded() as f64;
         self.sum.events_ms = (self.known_at.max(begin) - begin) as f64 / 1e6;
     }

@@ -21,11 +21,11 @@ pub struct Measured {
     pub logged_per_step: f64,
     /// From the order of a wave until all may take their images, in milliseconds.
     pub wave_ms: f64,
-    /// Until a new life knows what to repeat, in milliseconds.
+    /// Until a new incarnation knows what to repeat, in milliseconds.
     pub events_ms: f64,
     /// Bytes that this moved.
     pub events_bytes: f64,
-    /// Events that the new life is told, and that the old one had told the protocol.
+    /// Events that the new incarnation is told, and that the old one had told the protocol.
     pub recovered: f64,
     /// Those.
     pub made: f64,

@@ -22,7 +22,7 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::protocol_config::Choice;
+use crate::protocol_config::Variant;
 use measured::Measured;
 use model::Model;
 
@@ -39,7 +39,7 @@ pub enum Origin {
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Under which.
-    pub choice: Choice,
+    pub variant: Variant,
     /// So many ranks.
     pub ranks: u32,
     /// Run or continued.
@@ -83,20 +83,20 @@ pub fn sizes(most: u32) -> Vec<u32> {
 /// # Panics
 /// If fewer than two sizes are run while others are to be continued.
 #[must_use]
-pub fn grow(choice: Choice, sizes: &[u32], run: u32, model: &Model) -> Vec<Row> {
+pub fn grow(variant: Variant, sizes: &[u32], run: u32, model: &Model) -> Vec<Row> {
     let mut measured: Vec<(u32, Measured)> = Vec::new();
     let mut rows = Vec::new();
     for &ranks in sizes {
         let (measured, origin) = if ranks <= run {
             let plain = exchange::run(None, ranks, model);
-            let mut here = exchange::run(Some(choice), ranks, model);
+            let mut here = exchange::run(Some(variant), ranks, model);
             here.slowdown = here.step_s / plain.step_s;
             measured.push((ranks, here));
             (here, Origin::Machines)
         } else {
             (continued(&measured, ranks), Origin::Extrapolated)
         };
-        rows.push(row(choice, ranks, origin, &measured, model));
+        rows.push(row(variant, ranks, origin, &measured, model));
     }
     rows
 }
@@ -110,16 +110,16 @@ fn continued(measured: &[(u32, Measured)], ranks: u32) -> Measured {
     })
 }
 
-fn row(choice: Choice, ranks: u32, origin: Origin, m: &Measured, model: &Model) -> Row {
-    let returning = match choice {
-        _ if choice.is_coordinated() => ranks,
-        _ if choice.has_clusters() => ranks.min(model.cluster),
+fn row(variant: Variant, ranks: u32, origin: Origin, m: &Measured, model: &Model) -> Row {
+    let returning = match variant {
+        _ if variant.is_coordinated() => ranks,
+        _ if variant.has_clusters() => ranks.min(model.cluster),
         _ => 1,
     };
     let repeated = model.image_interval_s / 2.0;
     let (n, back) = (f64::from(ranks), f64::from(returning));
     Row {
-        choice,
+        variant,
         ranks,
         origin,
         piggyback_bytes: m.piggyback_bytes,

@@ -34,7 +34,7 @@ const COLUMNS: [Column; 12] = [
 ];
 
 fn name(row: &Row) -> String {
-    let value = row.choice.to_possible_value().expect("no protocol is hidden");
+    let value = row.variant.to_possible_value().expect("no protocol is hidden");
     value.get_name().to_owned()
 }
 
@@ -128,7 +128,7 @@ fn panel(
         .y_label_area_size(70)
         .build_cartesian_2d((16..most).log_scale(), (low * 0.8..high * 1.3).log_scale())?;
     chart.configure_mesh().x_desc("ranks").light_line_style(WHITE).draw()?;
-    let same_choice = rows.chunk_by(|a, b| a.choice == b.choice);
+    let same_choice = rows.chunk_by(|a, b| a.variant == b.variant);
     for (number, curve) in same_choice.enumerate() {
         let points: Vec<_> = curve.iter().filter(|row| value(row) > 0.0).collect();
         if points.is_empty() {

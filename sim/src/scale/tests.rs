@@ -10,23 +10,23 @@ fn model() -> Model {
 
 #[test]
 fn a_new_life_learns_all_that_the_logger_has() {
-    for choice in Choice::for_scale().filter(|c| !c.is_coordinated() && !c.has_memories()) {
-        let m = exchange::run(Some(choice), 16, &model());
-        assert!(m.made > 0.0 && m.events_ms > 0.0, "{choice:?}: {m:?}");
-        if choice.has_logger() {
-            assert_eq!(m.recovered, m.made, "{choice:?}");
+    for variant in Variant::for_scale().filter(|c| !c.is_coordinated() && !c.has_memories()) {
+        let m = exchange::run(Some(variant), 16, &model());
+        assert!(m.made > 0.0 && m.events_ms > 0.0, "{variant:?}: {m:?}");
+        if variant.has_logger() {
+            assert_eq!(m.recovered, m.made, "{variant:?}");
         } else {
             // Nobody has been told what came after the last message; that nobody depends on.
-            assert!(m.recovered >= m.made - 2.0 && m.recovered <= m.made, "{choice:?}: {m:?}");
+            assert!(m.recovered >= m.made - 2.0 && m.recovered <= m.made, "{variant:?}: {m:?}");
         }
     }
 }
 
 #[test]
 fn costs_are_where_the_protocols_have_them() {
-    let at = |choice| exchange::run(Some(choice), 16, &model());
+    let at = |variant| exchange::run(Some(variant), 16, &model());
     let by: BTreeMap<String, Measured> =
-        Choice::for_scale().map(|choice| (format!("{choice:?}"), at(choice))).collect();
+        Variant::for_scale().map(|variant| (format!("{variant:?}"), at(variant))).collect();
     let piggyback = |name: &str| by[name].piggyback_bytes;
     for (with, without) in
         [("Vcausal", "VcausalAlone"), ("Manetho", "ManethoAlone"), ("Logon", "LogonAlone")]

@@ -1,4 +1,4 @@
-//! Channels between ranks: in order each, delayed each on its own, gone with the lives at their ends.
+//! Channels between ranks: in order each, delayed each on its own, gone with the incarnations at their ends.
 
 use super::{Event, Item, News, World};
 use crate::picture::{Mark, mark};
@@ -20,7 +20,7 @@ impl World {
 
     pub(super) fn connect(&mut self, a: (usize, Incarnation), b: (usize, Incarnation)) {
         let key = (a.min(b), a.max(b));
-        let over = |w: &Self, x: (usize, Incarnation)| w.lives[x.0].incarnation > x.1;
+        let over = |w: &Self, x: (usize, Incarnation)| w.processes[x.0].incarnation > x.1;
         if over(self, a) || over(self, b) || self.channels.contains_key(&key) {
             return;
         }
@@ -61,7 +61,7 @@ impl World {
 
     /// A first part of a frame leaves: what it brings along is what was true now.
     pub fn begins_to_leave(&mut self, from: usize, to: usize, header: &Header) {
-        if let Some(&(_, way)) = self.lives[from].ways.get(&to) {
+        if let Some(&(_, way)) = self.processes[from].ways.get(&to) {
             let truth = self.truth_that_leaves(from, to, header.kind);
             self.half.insert((from, to), (way, truth));
             self.frame_begins(from, to, header);
@@ -73,8 +73,8 @@ impl World {
         if self.has_memories() {
             return self.send_to_memory(from, to, header, payload);
         }
-        let a = (from, self.lives[from].incarnation);
-        let Some(&(incarnation, way)) = self.lives[from].ways.get(&to) else { return };
+        let a = (from, self.processes[from].incarnation);
+        let Some(&(incarnation, way)) = self.processes[from].ways.get(&to) else { return };
         let b = (to, incarnation);
         self.note(|| {
             let Header { kind, context, tag, len, ssn, .. } = header;
@@ -106,7 +106,7 @@ impl World {
 
     /// A channel is wanted.
     pub fn open(&mut self, from: usize, to: usize, incarnation: Incarnation) {
-        let a = (from, self.lives[from].incarnation);
+        let a = (from, self.processes[from].incarnation);
         let delay = 1 + self.below(100);
         self.after(delay, Event::Open { a, b: (to, incarnation) });
     }
@@ -114,17 +114,17 @@ impl World {
     /// What comes next.
     #[must_use]
     pub fn first_news(&self, rank: usize) -> Option<&News> {
-        self.lives[rank].news.front()
+        self.processes[rank].news.front()
     }
 
     /// What has come.
     pub fn next_news(&mut self, rank: usize) -> Option<News> {
-        let mut news = self.lives[rank].news.pop_front();
+        let mut news = self.processes[rank].news.pop_front();
         while let Some(News::Log(conn, _)) = &news
-            && self.lives[rank].logger != Some(*conn)
+            && self.processes[rank].logger != Some(*conn)
         {
             // Of a connection that was lost meanwhile.
-            news = self.lives[rank].news.pop_front();
+            news = self.processes[rank].news.pop_front();
         }
         if let Some(News::Log(_, event_log::Frame::Ack { written, .. })) = &news {
             self.acknowledged(rank, *written);
@@ -132,11 +132,11 @@ impl World {
         match &news {
             Some(News::Item(
                 from,
-                life,
+                incarnation,
                 Item::Frame { header, truth, .. } | Item::First { header, truth, .. },
             )) => {
                 self.takes(rank, truth);
-                let ends = ((from.index(), *life), (rank, self.lives[rank].incarnation));
+                let ends = ((from.index(), *incarnation), (rank, self.processes[rank].incarnation));
                 mark(self.now, || Mark::Gets(ends.0, ends.1, header.kind, header.ssn.0));
                 self.note(|| {
                     format!("rank {rank} gets {:?} {} of {from}", header.kind, header.ssn)
@@ -153,16 +153,19 @@ impl World {
         if let Some(News::LoggerUp(conn)) = &news {
             self.logger_is_up(rank, *conn);
         }
-        if let Some(News::Channel(peer, life, _) | News::Restarted(peer, life)) = &news {
-            self.seen.old_lives.hears(rank, *peer, *life);
+        if let Some(News::Channel(peer, incarnation, _) | News::Restarted(peer, incarnation)) =
+            &news
+        {
+            self.seen.old_incarnations.hears(rank, *peer, *incarnation);
         }
         if let Some(News::Channel(peer, incarnation, number)) = &news {
             // Old news may come after new ones.
-            let way = self.lives[rank].ways.entry(peer.index()).or_insert((*incarnation, *number));
+            let way =
+                self.processes[rank].ways.entry(peer.index()).or_insert((*incarnation, *number));
             *way = (*incarnation, *number).max(*way);
         }
         if let Some(News::Lost(peer, incarnation)) = &news {
-            let (a, b) = ((rank, self.lives[rank].incarnation), (peer.index(), *incarnation));
+            let (a, b) = ((rank, self.processes[rank].incarnation), (peer.index(), *incarnation));
             if let Some(left) = self.broken.get_mut(&(a.min(b), a.max(b))) {
                 *left -= 1;
                 if *left == 0 {
@@ -188,7 +191,7 @@ impl World {
         let (a, b) = ends;
         // Whoever has not heard of its begin yet hears of that first.
         let known = |w: &Self, x: (usize, Incarnation), y: (usize, Incarnation)| {
-            w.lives[x.0].ways.get(&y.0) == w.channels.get(&ends).map(|&way| (y.1, way)).as_ref()
+            w.processes[x.0].ways.get(&y.0) == w.channels.get(&ends).map(|&way| (y.1, way)).as_ref()
         };
         if !known(self, a, b) || !known(self, b, a) {
             return;

@@ -8,7 +8,7 @@ use crate::picture::{Mark, mark};
 use ftmpi_protocols::dispatcher::{
     Command, Dispatcher, ImageFacts, Input, Past, SUSPENDED, Settings,
 };
-use ftmpi_protocols::scheduler::scheduler_process::{Office, Order, Word};
+use ftmpi_protocols::scheduler::scheduler_process::{Order, SchedulerProcess, Word};
 use ftmpi_protocols::scheduler::{self, Policy};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ const TICK: u64 = 100;
 /// One host, as its agent sees the world.
 #[derive(Debug)]
 pub(super) struct Host {
-    /// The last life of each rank that was announced here.
+    /// The last incarnation of each rank that was announced here.
     pub(super) known: Vec<Incarnation>,
     /// An agent runs.
     pub(super) up: bool,
@@ -38,9 +38,9 @@ pub(super) struct Host {
 pub(super) struct Dispatch {
     pub(super) machine: Dispatcher,
     pub(super) hosts: Vec<Host>,
-    office: Option<Office>,
+    scheduler_process: Option<SchedulerProcess>,
     /// Which scheduler process runs, and whether it is connected.
-    desk: u64,
+    scheduler: u64,
     connected: bool,
     last_word: u64,
     last_order: u64,
@@ -69,12 +69,12 @@ impl Dispatch {
         let settings = settings(setup, &mut draw);
         let machine = Dispatcher::new(settings.clone());
         let hosts = (0..setup.hosts).map(host).collect();
-        let (office, end) = (None, None);
+        let (scheduler_process, end) = (None, None);
         Self {
             machine,
             hosts,
-            office,
-            desk: 0,
+            scheduler_process,
+            scheduler: 0,
             connected: false,
             last_word: 0,
             last_order: 0,
@@ -93,7 +93,7 @@ impl Dispatch {
 
 /// What the launcher makes of a command line.
 fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings {
-    let in_waves = setup.choice.in_waves();
+    let in_waves = setup.variant.in_waves();
     let policies = [
         Policy::Periodic,
         Policy::RoundRobin,
@@ -107,7 +107,7 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
         hosts: (0..setup.hosts).map(|host| format!("host{host}")).collect(),
         placement: (0..setup.ranks).map(|rank| setup.host_of(rank) as u32).collect(),
         protocol: "a protocol".to_owned(),
-        traits: setup.choice.traits(),
+        traits: setup.variant.traits(),
         restarts_max: u32::MAX,
         same_death_max: u32::MAX,
         clusters: in_waves.then(|| setup.clusters.clone()),
@@ -173,7 +173,7 @@ impl World {
         if let Input::AgentLost { host, .. } = input
             && self.in_waves()
         {
-            for rank in 0..self.lives.len() {
+            for rank in 0..self.processes.len() {
                 let name = Rank(rank as u32);
                 if self.dispatch.machine.location(name).0 == host {
                     let cluster = self.cluster_of(rank);
@@ -182,7 +182,7 @@ impl World {
             }
         }
         let refused = match input {
-            // (Who returns with others has another life before it.)
+            // (Who returns with others has another incarnation before it.)
             Input::LoggerTrouble { rank, incarnation, for_good: true, .. } if !self.in_waves() => {
                 (self.dispatch.machine.location(rank).1 == incarnation).then_some(rank)
             }
@@ -231,8 +231,8 @@ impl World {
                     continue;
                 }
                 Command::ImageCommitted { rank, image, .. } if self.in_waves() => {
-                    let mates = self.mates_of(rank.index());
-                    self.seen.whole_waves.counts(image, &mates);
+                    let cluster_peers = self.cluster_peers_of(rank.index());
+                    self.seen.whole_waves.counts(image, &cluster_peers);
                     rank
                 }
                 Command::Announce { .. } => {
@@ -260,7 +260,7 @@ impl World {
         }
     }
 
-    /// New lives begin together where the old ones have ended: a cluster has returned when one of its ranks begins
+    /// New incarnations begin together where the old ones have ended: a cluster has returned when one of its ranks begins
     /// once more.
     fn clusters_return(&mut self, commands: &[Command]) {
         let starts = commands.iter().filter_map(|command| match command {
@@ -305,15 +305,15 @@ impl World {
 
     /// No process of the job is left, the launcher's neither; another one will go on with what is stored.
     pub(super) fn everything_ends(&mut self) {
-        for rank in 0..self.lives.len() {
-            self.lives[rank].starting = None;
+        for rank in 0..self.processes.len() {
+            self.processes[rank].starting = None;
             if self.in_waves() {
                 let cluster = self.cluster_of(rank);
                 self.seen.failed_clusters.fails(cluster);
             }
-            if self.lives[rank].fiber.is_some() {
+            if self.processes[rank].fiber.is_some() {
                 mark(self.now, || Mark::Dies(rank));
-                self.end_life(rank);
+                self.end_process(rank);
             }
         }
         for host in &mut self.dispatch.hosts {
@@ -338,36 +338,41 @@ impl World {
             return;
         }
         let facts = |image: ImageNo| ImageFacts { image, bytes: 1, written: [0; 2], consumed: 0 };
-        let lives = self.lives.iter().map(|life| Past {
-            // (The next life has this number, if none has begun with it.)
-            incarnation: life.incarnation,
-            images: life.images.iter().filter(|i| i.committed).map(|i| facts(i.number)).collect(),
-            start_offered: !life.start_given_up,
-            highest: life.highest,
+        let processes = self.processes.iter().map(|process| Past {
+            // (The next incarnation has this number, if none has begun with it.)
+            incarnation: process.incarnation,
+            images: process
+                .images
+                .iter()
+                .filter(|i| i.committed)
+                .map(|i| facts(i.number))
+                .collect(),
+            start_offered: !process.start_given_up,
+            highest: process.highest,
         });
-        let mut past: Vec<Past> = lives.collect();
+        let mut past: Vec<Past> = processes.collect();
         if self.setup.mutant == Some(Mutant::LastImagesNotFound) {
             past.iter_mut()
                 .for_each(|rank| rank.images.truncate(rank.images.len().saturating_sub(1)));
         }
         self.note(|| format!("the job is continued: {past:?}"));
-        self.dispatch.desk += 1;
-        (self.dispatch.office, self.dispatch.connected) = (None, false);
+        self.dispatch.scheduler += 1;
+        (self.dispatch.scheduler_process, self.dispatch.connected) = (None, false);
         self.dispatch.down = false;
         self.dispatch.machine = Dispatcher::continued(self.dispatch.settings.clone(), past);
         for host in &mut self.dispatch.hosts {
             host.last = [0; 2];
         }
         self.obey();
-        let (delay, desk) = (self.below(300), self.dispatch.desk);
-        self.after(delay, Event::SchedulerUp(desk));
+        let (delay, scheduler) = (self.below(300), self.dispatch.scheduler);
+        self.after(delay, Event::SchedulerUp(scheduler));
     }
 
     // ---- the scheduler ------------------------------------------------------------------------
 
     /// A scheduler process is connected, if it has not died meanwhile.
-    pub(super) fn scheduler_up(&mut self, desk: u64) {
-        if desk == self.dispatch.desk && !self.dispatch.down {
+    pub(super) fn scheduler_up(&mut self, scheduler: u64) {
+        if scheduler == self.dispatch.scheduler && !self.dispatch.down {
             self.dispatch.connected = true;
             self.dispatcher_hears(Input::SchedulerUp);
         }
@@ -379,36 +384,38 @@ impl World {
         }
         let at = self.in_order(self.dispatch.last_word, 60);
         self.dispatch.last_word = at;
-        let desk = self.dispatch.desk;
-        self.after(at - self.now, Event::AtScheduler(desk, Box::new(word)));
+        let scheduler = self.dispatch.scheduler;
+        self.after(at - self.now, Event::AtScheduler(scheduler, Box::new(word)));
     }
 
     /// It hears something.
-    pub(super) fn scheduler_hears(&mut self, desk: u64, word: Word) {
-        if desk != self.dispatch.desk {
+    pub(super) fn scheduler_hears(&mut self, scheduler: u64, word: Word) {
+        if scheduler != self.dispatch.scheduler {
             return;
         }
-        match &mut self.dispatch.office {
-            Some(office) => office.hear(word).expect("the dispatcher knows its job"),
-            none => *none = Some(Office::begin(word).expect("it begins at the begin")),
+        match &mut self.dispatch.scheduler_process {
+            Some(scheduler_process) => {
+                scheduler_process.hear(word).expect("the dispatcher knows its job")
+            }
+            none => *none = Some(SchedulerProcess::begin(word).expect("it begins at the begin")),
         }
         self.scheduler_looks();
     }
 
     fn scheduler_looks(&mut self) {
         let now = self.time();
-        let Some(office) = &mut self.dispatch.office else { return };
-        for order in office.due(now) {
+        let Some(scheduler_process) = &mut self.dispatch.scheduler_process else { return };
+        for order in scheduler_process.due(now) {
             let at = self.in_order(self.dispatch.last_order, 60);
             self.dispatch.last_order = at;
-            let desk = self.dispatch.desk;
-            self.after(at - self.now, Event::Ordered(desk, order));
+            let scheduler = self.dispatch.scheduler;
+            self.after(at - self.now, Event::Ordered(scheduler, order));
         }
     }
 
     /// The launcher hears its order.
-    pub(super) fn ordered(&mut self, desk: u64, order: Order) {
-        if desk == self.dispatch.desk && !self.dispatch.down {
+    pub(super) fn ordered(&mut self, scheduler: u64, order: Order) {
+        if scheduler == self.dispatch.scheduler && !self.dispatch.down {
             self.dispatcher_hears(Input::Ordered(order));
         }
     }
@@ -416,14 +423,14 @@ impl World {
     /// It dies; another one begins.
     pub(super) fn scheduler_dies(&mut self) {
         self.note(|| "the scheduler dies".to_owned());
-        self.dispatch.desk += 1;
-        self.dispatch.office = None;
-        let (heard, desk) = (self.below(200), self.dispatch.desk);
+        self.dispatch.scheduler += 1;
+        self.dispatch.scheduler_process = None;
+        let (heard, scheduler) = (self.below(200), self.dispatch.scheduler);
         if std::mem::take(&mut self.dispatch.connected) {
             self.after(heard, Event::SchedulerLost(self.dispatch.launcher));
         }
         let delay = heard + 1 + self.below(500);
-        self.after(delay, Event::SchedulerUp(desk));
+        self.after(delay, Event::SchedulerUp(scheduler));
     }
 
     // ---- the end ------------------------------------------------------------------------------
@@ -432,16 +439,16 @@ impl World {
     /// their last message.
     fn finalize(&mut self) {
         let quiet = self.crashes_left == 0;
-        for rank in 0..self.lives.len() {
-            let life = &mut self.lives[rank];
-            let here = life.fiber.is_some() && life.digest.is_some();
-            let (number, incarnation) = (Rank(rank as u32), life.incarnation);
-            if here && !life.finalizing && (quiet || life.hasty) {
-                life.finalizing = true;
+        for rank in 0..self.processes.len() {
+            let process = &mut self.processes[rank];
+            let here = process.fiber.is_some() && process.digest.is_some();
+            let (number, incarnation) = (Rank(rank as u32), process.incarnation);
+            if here && !process.finalizing && (quiet || process.hasty) {
+                process.finalizing = true;
                 let host = self.host_of(rank);
                 self.tell(host, Input::Finalizing { rank: number, incarnation });
-            } else if here && life.all_finalized && !life.exiting && quiet {
-                life.exiting = true;
+            } else if here && process.all_finalized && !process.exiting && quiet {
+                process.exiting = true;
                 let host = self.host_of(rank);
                 self.tell(host, Input::Exiting { rank: number, incarnation, code: 0 });
             }
@@ -454,23 +461,25 @@ impl World {
     pub(super) fn others_return_too(&mut self, cluster: usize) {
         if self.setup.mutant == Some(Mutant::OthersRolledBack) {
             let others = |rank: &usize| {
-                self.cluster_of(*rank) != cluster && self.lives[*rank].fiber.is_some()
+                self.cluster_of(*rank) != cluster && self.processes[*rank].fiber.is_some()
             };
-            let others: Vec<usize> = (0..self.lives.len()).filter(others).collect();
-            others.into_iter().for_each(|rank| self.end_life(rank));
+            let others: Vec<usize> = (0..self.processes.len()).filter(others).collect();
+            others.into_iter().for_each(|rank| self.end_process(rank));
         }
     }
 
-    /// An orphan goes back to the last wave of its cluster, and its mates do not. False: it has none.
+    /// An orphan goes back to the last wave of its cluster, and its cluster_peers do not. False: it has none.
     pub(super) fn returns_alone(&mut self, rank: usize) -> bool {
-        let mates = self.mates_of(rank);
-        if mates.iter().all(|mate| *mate == rank || self.lives[*mate].fiber.is_none()) {
+        let cluster_peers = self.cluster_peers_of(rank);
+        if cluster_peers.iter().all(|cluster_peer| {
+            *cluster_peer == rank || self.processes[*cluster_peer].fiber.is_none()
+        }) {
             return false;
         }
         let wave = self.dispatch.machine.newest(Rank(rank as u32)).map(|facts| facts.image);
         let round = self.dispatch.round_of(self.cluster_of(rank)) + 1;
-        self.end_life(rank);
-        let incarnation = self.lives[rank].incarnation;
+        self.end_process(rank);
+        let incarnation = self.processes[rank].incarnation;
         self.start(rank, incarnation, wave, round);
         true
     }

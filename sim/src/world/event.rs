@@ -28,9 +28,9 @@ pub enum Item {
 pub enum News {
     /// A channel.
     Channel(Rank, Incarnation, u64),
-    /// The channel to this life of a peer broke, and both live.
+    /// The channel to this incarnation of a peer broke, and both live.
     Lost(Rank, Incarnation),
-    /// A peer's new life.
+    /// A peer's new incarnation.
     Restarted(Rank, Incarnation),
     /// A connection to the logger.
     LoggerUp(ConnId),
@@ -51,9 +51,9 @@ pub enum News {
 /// What is to happen at a moment of the simulation.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// For this life of a rank.
+    /// For this incarnation of a rank.
     News(usize, Incarnation, News),
-    /// Something on the channel between these lives.
+    /// Something on the channel between these incarnations.
     Arrive {
         from: (usize, Incarnation),
         to: (usize, Incarnation),
@@ -104,7 +104,7 @@ pub(super) enum Event {
     AgentDies,
     HostBreaks,
     HostMended(u64, usize),
-    /// A life begins, or has found that its image is damaged.
+    /// An incarnation begins, or has found that its image is damaged.
     Begin(Beginning),
     Tried(ImageNo, Beginning),
     /// The scheduler, and what it says and hears: which of them.

@@ -10,7 +10,7 @@ use ftmpi_wire::Rank;
 const SILENCE: u64 = 1500;
 
 impl World {
-    /// An agent begins, and is told of all lives.
+    /// An agent begins, and is told of all incarnations.
     pub(super) fn agent_up(&mut self, launcher: u64, host: usize) {
         if launcher != self.dispatch.launcher {
             return;
@@ -19,8 +19,9 @@ impl World {
             return self.agent_fails(host);
         }
         let machine = &self.dispatch.machine;
-        let lives = (0..self.lives.len()).map(|rank| machine.location(Rank(rank as u32)).1);
-        let known = lives.collect();
+        let incarnations =
+            (0..self.processes.len()).map(|rank| machine.location(Rank(rank as u32)).1);
+        let known = incarnations.collect();
         let host_state = &mut self.dispatch.hosts[host];
         host_state.known = known;
         (host_state.up, host_state.was_up) = (true, true);
@@ -78,7 +79,7 @@ impl World {
         let state = &mut self.dispatch.hosts[host];
         state.up = false;
         state.agent += 1;
-        for rank in 0..self.lives.len() {
+        for rank in 0..self.processes.len() {
             if self.host_of(rank) != host {
                 continue;
             }
@@ -89,13 +90,13 @@ impl World {
                 let cluster = self.cluster_of(rank);
                 self.seen.failed_clusters.fails(cluster);
             }
-            self.lives[rank].starting = None;
-            if self.lives[rank].fiber.is_some() {
+            self.processes[rank].starting = None;
+            if self.processes[rank].fiber.is_some() {
                 self.outcome.crashes += 1;
                 // Whoever had said that it exits may be needed no more.
-                let said = self.lives[rank].digest.filter(|_| self.lives[rank].exiting);
-                self.end_life(rank);
-                self.lives[rank].digest = said;
+                let said = self.processes[rank].digest.filter(|_| self.processes[rank].exiting);
+                self.end_process(rank);
+                self.processes[rank].digest = said;
             }
         }
         self.tell(host, Input::AgentLost { host: host as u32, why: why.to_owned() });

@@ -13,7 +13,7 @@ const MEMORIES: usize = 1 << 20;
 impl World {
     /// Do messages go through memories?
     pub(super) fn has_memories(&self) -> bool {
-        self.setup.choice.has_memories()
+        self.setup.variant.has_memories()
     }
 
     /// A rank wants to reach somebody's memory.
@@ -26,9 +26,9 @@ impl World {
             self.note(|| format!("a memory gives up connection {}", old.0));
         }
         let Some(conn) = conn else { return };
-        let life = if to == from.0 { from.1 } else { Incarnation(0) };
+        let incarnation = if to == from.0 { from.1 } else { Incarnation(0) };
         let delay = 1 + self.below(50);
-        let news = News::Channel(Rank(to as u32), life, conn.0);
+        let news = News::Channel(Rank(to as u32), incarnation, conn.0);
         self.last_arrival.insert(way_in(to, from), self.now + delay + 1);
         self.after(delay, Event::News(from.0, from.1, news));
         self.memories_speak();
@@ -42,18 +42,20 @@ impl World {
         header: Header,
         payload: Vec<u8>,
     ) {
-        let life = self.lives[from].incarnation;
-        let Some(&(_, number)) = self.lives[from].ways.get(&to) else { return };
-        let at = self.fifo((from, life, MEMORIES + to, Incarnation(0)), 50);
+        let incarnation = self.processes[from].incarnation;
+        let Some(&(_, number)) = self.processes[from].ways.get(&to) else { return };
+        let at = self.fifo((from, incarnation, MEMORIES + to, Incarnation(0)), 50);
         self.after(at, Event::AtMemory(ConnId(number), header, payload));
     }
 
     /// It comes.
     pub(super) fn at_memory(&mut self, conn: ConnId, header: Header, payload: Vec<u8>) {
-        let Some((rank, life, to)) = self.memories.caller(conn) else { return };
+        let Some((rank, incarnation, to)) = self.memories.caller(conn) else { return };
         self.note(|| {
             let (kind, ssn) = (header.kind, header.ssn);
-            format!("memory of rank {to} gets {kind:?} {ssn} of rank {rank}, life {life}")
+            format!(
+                "memory of rank {to} gets {kind:?} {ssn} of rank {rank}, incarnation {incarnation}"
+            )
         });
         self.memories.frame(conn, &header, payload);
         let spread = if self.setup.slow_logger { 5000 } else { 30 };
@@ -65,7 +67,7 @@ impl World {
     /// What memories have to say goes on its way.
     pub(super) fn memories_speak(&mut self) {
         for (conn, header, payload) in self.memories.told() {
-            let Some((rank, life, to)) = self.memories.caller(conn) else { continue };
+            let Some((rank, incarnation, to)) = self.memories.caller(conn) else { continue };
             let split = payload.len() > 16 && self.below(3) == 0;
             let items = if split {
                 let rest = Item::Rest { payload: payload.clone(), truth: Rc::default() };
@@ -74,7 +76,7 @@ impl World {
                 vec![Item::Frame { header, payload, truth: Rc::default() }]
             };
             for item in items {
-                let at = self.fifo(way_in(to, (rank, life)), 50);
+                let at = self.fifo(way_in(to, (rank, incarnation)), 50);
                 self.after(at, Event::FromMemory(conn, item));
             }
         }
@@ -82,22 +84,22 @@ impl World {
 
     /// Something reaches a rank; which one, if it takes it.
     pub(super) fn memory_says(&mut self, conn: ConnId, item: Item) -> Option<usize> {
-        let (rank, life, to) = self.memories.caller(conn)?;
-        if !self.is_alive((rank, life)) {
+        let (rank, incarnation, to) = self.memories.caller(conn)?;
+        if !self.is_alive((rank, incarnation)) {
             return None;
         }
-        let end = if to == rank { life } else { Incarnation(0) };
-        self.lives[rank].news.push_back(News::Item(Rank(to as u32), end, item));
+        let end = if to == rank { incarnation } else { Incarnation(0) };
+        self.processes[rank].news.push_back(News::Item(Rank(to as u32), end, item));
         Some(rank)
     }
 
-    /// A connection ends; the rank, if it lives, hears of it.
+    /// A connection ends; the rank, if it is alive, hears of it.
     fn memory_parts(&mut self, caller: (usize, Incarnation, usize)) {
-        let (rank, life, to) = caller;
-        let end = if to == rank { life } else { Incarnation(0) };
+        let (rank, incarnation, to) = caller;
+        let end = if to == rank { incarnation } else { Incarnation(0) };
         // Not before its begin.
-        let at = self.fifo(way_in(to, (rank, life)), 200);
-        self.after(at, Event::News(rank, life, News::Lost(Rank(to as u32), end)));
+        let at = self.fifo(way_in(to, (rank, incarnation)), 200);
+        self.after(at, Event::News(rank, incarnation, News::Lost(Rank(to as u32), end)));
     }
 
     /// A memory dies and starts again from its files.
@@ -114,9 +116,9 @@ impl World {
     }
 
     fn memory_callers(&self) -> Vec<(ConnId, (usize, Incarnation, usize))> {
-        let lives = self.lives.iter().enumerate();
-        lives
-            .flat_map(|(rank, life)| self.memories.of_life(rank, life.incarnation))
+        let processes = self.processes.iter().enumerate();
+        processes
+            .flat_map(|(rank, process)| self.memories.of_incarnation(rank, process.incarnation))
             .filter_map(|conn| Some((conn, self.memories.caller(conn)?)))
             .collect()
     }
@@ -133,16 +135,16 @@ impl World {
         self.memory_parts(caller);
     }
 
-    /// What a dead life had sent may still come for a while.
-    pub(super) fn life_leaves_memories(&mut self, rank: usize, incarnation: Incarnation) {
-        for conn in self.memories.of_life(rank, incarnation) {
+    /// What a dead incarnation had sent may still come for a while.
+    pub(super) fn process_leaves_memories(&mut self, rank: usize, incarnation: Incarnation) {
+        for conn in self.memories.of_incarnation(rank, incarnation) {
             let delay = self.below(300);
             self.after(delay, Event::MemoryHearsEnd(conn));
         }
     }
 }
 
-/// The way of what a memory says to a life of a rank.
+/// The way of what a memory says to an incarnation of a rank.
 fn way_in(to: usize, from: (usize, Incarnation)) -> (usize, Incarnation, usize, Incarnation) {
     (MEMORIES + to, Incarnation(0), from.0, from.1)
 }

@@ -61,7 +61,7 @@ pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
     outside(|| f(unsafe { &mut *world }))
 }
 
-/// The lives at the ends of a channel, the smaller one first.
+/// The incarnations at the ends of a channel, the smaller one first.
 type Ends = ((usize, Incarnation), (usize, Incarnation));
 
 struct Image {
@@ -73,11 +73,11 @@ struct Image {
     traffic: Traffic,
 }
 
-struct Life {
+struct Process {
     arena: Arena,
     fiber: Option<Fiber>,
     incarnation: Incarnation,
-    /// Where it lives, or the one before it did.
+    /// Where it runs, or where the one before it ran.
     host: usize,
     news: VecDeque<News>,
     images: Vec<Image>,
@@ -94,7 +94,7 @@ struct Life {
     /// Its agent was told that logs are cut at this image.
     cut_at: ImageNo,
     restored: bool,
-    /// The life that fetches its image, or tries one that is damaged.
+    /// The incarnation that fetches its image, or tries one that is damaged.
     starting: Option<Incarnation>,
     /// It has said that it is an orphan, and does nothing more.
     orphan: bool,
@@ -106,7 +106,7 @@ struct Life {
     logger: Option<ConnId>,
     /// Its replay is over.
     caught_up: bool,
-    /// The lives of the peers that it has a channel to.
+    /// The incarnations of the peers that it has a channel to.
     ways: BTreeMap<usize, (Incarnation, u64)>,
     digest: Option<u64>,
     /// When what was sent before a death stops arriving.
@@ -121,7 +121,7 @@ pub struct World {
     order: u64,
     heap: BinaryHeap<Reverse<(u64, u64)>>,
     events: BTreeMap<u64, Event>,
-    lives: Vec<Life>,
+    processes: Vec<Process>,
     last_arrival: BTreeMap<(usize, Incarnation, usize, Incarnation), u64>,
     /// Channels that are there, by a number that is never used again.
     channels: BTreeMap<Ends, u64>,
@@ -169,8 +169,8 @@ impl World {
             order: 0,
             heap: BinaryHeap::new(),
             events: BTreeMap::new(),
-            lives: (0..setup.ranks)
-                .map(|rank| Life {
+            processes: (0..setup.ranks)
+                .map(|rank| Process {
                     arena: Arena::new(),
                     fiber: None,
                     incarnation: Incarnation(0),
@@ -204,7 +204,7 @@ impl World {
             waiting: Vec::new(),
             full: BTreeMap::new(),
             half: BTreeMap::new(),
-            logger: Loggers::new(setup.choice.spread(), setup.promise, setup.mutant),
+            logger: Loggers::new(setup.variant.spread(), setup.promise, setup.mutant),
             rings: (0..setup.ranks).map(|_| rings::Ring::default()).collect(),
             memories: Memories::new(setup.memories.0, setup.mutant),
             crashes_left: setup.crashes,
@@ -225,7 +225,7 @@ impl World {
             },
             setup,
         });
-        mark(0, || Mark::Begin(world.lives.len()));
+        mark(0, || Mark::Begin(world.processes.len()));
         WORLD.with(|w| w.set(&raw mut *world));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             Self::main_loop(&raw mut *world)
@@ -260,8 +260,8 @@ impl World {
                 if code != 0 {
                     return Err(format!("the job ended with {code}: {text}"));
                 }
-                let without_result = |life: &Life| life.digest.is_none();
-                if let Some(rank) = world.lives.iter().position(without_result) {
+                let without_result = |process: &Process| process.digest.is_none();
+                if let Some(rank) = world.processes.iter().position(without_result) {
                     return Err(recovery_ends::unended(rank));
                 }
                 if let Some(orphan) = no_orphan_left::find(&world.seen.dependencies) {
@@ -270,7 +270,8 @@ impl World {
                 let mut outcome = world.outcome.clone();
                 outcome.orphans = world.seen.rolled_back;
                 outcome.events = events;
-                outcome.digests = world.lives.iter().filter_map(|life| life.digest).collect();
+                outcome.digests =
+                    world.processes.iter().filter_map(|process| process.digest).collect();
                 return Ok(outcome);
             }
             let Some(Reverse((time, order))) = world.heap.pop() else {
@@ -287,12 +288,12 @@ impl World {
     }
 
     fn describe(&self) -> String {
-        let state = |life: &Life| match (life.fiber.is_some(), life.digest.is_some()) {
+        let state = |process: &Process| match (process.fiber.is_some(), process.digest.is_some()) {
             (_, true) => "over",
             (true, _) => "waits",
             (false, _) => "dead",
         };
-        let states: Vec<_> = self.lives.iter().map(state).collect();
+        let states: Vec<_> = self.processes.iter().map(state).collect();
         format!("at {} ranks are {states:?}", self.now)
     }
 
@@ -302,18 +303,18 @@ impl World {
         let (fiber, arena) = {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
-            let Some(fiber) = world.lives[rank].fiber else { return };
-            (fiber, &raw const world.lives[rank].arena)
+            let Some(fiber) = world.processes[rank].fiber else { return };
+            (fiber, &raw const world.processes[rank].arena)
         };
         // SAFETY: arenas are not moved or dropped while the world runs.
         let pause = fiber.step(unsafe { &*arena });
         // SAFETY: the rank has paused.
         let world = unsafe { &mut *this };
-        let incarnation = world.lives[rank].incarnation;
+        let incarnation = world.processes[rank].incarnation;
         match pause {
             Pause::Rest => {
                 let delay = 40 + world.below(100);
-                if world.lives[rank].news.is_empty() {
+                if world.processes[rank].news.is_empty() {
                     // It is woken when something comes; a last resort finds what is missing.
                     world.wake(rank, 2000 + delay);
                 } else {
@@ -326,10 +327,10 @@ impl World {
             }
             Pause::Image => {
                 let (truth, traffic) = world.seen_in_image(rank);
-                let life = &mut world.lives[rank];
-                let number = life.due.take().expect("an image was due");
-                let memory = life.arena.image();
-                life.images.push(Image { number, memory, committed: false, truth, traffic });
+                let process = &mut world.processes[rank];
+                let number = process.due.take().expect("an image was due");
+                let memory = process.arena.image();
+                process.images.push(Image { number, memory, committed: false, truth, traffic });
                 let delay = world.below(400);
                 world.note(|| format!("rank {rank} takes image {number}"));
                 mark(world.now, || Mark::Image(rank, number));
@@ -339,10 +340,10 @@ impl World {
             Pause::Die => {
                 world.crash(rank);
                 if world.below(4) == 0 {
-                    let other = world.below(world.lives.len() as u64) as usize;
+                    let other = world.below(world.processes.len() as u64) as usize;
                     world.crash(other);
                 }
-                let ranks = world.lives.len();
+                let ranks = world.processes.len();
                 if std::mem::take(&mut world.with_neighbour) {
                     world.crash((rank + ranks - 1) % ranks);
                 }
@@ -380,16 +381,16 @@ impl World {
         // Each thing that comes lets it run, too, and each time it asks to be woken anew: a program that looks again and
         // again would do so ever more often, until a run has too many events.
         let at = self.now + delay;
-        let life = &mut self.lives[rank];
-        if life.wakes.is_some_and(|known| known > self.now && known <= at) {
+        let process = &mut self.processes[rank];
+        if process.wakes.is_some_and(|known| known > self.now && known <= at) {
             return;
         }
-        life.wakes = Some(at);
-        self.after(delay, Event::Wake(rank, self.lives[rank].incarnation));
+        process.wakes = Some(at);
+        self.after(delay, Event::Wake(rank, self.processes[rank].incarnation));
     }
 
     fn is_alive(&self, (rank, incarnation): (usize, Incarnation)) -> bool {
-        self.lives[rank].fiber.is_some() && self.lives[rank].incarnation == incarnation
+        self.processes[rank].fiber.is_some() && self.processes[rank].incarnation == incarnation
     }
 
     /// Does what an event says; the rank that runs next, if one does.
@@ -400,7 +401,7 @@ impl World {
                 if !self.is_alive((rank, incarnation)) {
                     return None;
                 }
-                self.lives[rank].news.push_back(news);
+                self.processes[rank].news.push_back(news);
                 Some(rank)
             }
             Event::Arrive { from, to, way, item } => {
@@ -408,13 +409,13 @@ impl World {
                     // It broke meanwhile.
                     return None;
                 }
-                let cut = self.lives[from.0].cut.get(&from.1).copied().unwrap_or(u64::MAX);
+                let cut = self.processes[from.0].cut.get(&from.1).copied().unwrap_or(u64::MAX);
                 if !self.is_alive(to)
                     || (self.now > cut && self.setup.mutant != Some(Mutant::IncarnationNotChecked))
                 {
                     return None;
                 }
-                self.lives[to.0].news.push_back(News::Item(Rank(from.0 as u32), from.1, item));
+                self.processes[to.0].news.push_back(News::Item(Rank(from.0 as u32), from.1, item));
                 Some(to.0)
             }
             Event::Open { a, b } => {
@@ -470,13 +471,13 @@ impl World {
                 self.host_mended(launcher, host);
                 None
             }
-            Event::Begin(life) => self.begin(life),
-            Event::Tried(image, life) => {
-                self.tried(image, life);
+            Event::Begin(beginning) => self.begin(beginning),
+            Event::Tried(image, beginning) => {
+                self.tried(image, beginning);
                 None
             }
-            Event::SchedulerUp(desk) => {
-                self.scheduler_up(desk);
+            Event::SchedulerUp(scheduler) => {
+                self.scheduler_up(scheduler);
                 None
             }
             Event::SchedulerLost(launcher) => {
@@ -495,12 +496,12 @@ impl World {
                 self.scheduler_dies();
                 None
             }
-            Event::AtScheduler(desk, word) => {
-                self.scheduler_hears(desk, *word);
+            Event::AtScheduler(scheduler, word) => {
+                self.scheduler_hears(scheduler, *word);
                 None
             }
-            Event::Ordered(desk, order) => {
-                self.ordered(desk, order);
+            Event::Ordered(scheduler, order) => {
+                self.ordered(scheduler, order);
                 None
             }
             Event::Tick => {
@@ -508,16 +509,20 @@ impl World {
                 None
             }
             Event::Crash => {
-                if self.lives.iter().all(|life| life.fiber.is_none() && life.digest.is_some()) {
+                if self
+                    .processes
+                    .iter()
+                    .all(|process| process.fiber.is_none() && process.digest.is_some())
+                {
                     self.crashes_left = 0;
                 }
                 if self.crashes_left > 0 {
-                    let rank = self.below(self.lives.len() as u64) as usize;
+                    let rank = self.below(self.processes.len() as u64) as usize;
                     let all = self.below(12) == 0 || self.setup.together;
                     let two = self.below(6) == 0;
-                    let count = if all { self.lives.len() } else { 1 + usize::from(two) };
+                    let count = if all { self.processes.len() } else { 1 + usize::from(two) };
                     for k in 0..count {
-                        self.crash((rank + k) % self.lives.len());
+                        self.crash((rank + k) % self.processes.len());
                     }
                     let delay = self.below(4000);
                     self.after(delay, Event::Crash);
@@ -580,9 +585,11 @@ impl World {
             }
             Event::PowerLoss => {
                 // Only while nobody needs what would be lost, nor will: an orphan goes back to its log.
-                let stays = |life: &Life| life.fiber.is_some() && life.caught_up && !life.orphan;
+                let stays = |process: &Process| {
+                    process.fiber.is_some() && process.caught_up && !process.orphan
+                };
                 if self.crashes_left == 0
-                    && self.lives.iter().all(stays)
+                    && self.processes.iter().all(stays)
                     && no_orphan_left::find(&self.seen.dependencies).is_none()
                 {
                     self.logger_dies(true);

@@ -1,6 +1,6 @@
 //! What is outside of all ranks: files, which no image holds and no failure takes back.
 //!
-//! Invariants: what a rank writes to a place is the same in all of its lives (nothing is written from a state
+//! Invariants: what a rank writes to a place is the same in all of its incarnations (nothing is written from a state
 //! that may be lost); the programs check the rest.
 
 use super::{Setup, World};
@@ -24,9 +24,9 @@ impl World {
     /// no more than that events are written may lose with their power what led to something here.
     #[must_use]
     pub fn judges_outside(&self) -> bool {
-        let Setup { choice, outages, promise, .. } = &self.setup;
+        let Setup { variant, outages, promise, .. } = &self.setup;
         let survives = *outages == 0 || *promise == Promise::Durable;
-        !choice.is_coordinated() && (choice.has_logger() || choice.has_memories()) && survives
+        !variant.is_coordinated() && (variant.has_logger() || variant.has_memories()) && survives
     }
 
     /// A rank writes; answers with something that depends on it.

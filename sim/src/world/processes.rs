@@ -1,4 +1,4 @@
-//! The lives of ranks: how they begin, what they are asked, how they end.
+//! The incarnations of ranks: how they begin, what they are asked, how they end.
 
 use super::{Setup, Truth, World, with};
 use crate::fiber::{Fiber, Stop};
@@ -21,52 +21,53 @@ impl World {
         round: u64,
     ) -> Option<usize> {
         if self.in_waves() {
-            let mates = self.mates_of(rank).into_iter();
-            let living = mates.filter(|mate| self.lives[*mate].fiber.is_some());
-            self.seen.one_life.begins(rank, round, living);
+            let cluster_peers = self.cluster_peers_of(rank).into_iter();
+            let living =
+                cluster_peers.filter(|cluster_peer| self.processes[*cluster_peer].fiber.is_some());
+            self.seen.one_incarnation.begins(rank, round, living);
         }
         let hasty = self.below(4) == 0;
         let setup = self.setup.clone();
-        let life = &mut self.lives[rank];
-        life.incarnation = incarnation;
-        life.news.clear();
-        (life.due, life.wakes) = (None, None);
-        life.kept = None;
-        life.logger = None;
-        life.caught_up = life.incarnation == Incarnation(0);
-        life.ways.clear();
-        life.digest = None;
-        (life.finalizing, life.all_finalized, life.exiting) = (false, false, false);
-        (life.hasty, life.orphan, life.too_lean) = (hasty, false, None);
-        life.restored = from.is_some();
+        let process = &mut self.processes[rank];
+        process.incarnation = incarnation;
+        process.news.clear();
+        (process.due, process.wakes) = (None, None);
+        process.kept = None;
+        process.logger = None;
+        process.caught_up = process.incarnation == Incarnation(0);
+        process.ways.clear();
+        process.digest = None;
+        (process.finalizing, process.all_finalized, process.exiting) = (false, false, false);
+        (process.hasty, process.orphan, process.too_lean) = (hasty, false, None);
+        process.restored = from.is_some();
         self.seen.last_images.begins(rank, from);
-        self.seen.one_process.begins(rank, life.host, incarnation);
+        self.seen.one_process.begins(rank, process.host, incarnation);
         if let Some(number) = from {
-            let mut images = life.images.iter();
+            let mut images = process.images.iter();
             let image = images.find(|image| image.number == number).expect("it is stored");
             let memory = image.memory.clone();
             let seen = (Truth::clone(&image.truth), image.traffic.clone());
-            life.arena.restore(&memory);
+            process.arena.restore(&memory);
             let fiber = self.fibers_of(rank);
-            self.lives[rank].fiber = Some(fiber);
+            self.processes[rank].fiber = Some(fiber);
             self.seen_to_begin(rank, Some(seen));
-            // What the life before had not stored is refused from now on.
+            // What the incarnation before had not stored is refused from now on.
             let waves = self.in_waves();
-            let images = &mut self.lives[rank].images;
+            let images = &mut self.processes[rank].images;
             images.retain(|i| i.number <= number || (i.committed && !waves));
             self.outcome.restored += 1;
-            self.note(|| format!("rank {rank} lives again from image {number}"));
+            self.note(|| format!("rank {rank} begins again from image {number}"));
             mark(self.now, || Mark::Starts(rank, Some(number)));
         } else {
-            life.images.clear();
-            life.arena.clear();
+            process.images.clear();
+            process.arena.clear();
             self.seen_to_begin(rank, None);
-            let incarnations = self.lives_known_to(rank);
-            let arena = &self.lives[rank].arena;
-            // Never dropped: an image has what is here a second time, and a life from it may come to its end, too.
+            let incarnations = self.incarnations_known_to(rank);
+            let arena = &self.processes[rank].arena;
+            // Never dropped: an image has what is here a second time, and an incarnation from it may come to its end, too.
             let given = std::mem::ManuallyDrop::new((setup, incarnations));
             let fiber = Fiber::new(arena, move |stop| body(rank, stop, &given.0, &given.1));
-            self.lives[rank].fiber = Some(fiber);
+            self.processes[rank].fiber = Some(fiber);
             FIBERS
                 .with(|f| f.borrow_mut().insert((std::ptr::from_ref(self) as usize, rank), fiber));
             self.note(|| format!("rank {rank} starts"));
@@ -82,13 +83,13 @@ impl World {
         Some(rank)
     }
 
-    /// The coroutine of a rank lies at the same place in every life.
+    /// The coroutine of a rank lies at the same place in every incarnation.
     fn fibers_of(&self, rank: usize) -> Fiber {
         FIBERS.with(|f| f.borrow()[&(std::ptr::from_ref(self) as usize, rank)])
     }
 
     pub(super) fn crash(&mut self, rank: usize) {
-        if self.lives[rank].fiber.is_none() || self.crashes_left == 0 {
+        if self.processes[rank].fiber.is_none() || self.crashes_left == 0 {
             return;
         }
         self.crashes_left -= 1;
@@ -105,14 +106,14 @@ impl World {
             self.seen.failed_clusters.fails(cluster);
             self.others_return_too(cluster);
         }
-        let incarnation = self.lives[rank].incarnation;
-        self.end_life(rank);
+        let incarnation = self.processes[rank].incarnation;
+        self.end_process(rank);
         self.ended(rank, incarnation, Ending::Signal(9));
     }
 
     /// A rank depends on what was lost, says so, and waits for its end.
     pub(super) fn is_orphan(&mut self, rank: usize) {
-        if std::mem::replace(&mut self.lives[rank].orphan, true) {
+        if std::mem::replace(&mut self.processes[rank].orphan, true) {
             return;
         }
         if self.in_waves() {
@@ -122,14 +123,14 @@ impl World {
         if self.setup.mutant == Some(Mutant::OrphanReturnsAlone) && self.returns_alone(rank) {
             return;
         }
-        let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
-        let before = self.lives[rank].too_lean.take();
+        let (host, incarnation) = (self.host_of(rank), self.processes[rank].incarnation);
+        let before = self.processes[rank].too_lean.take();
         let (rank, why) = (Rank(rank as u32), "an orphan".to_owned());
         self.tell(host, Input::Orphan { rank, incarnation, why, before });
     }
 
     /// What comes with the end of a process: connections are gone, what was under way may still arrive.
-    pub(super) fn end_life(&mut self, rank: usize) {
+    pub(super) fn end_process(&mut self, rank: usize) {
         self.note(|| format!("rank {rank} ends"));
         self.seen.last_images.fails();
         self.seen.one_process.ends(rank);
@@ -138,33 +139,33 @@ impl World {
             self.seen.failed_clusters.ends(rank, cluster);
         }
         let cut = self.now + self.below(300);
-        let life = &mut self.lives[rank];
-        life.fiber = None;
-        life.digest = None;
-        let dead = life.incarnation;
-        life.cut.insert(dead, cut);
-        life.incarnation = dead.next();
-        let conn = life.logger.take();
+        let process = &mut self.processes[rank];
+        process.fiber = None;
+        process.digest = None;
+        let dead = process.incarnation;
+        process.cut.insert(dead, cut);
+        process.incarnation = dead.next();
+        let conn = process.logger.take();
         self.retire_ring(rank);
         self.leaves_ring(rank);
         if let Some(conn) = conn {
             let answers = self.logger.lost(conn);
             self.deliver_log(answers);
         }
-        self.life_leaves_memories(rank, dead);
+        self.process_leaves_memories(rank, dead);
     }
 
     /// A process ends as it should.
     pub(super) fn exits(&mut self, rank: usize) {
-        self.lives[rank].fiber = None;
+        self.processes[rank].fiber = None;
         self.seen.one_process.ends(rank);
     }
 
     /// A replay is over.
     pub fn caught_up(&mut self, rank: usize, replayed: u64) {
         self.outcome.replayed += replayed;
-        self.lives[rank].caught_up = true;
-        let (host, incarnation) = (self.host_of(rank), self.lives[rank].incarnation);
+        self.processes[rank].caught_up = true;
+        let (host, incarnation) = (self.host_of(rank), self.processes[rank].incarnation);
         let name = Rank(rank as u32);
         self.tell(host, Input::CaughtUp { rank: name, incarnation, replayed });
         self.note(|| format!("rank {rank} has caught up ({replayed} events)"));
@@ -180,13 +181,13 @@ impl World {
     /// Number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.lives.len()
+        self.processes.len()
     }
 
-    /// The life of a rank.
+    /// The incarnation of a rank.
     #[must_use]
     pub fn incarnation(&self, rank: usize) -> Incarnation {
-        self.lives[rank].incarnation
+        self.processes[rank].incarnation
     }
 
     /// Does this rank die here?
@@ -214,24 +215,24 @@ impl World {
     /// The image that is due.
     #[must_use]
     pub fn image_due(&self, rank: usize) -> Option<ImageNo> {
-        self.lives[rank].due
+        self.processes[rank].due
     }
 
     /// It will not be taken.
     pub fn refuse_image(&mut self, rank: usize) {
-        if let Some(image) = self.lives[rank].due.take() {
+        if let Some(image) = self.processes[rank].due.take() {
             self.image_failed(rank, image);
         }
     }
 
-    /// Did this life begin from an image that was just put back?
+    /// Did this incarnation begin from an image that was just put back?
     pub fn was_restored(&mut self, rank: usize) -> bool {
-        std::mem::take(&mut self.lives[rank].restored)
+        std::mem::take(&mut self.processes[rank].restored)
     }
 
     /// A program is over.
     pub fn finished(&mut self, rank: usize, digest: u64) {
-        if self.lives[rank].digest.replace(digest).is_none() {
+        if self.processes[rank].digest.replace(digest).is_none() {
             self.note(|| format!("rank {rank} is over: {digest:x}"));
             mark(self.now, || Mark::Over(rank));
         }
@@ -246,9 +247,9 @@ thread_local! {
 /// What runs in a rank's coroutine.
 fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     let me = Rank(rank as u32);
-    let inner = setup.choice.make(setup.all_events, me, incarnations, &setup.clusters);
+    let inner = setup.variant.make(setup.all_events, me, incarnations, &setup.clusters);
     let protocol = crate::mutants::protocol(inner, me, setup.ranks, setup.mutant);
-    let memories = setup.choice.has_memories();
+    let memories = setup.variant.has_memories();
     let link = SimLink::new(rank, stop, setup.mutant, memories, incarnations[0]);
     let mut engine = Engine::new(link, me, incarnations, protocol);
     engine.lean_images(setup.lean_images);
@@ -281,7 +282,7 @@ fn stay(rank: usize, engine: &mut Engine<SimLink>, digest: u64) -> ! {
     engine.drain();
     engine.conclude();
     loop {
-        // Again and again: an image may have been taken here, and this be a later life.
+        // Again and again: an image may have been taken here, and this be a later incarnation.
         with(|world| world.finished(rank, digest));
         engine.block();
     }

@@ -36,7 +36,7 @@ impl World {
             self.rings[rank].on_socket = Some(last);
             return false;
         }
-        let incarnation = self.lives[rank].incarnation;
+        let incarnation = self.processes[rank].incarnation;
         self.note(|| format!("rank {rank} stores up to event {last} in its ring"));
         self.rings[rank].frames.push((conn, incarnation, frame.clone()));
         let delay = self.below(400);
@@ -72,7 +72,7 @@ impl World {
         for (conn, incarnation, frame) in frames {
             let conn = if self.logger.is_open(conn) {
                 conn
-            } else if let Some((conn, _)) = own.filter(|(_, life)| *life == incarnation) {
+            } else if let Some((conn, _)) = own.filter(|(_, of)| *of == incarnation) {
                 conn
             } else {
                 // Found by a logger that began again: a connection of its own carries it over.

@@ -5,9 +5,9 @@ use super::World;
 use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
-    failed_clusters::FailedClusters, last_images::LastImages, old_incarnations::OldLives,
-    one_incarnation::OneLife, one_process::OneProcess, refused::Refused, sends_wait::SendsWait,
-    suspension_ends::SuspensionEnds, whole_waves::WholeWaves,
+    failed_clusters::FailedClusters, last_images::LastImages, old_incarnations::OldIncarnations,
+    one_incarnation::OneIncarnation, one_process::OneProcess, refused::Refused,
+    sends_wait::SendsWait, suspension_ends::SuspensionEnds, whole_waves::WholeWaves,
 };
 use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_protocols::received::Received;
@@ -31,11 +31,11 @@ pub(super) struct Traffic {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) dependencies: Dependencies,
-    pub(super) old_lives: OldLives,
+    pub(super) old_incarnations: OldIncarnations,
     pub(super) sends_wait: SendsWait,
     pub(super) whole_waves: WholeWaves,
     pub(super) failed_clusters: FailedClusters,
-    pub(super) one_life: OneLife,
+    pub(super) one_incarnation: OneIncarnation,
     pub(super) refused: Refused,
     /// A disk has damaged an image.
     pub(super) image_damaged: bool,
@@ -45,17 +45,17 @@ pub(super) struct Seen {
     traffic: BTreeMap<usize, Traffic>,
     /// What is told before the next message, from whom to whom.
     told: BTreeMap<(usize, usize), Rc<Truth>>,
-    /// Lives that were rolled back.
+    /// Incarnations that were rolled back.
     pub(super) rolled_back: u64,
 }
 
 impl World {
-    /// A life begins from an image in which this had happened, or from the start.
+    /// An incarnation begins from an image in which this had happened, or from the start.
     pub(super) fn seen_to_begin(&mut self, rank: usize, image: Option<(Truth, Traffic)>) {
         let (truth, traffic) = image.unzip();
         self.seen.dependencies.begins(rank, truth);
         self.seen.traffic.insert(rank, traffic.unwrap_or_default());
-        self.seen.old_lives.begins(rank);
+        self.seen.old_incarnations.begins(rank);
         self.seen.sends_wait.begins(rank);
         self.seen.told.retain(|&(from, _), _| from != rank);
     }
@@ -63,7 +63,7 @@ impl World {
     /// What an image that is taken now contains.
     pub(super) fn seen_in_image(&mut self, rank: usize) -> (Rc<Truth>, Traffic) {
         let traffic = self.seen.traffic.entry(rank).or_default().clone();
-        if self.setup.choice.has_logger() && !self.has_memories() {
+        if self.setup.variant.has_logger() && !self.has_memories() {
             let written = self.is_written(rank);
             stable_images::taken(rank, traffic.last_event, written);
         }
@@ -78,11 +78,11 @@ impl World {
 
     /// The traffic of the oldest image that is offered; none: the start of the program is.
     fn oldest_offered(&self, rank: usize) -> Option<&Traffic> {
-        let life = &self.lives[rank];
+        let process = &self.processes[rank];
         // Without any that it knows, and without the start, a rank begins from one that was committed as it died.
-        let left = life.start_given_up.then_some(ImageNo(0));
+        let left = process.start_given_up.then_some(ImageNo(0));
         let oldest = self.dispatch.machine.oldest(Rank(rank as u32)).or(left)?;
-        let images = &life.images;
+        let images = &process.images;
         // (It may have been found damaged.)
         let mut offered = images.iter().filter(|image| image.committed && image.number >= oldest);
         offered.next().map(|image| &image.traffic)
@@ -90,7 +90,7 @@ impl World {
 
     /// The traffic of its newest durable image. (It may be of a wave that is given up at this moment.)
     fn newest_durable(&self, rank: usize) -> Option<&Traffic> {
-        let mut images = self.lives[rank].images.iter().rev();
+        let mut images = self.processes[rank].images.iter().rev();
         images.find(|image| image.committed).map(|image| &image.traffic)
     }
 
@@ -119,7 +119,7 @@ impl World {
         let said = || control::decode::<header::Received>(payload).ok();
         match header.kind {
             Kind::Eager | Kind::RequestToSend => {
-                if self.setup.choice.sends_wait() {
+                if self.setup.variant.sends_wait() {
                     self.is_written(from);
                     self.seen.sends_wait.leaves(from, Rank(to as u32), header.ssn);
                 }
@@ -164,12 +164,12 @@ impl World {
         self.in_waves() && self.cluster_of(a) == self.cluster_of(b)
     }
 
-    /// A frame of this life of a peer is taken, with the first of its bytes.
-    pub fn lands(&mut self, rank: usize, from: Rank, life: Incarnation, header: &Header) {
+    /// A frame of this incarnation of a peer is taken, with the first of its bytes.
+    pub fn lands(&mut self, rank: usize, from: Rank, incarnation: Incarnation, header: &Header) {
         if self.has_memories() {
             return;
         }
-        self.seen.old_lives.takes(rank, from, life);
+        self.seen.old_incarnations.takes(rank, from, incarnation);
         if matches!(header.kind, Kind::Eager | Kind::RequestToSend) {
             let traffic = self.seen.traffic.entry(rank).or_default();
             traffic.landed.entry(from.index()).or_default().insert(header.ssn);
@@ -194,7 +194,7 @@ impl World {
 
     /// The rank asks whether a message may leave; its last event was this.
     pub fn asks_to_send(&mut self, rank: usize, to: Rank, ssn: Ssn, last: EventNo) {
-        if self.setup.choice.sends_wait() {
+        if self.setup.variant.sends_wait() {
             self.seen.sends_wait.asks(rank, to, ssn, last);
         }
     }
@@ -228,7 +228,7 @@ impl World {
     }
 
     pub(super) fn takes(&mut self, rank: usize, truth: &Rc<Truth>) {
-        if self.setup.choice.rolls_back() {
+        if self.setup.variant.rolls_back() {
             self.seen.dependencies.takes(rank, truth);
         }
     }
@@ -248,13 +248,13 @@ impl World {
         }
     }
 
-    /// A new life was told its log, behind this place.
+    /// A new incarnation was told its log, behind this place.
     pub fn log_was_told(&mut self, rank: usize, base: EventNo, log: Vec<Determinant>) {
-        let life = self.lives[rank].incarnation;
-        self.seen.dependencies.is_told(rank, life, base, log);
+        let incarnation = self.processes[rank].incarnation;
+        self.seen.dependencies.is_told(rank, incarnation, base, log);
     }
 
-    /// The new life repeats its log up to this place.
+    /// The new incarnation repeats its log up to this place.
     pub fn begins_after(&mut self, rank: usize, after: EventNo) {
         let known = &mut self.seen.dependencies;
         let Some(log) = known.take_log(rank) else { return };
@@ -263,10 +263,10 @@ impl World {
         self.note(|| format!("rank {rank} goes on after event {after}"));
     }
 
-    /// A rank ends its life as an orphan.
+    /// A rank ends its incarnation as an orphan.
     pub fn rolls_back(&mut self, rank: usize, why: &str, before: Option<ImageNo>) {
         self.note(|| format!("rank {rank} rolls back: {why}"));
-        self.lives[rank].too_lean = before;
+        self.processes[rank].too_lean = before;
         if before.is_some() {
             return self.seen.refused.lacks(self.setup.lean_images, self.seen.image_damaged);
         }

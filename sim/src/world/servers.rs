@@ -16,14 +16,14 @@ impl World {
         }
         for Answer { rank, incarnation, conn, frame } in answers {
             let rank = rank.index();
-            if self.lives[rank].incarnation != incarnation {
+            if self.processes[rank].incarnation != incarnation {
                 continue;
             }
             let key = (usize::MAX, Incarnation(0), rank, incarnation);
             let Some(frame) = frame else {
                 self.note(|| format!("logger closes the connection of rank {rank}"));
-                if self.lives[rank].logger == Some(conn) {
-                    self.lives[rank].logger = None;
+                if self.processes[rank].logger == Some(conn) {
+                    self.processes[rank].logger = None;
                     let at = self.fifo(key, 60);
                     self.after(at, Event::News(rank, incarnation, News::LoggerLost));
                 }
@@ -48,7 +48,7 @@ impl World {
         let answers = self.logger.frame(conn, frame);
         self.deliver_log(answers);
         let (write, sync) = match self.setup.slow_logger {
-            // A life begins and fetches while its log is on its way to the disk.
+            // An incarnation begins and fetches while its log is on its way to the disk.
             _ if self.setup.mutant == Some(Mutant::AnsweredBeforeDurable) => (30, 40_000),
             true => (1500, 4000),
             false => (30, 400),
@@ -88,7 +88,7 @@ impl World {
     pub(super) fn clocks_told(&mut self, told: Told) {
         self.note(|| format!("what is written becomes known: {told:?}"));
         let Some(clocks) = self.logger.told(told) else { return };
-        for rank in 0..self.lives.len() {
+        for rank in 0..self.processes.len() {
             self.clocks_reach(rank, clocks.clone());
         }
     }
@@ -96,7 +96,7 @@ impl World {
     fn clocks_reach(&mut self, rank: usize, clocks: Vec<(Rank, EventNo)>) {
         let own = Rank(rank as u32);
         let clocks: Vec<_> = clocks.into_iter().filter(|(of, _)| *of != own).collect();
-        let incarnation = self.lives[rank].incarnation;
+        let incarnation = self.processes[rank].incarnation;
         let delay = 1 + self.below(60);
         self.after(delay, Event::News(rank, incarnation, News::Clocks(clocks)));
     }
@@ -108,7 +108,7 @@ impl World {
         let all = self.logger.count();
         let which = if all > 1 { self.below(all as u64) as usize } else { 0 };
         if power {
-            (0..self.lives.len()).for_each(|rank| {
+            (0..self.processes.len()).for_each(|rank| {
                 self.is_written(rank);
             });
             // One instant of one logger has what it depends on, of several only that of all.
@@ -117,13 +117,13 @@ impl World {
             self.logger.restart(which, false);
             self.syncs_later(which);
             let served: Vec<_> =
-                (0..self.lives.len()).filter(|rank| self.logger.serves(which, *rank)).collect();
+                (0..self.processes.len()).filter(|rank| self.logger.serves(which, *rank)).collect();
             // It finds them in its directory.
             served.into_iter().for_each(|rank| self.retire_ring(rank));
         }
         if !power && self.below(2) == 0 {
             // A rank on the same computer.
-            let rank = self.below(self.lives.len() as u64) as usize;
+            let rank = self.below(self.processes.len() as u64) as usize;
             self.crash(rank);
         }
         self.connections_end((!power).then_some(which));
@@ -137,12 +137,12 @@ impl World {
 
     /// Those of one logger, or of all.
     fn connections_end(&mut self, logger: Option<usize>) {
-        for rank in 0..self.lives.len() {
+        for rank in 0..self.processes.len() {
             if logger.is_some_and(|logger| !self.logger.serves(logger, rank)) {
                 continue;
             }
-            if self.lives[rank].logger.take().is_some() {
-                let incarnation = self.lives[rank].incarnation;
+            if self.processes[rank].logger.take().is_some() {
+                let incarnation = self.processes[rank].incarnation;
                 let delay = 1 + self.below(200);
                 self.after(delay, Event::News(rank, incarnation, News::LoggerLost));
             }
@@ -166,11 +166,11 @@ impl World {
         mark(self.now, || Mark::LoggerDies);
         (0..self.logger.count()).for_each(|logger| self.logger.restart(logger, true));
         self.lose_rings();
-        for rank in 0..self.lives.len() {
+        for rank in 0..self.processes.len() {
             let left = self.logger.written(Rank(rank as u32));
             self.seen.sends_wait.loses_power(rank, left);
         }
-        let living = self.lives.iter().filter(|life| life.fiber.is_some());
+        let living = self.processes.iter().filter(|process| process.fiber.is_some());
         self.outcome.crashes += living.count() as u32;
         self.seen.suspension_ends.is_over(self.now);
         self.seen.last_images.job_is_lost();
@@ -182,24 +182,24 @@ impl World {
     /// A rank hears that it is connected.
     pub(super) fn logger_is_up(&mut self, rank: usize, conn: ConnId) {
         if self.logger.is_open(conn) {
-            self.lives[rank].logger = Some(conn);
+            self.processes[rank].logger = Some(conn);
             self.leaves_ring(rank);
         } else {
             // It has died meanwhile.
-            self.lives[rank].news.push_front(News::LoggerLost);
+            self.processes[rank].news.push_front(News::LoggerLost);
         }
     }
 
     /// A frame to the logger; `true`: what is in it is as good as written.
     pub fn log(&mut self, rank: usize, frame: event_log::Frame) -> bool {
-        let Some(conn) = self.lives[rank].logger else { return false };
+        let Some(conn) = self.processes[rank].logger else { return false };
         if self.store_near(rank, conn, &frame) {
             return true;
         }
-        let incarnation = self.lives[rank].incarnation;
+        let incarnation = self.processes[rank].incarnation;
         // What is under way for long is lost with its rank: then there are orphans, or somebody holds it.
-        let choice = self.setup.choice;
-        let unaided = choice.rolls_back() || choice.causal(true).is_some();
+        let variant = self.setup.variant;
+        let unaided = variant.rolls_back() || variant.causal(true).is_some();
         let slow = unaided && self.setup.slow_logger;
         let spread = if slow { 150 } else { 60 };
         let at = self.fifo((rank, incarnation, usize::MAX, Incarnation(0)), spread);
@@ -209,7 +209,7 @@ impl World {
 
     /// A connection to the logger is wanted.
     pub fn open_logger(&mut self, rank: usize) {
-        let incarnation = self.lives[rank].incarnation;
+        let incarnation = self.processes[rank].incarnation;
         let delay = 1 + self.below(100);
         self.after(delay, Event::LoggerOpens(rank, incarnation));
     }
@@ -231,7 +231,7 @@ impl World {
     /// The disk damages the end of a log. Its logger finds it when it begins again, and the rank may be the next to
     /// die: then nothing can bring it back.
     pub(super) fn log_damaged(&mut self) {
-        let rank = self.below(self.lives.len() as u64) as usize;
+        let rank = self.below(self.processes.len() as u64) as usize;
         let behind = 1 + self.below(12) as usize;
         // It was, and whoever was told so goes on with that.
         self.is_written(rank);

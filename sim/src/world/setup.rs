@@ -2,14 +2,14 @@
 
 use crate::mutants::Mutant;
 use crate::programs::Program;
-use crate::protocol_config::Choice;
+use crate::protocol_config::Variant;
 use ftmpi_protocols::event_log::Promise;
 
 /// What is to be simulated.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Which protocol.
-    pub choice: Choice,
+    pub variant: Variant,
     /// The cluster of each rank, where images are taken in waves.
     pub clusters: Vec<u32>,
     /// Everything random comes from this.
@@ -80,9 +80,9 @@ pub struct Outcome {
     pub images: u64,
     /// Waves that were complete.
     pub waves: u64,
-    /// Lives that began from an image.
+    /// Incarnations that began from an image.
     pub restored: u32,
-    /// Lives that were rolled back.
+    /// Incarnations that were rolled back.
     pub orphans: u64,
     /// Determinants that were replayed.
     pub replayed: u64,

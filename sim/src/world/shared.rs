@@ -14,13 +14,13 @@ struct Memory {
     cells: Vec<u64>,
 }
 
-/// The memory of each state, named by the life of the first rank in it.
+/// The memory of each state, named by the incarnation of the first rank in it.
 #[derive(Default)]
 pub(super) struct Shared(BTreeMap<Incarnation, Memory>);
 
 impl World {
     fn shared(&mut self, state: Incarnation) -> &mut Memory {
-        let ranks = self.lives.len();
+        let ranks = self.processes.len();
         self.shared.0.entry(state).or_insert_with(|| Memory {
             board: vec![[0; COLUMNS]; ranks],
             cells: vec![0; ranks * CELLS],

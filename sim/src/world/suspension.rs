@@ -42,7 +42,7 @@ impl World {
     pub(super) fn suspended(&mut self, text: &str) {
         self.note(|| format!("the job is suspended: {text}"));
         let early = self.seen.suspension_ends.is_over(self.now);
-        let ranks: Vec<_> = (0..self.lives.len()).map(|rank| self.goes_on_from(rank)).collect();
+        let ranks: Vec<_> = (0..self.processes.len()).map(|rank| self.goes_on_from(rank)).collect();
         self.seen.last_images.job_ends(early, ranks.into_iter());
         self.everything_ends();
         if self.below(2) == 0 {
@@ -54,13 +54,14 @@ impl World {
     /// The image that a rank is to go on from, and whether it could take one until now: in a wave all can that
     /// take part, or none.
     fn goes_on_from(&self, rank: usize) -> (Option<ImageNo>, bool) {
-        let mates = if self.in_waves() { self.mates_of(rank) } else { vec![rank] };
-        let has = |mate: &usize, image: ImageNo| {
-            self.lives[*mate].images.iter().any(|i| i.committed && i.number == image)
+        let cluster_peers = if self.in_waves() { self.cluster_peers_of(rank) } else { vec![rank] };
+        let has = |cluster_peer: &usize, image: ImageNo| {
+            self.processes[*cluster_peer].images.iter().any(|i| i.committed && i.number == image)
         };
-        let mut images = self.lives[rank].images.iter().rev().map(|image| image.number);
-        let newest = images.find(|image| mates.iter().all(|mate| has(mate, *image)));
-        (newest, mates.iter().all(|mate| !self.lives[*mate].finalizing))
+        let mut images = self.processes[rank].images.iter().rev().map(|image| image.number);
+        let newest =
+            images.find(|image| cluster_peers.iter().all(|cluster_peer| has(cluster_peer, *image)));
+        (newest, cluster_peers.iter().all(|cluster_peer| !self.processes[*cluster_peer].finalizing))
     }
 
     /// Servers write what they were given before they end.

@@ -79,7 +79,7 @@ impl<L: Link> Engine<L> {
             Some(Fetch { from: last.next(), records: Vec::new(), done: false, early: Vec::new() });
         let begin = L::now_ns();
         state.batch = None;
-        state.protocol.on_new_life(last, incarnations);
+        state.protocol.on_new_incarnation(last, incarnations);
         state.commands_to_queues();
         if state.hooks.logger {
             state.queue_for_logger(event_log::Frame::Fetch { from: last.next() });

@@ -38,7 +38,7 @@ const WORD: TypeId = TypeId::builtin(Builtin::Uint64T);
 const REAL: TypeId = TypeId::builtin(Builtin::Double);
 
 /// Before a simulation: what is static must neither be made in a rank's memory nor go with it. The predefined
-/// datatypes are counted by reference, and a life that begins from an image gives back what that image had, each
+/// datatypes are counted by reference, and an incarnation that begins from an image gives back what that image had, each
 /// time anew.
 pub(crate) fn prepare() {
     const LIVES: usize = 1 << 10;
