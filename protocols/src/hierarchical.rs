@@ -23,10 +23,7 @@
 //! - *Waves begin only when every cluster peer has repeated all that is recorded of it* (the dispatcher waits
 //!   for that): one that still repeats may need what another sends after its image.
 
-use crate::protocol::{
-    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, Pin, Protocol, Readiness,
-    SendVerdict, Service,
-};
+use crate::protocol::*;
 use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 
 /// Name of the setting that says which ranks form a cluster: a number of consecutive ranks, or
@@ -124,97 +121,35 @@ impl Protocol for Hierarchical {
         Some(command)
     }
 
-    // ---- the waves' --------------------------------------------------------------------------
-
-    fn on_image_due(&mut self, image: ImageNo) {
-        self.waves.on_image_due(image);
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.between.on_new_incarnation(last, incarnations);
     }
 
-    fn image_ready(
-        &self,
-        image: ImageNo,
-        peers: &mut dyn Iterator<Item = (Rank, u64)>,
-    ) -> Readiness {
-        self.waves.image_ready(image, peers)
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.between.on_peer_restart(peer, incarnation);
     }
 
-    fn stands_still(&self) -> bool {
-        self.waves.stands_still()
+    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        self.between.resume(peer, out);
     }
 
-    fn on_image_over(&mut self, image: ImageNo) {
-        self.waves.on_image_over(image);
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        self.between.on_joined(peer, said);
     }
 
-    fn on_return(&mut self, image: ImageNo) {
-        self.waves.on_return(image);
+    fn on_parted(&mut self, peer: Rank) {
+        self.between.on_parted(peer);
     }
 
-    fn greeting(&self) -> Option<Marker> {
-        self.waves.greeting()
+    fn counts(&self) -> Counts {
+        self.between.counts()
     }
+}
 
-    // ---- the logging protocol's --------------------------------------------------------------
-
+impl Logging for Hierarchical {
     #[inline]
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
         self.between.on_send(to, ssn)
-    }
-
-    fn has_piggyback(&self, to: Rank) -> bool {
-        self.between.has_piggyback(to)
-    }
-
-    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
-        self.between.piggyback(to, out);
-    }
-
-    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
-        self.between.on_piggyback(from, piggyback);
-    }
-
-    fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
-        self.between.on_arrival(from, ssn)
-    }
-
-    fn refuses(&self, from: Rank) -> bool {
-        self.between.refuses(from)
-    }
-
-    fn pin(&mut self, post: u64) -> Pin {
-        self.between.pin(post)
-    }
-
-    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        self.between.on_match(post, source, ssn);
-    }
-
-    fn decide(&mut self) -> Decision {
-        self.between.decide()
-    }
-
-    fn on_negative(&mut self) {
-        self.between.on_negative();
-    }
-
-    fn on_answer(&mut self, answer: Answer) {
-        self.between.on_answer(answer);
-    }
-
-    fn next_service(&self) -> Service {
-        self.between.next_service()
-    }
-
-    fn service_repeated(&mut self) {
-        self.between.service_repeated();
-    }
-
-    fn replaying(&self) -> bool {
-        self.between.replaying()
-    }
-
-    fn repeating(&self) -> bool {
-        self.between.repeating()
     }
 
     fn gate(&self) -> EventNo {
@@ -257,14 +192,6 @@ impl Protocol for Hierarchical {
         self.between.is_awaited()
     }
 
-    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
-        self.between.on_new_incarnation(last, incarnations);
-    }
-
-    fn recorded(&self) -> u64 {
-        self.between.recorded()
-    }
-
     fn gathering(&self) -> bool {
         self.between.gathering()
     }
@@ -273,32 +200,106 @@ impl Protocol for Hierarchical {
         self.between.on_restart(last, recorded);
     }
 
-    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.between.on_peer_restart(peer, incarnation);
-    }
-
-    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
-        self.between.resume(peer, out);
-    }
-
-    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
-        self.between.on_joined(peer, said);
-    }
-
-    fn on_parted(&mut self, peer: Rank) {
-        self.between.on_parted(peer);
-    }
-
     fn on_oldest_image(&mut self, events: EventNo) {
         self.between.on_oldest_image(events);
     }
 
-    fn counts(&self) -> Counts {
-        self.between.counts()
-    }
-
     fn determinants(&self) -> u64 {
         self.between.determinants()
+    }
+}
+
+impl Determinants for Hierarchical {
+    fn pin(&mut self, post: u64) -> Pin {
+        self.between.pin(post)
+    }
+
+    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
+        self.between.on_match(post, source, ssn);
+    }
+
+    fn decide(&mut self) -> Decision {
+        self.between.decide()
+    }
+
+    fn on_negative(&mut self) {
+        self.between.on_negative();
+    }
+
+    fn on_answer(&mut self, answer: Answer) {
+        self.between.on_answer(answer);
+    }
+
+    fn next_service(&self) -> Service {
+        self.between.next_service()
+    }
+
+    fn service_repeated(&mut self) {
+        self.between.service_repeated();
+    }
+
+    fn replaying(&self) -> bool {
+        self.between.replaying()
+    }
+
+    fn repeating(&self) -> bool {
+        self.between.repeating()
+    }
+
+    fn recorded(&self) -> u64 {
+        self.between.recorded()
+    }
+}
+
+impl Piggybacking for Hierarchical {
+    fn has_piggyback(&self, to: Rank) -> bool {
+        self.between.has_piggyback(to)
+    }
+
+    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
+        self.between.piggyback(to, out);
+    }
+
+    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
+        self.between.on_piggyback(from, piggyback);
+    }
+
+    fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
+        self.between.on_arrival(from, ssn)
+    }
+
+    fn refuses(&self, from: Rank) -> bool {
+        self.between.refuses(from)
+    }
+}
+
+impl Waves for Hierarchical {
+    fn on_image_due(&mut self, image: ImageNo) {
+        self.waves.on_image_due(image);
+    }
+
+    fn image_ready(
+        &self,
+        image: ImageNo,
+        peers: &mut dyn Iterator<Item = (Rank, u64)>,
+    ) -> Readiness {
+        self.waves.image_ready(image, peers)
+    }
+
+    fn stands_still(&self) -> bool {
+        self.waves.stands_still()
+    }
+
+    fn on_image_over(&mut self, image: ImageNo) {
+        self.waves.on_image_over(image);
+    }
+
+    fn on_return(&mut self, image: ImageNo) {
+        self.waves.on_return(image);
+    }
+
+    fn greeting(&self) -> Option<Marker> {
+        self.waves.greeting()
     }
 }
 

@@ -1,6 +1,6 @@
 //! No fault tolerance: nothing is logged, nothing is asked. The measure of all the others.
 
-use crate::protocol::{Hooks, Protocol};
+use crate::protocol::*;
 
 /// The protocol `none`.
 #[derive(Debug, Default)]
@@ -11,3 +11,11 @@ impl Protocol for None {
         Hooks::default()
     }
 }
+
+impl Logging for None {}
+
+impl Determinants for None {}
+
+impl Piggybacking for None {}
+
+impl Waves for None {}

@@ -8,9 +8,7 @@
 //! the rank waits. Not acknowledged ones are kept, so that a logger that dies loses nothing.
 
 use crate::determinant_sender::DeterminantSender;
-use crate::protocol::{
-    Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
-};
+use crate::protocol::*;
 use crate::recorder::Recorder;
 use ftmpi_wire::{Determinant, EventNo, Rank, Ssn, event_log::RECORDS_MAX};
 use std::collections::VecDeque;
@@ -50,6 +48,22 @@ impl Pessimistic {
         }
     }
 
+    fn send(&mut self) {
+        self.determinant_sender.send(&mut self.commands);
+    }
+}
+
+impl Records for Pessimistic {
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    #[inline]
+    fn recorder_mut(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
     fn record(&mut self, determinant: Determinant) {
         self.determinant_sender.push(determinant);
         if self.determinant_sender.waiting() >= RECORDS_MAX as u64 / 4 {
@@ -57,20 +71,8 @@ impl Pessimistic {
         }
     }
 
-    fn send(&mut self) {
-        self.determinant_sender.send(&mut self.commands);
-    }
-
-    fn settle_fails(&mut self) {
-        if let Some(failed) = self.recorder.settle() {
-            self.record(failed);
-        }
-    }
-
-    fn after_replay_step(&mut self) {
-        if self.recorder.ended() {
-            self.commands.push_back(Command::FreeHeld);
-        }
+    fn order(&mut self, command: Command) {
+        self.commands.push_back(command);
     }
 }
 
@@ -79,9 +81,19 @@ impl Protocol for Pessimistic {
         self.hooks
     }
 
+    fn counts(&self) -> Counts {
+        Counts { recovered_from_logger: self.recorder.recorded(), ..Counts::default() }
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+impl Logging for Pessimistic {
     #[inline]
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
-        self.settle_fails();
+        self.record_fails();
         let last = self.determinant_sender.last();
         if self.determinant_sender.written() >= last {
             SendVerdict::Go
@@ -89,55 +101,6 @@ impl Protocol for Pessimistic {
             self.send();
             SendVerdict::After(last)
         }
-    }
-
-    fn pin(&mut self, post: u64) -> Pin {
-        self.recorder.pin(post)
-    }
-
-    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        match self.recorder.matched(post, source, ssn) {
-            Some(determinant) => self.record(determinant),
-            None => self.after_replay_step(),
-        }
-    }
-
-    fn decide(&mut self) -> Decision {
-        let decision = self.recorder.decide();
-        self.after_replay_step();
-        decision
-    }
-
-    fn on_negative(&mut self) {
-        if let Some(failed) = self.recorder.negative() {
-            self.record(failed);
-        }
-    }
-
-    fn on_answer(&mut self, answer: Answer) {
-        let determinant = self.recorder.answered(answer);
-        self.record(determinant);
-    }
-
-    fn next_service(&self) -> Service {
-        self.recorder.next_service()
-    }
-
-    fn service_repeated(&mut self) {
-        self.recorder.served();
-        self.after_replay_step();
-    }
-
-    fn replaying(&self) -> bool {
-        self.recorder.replaying()
-    }
-
-    fn recorded(&self) -> u64 {
-        self.recorder.recorded()
-    }
-
-    fn repeating(&self) -> bool {
-        self.recorder.repeating()
     }
 
     fn gate(&self) -> EventNo {
@@ -161,7 +124,7 @@ impl Protocol for Pessimistic {
     }
 
     fn settle(&mut self) {
-        self.settle_fails();
+        self.record_fails();
         self.send();
     }
 
@@ -180,18 +143,14 @@ impl Protocol for Pessimistic {
         self.commands.push_back(Command::Prune { below: events.next() });
     }
 
-    fn counts(&self) -> Counts {
-        Counts { recovered_from_logger: self.recorder.recorded(), ..Counts::default() }
-    }
-
     fn determinants(&self) -> u64 {
         self.determinant_sender.last().0
     }
-
-    fn next_command(&mut self) -> Option<Command> {
-        self.commands.pop_front()
-    }
 }
+
+impl Piggybacking for Pessimistic {}
+
+impl Waves for Pessimistic {}
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,7 @@ use ftmpi_plugin::guest::{Export, Memory, table};
 use ftmpi_plugin::messages::Settings;
 use ftmpi_plugin::table::{Recovery, Table};
 use ftmpi_protocols::determinant_sender::DeterminantSender;
-use ftmpi_protocols::protocol::{
-    Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
-};
+use ftmpi_protocols::protocol::*;
 use ftmpi_protocols::recorder::Recorder;
 use ftmpi_wire::control::Events;
 use ftmpi_wire::{Determinant, EventNo, Rank, Ssn};
@@ -25,22 +23,24 @@ struct Strict {
     commands: VecDeque<Command>,
 }
 
-impl Strict {
+impl Records for Strict {
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    #[inline]
+    fn recorder_mut(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
     fn record(&mut self, determinant: Determinant) {
         self.determinant_sender.push(determinant);
         self.determinant_sender.send(&mut self.commands);
     }
 
-    fn record_fails(&mut self) {
-        if let Some(failed) = self.recorder.settle() {
-            self.record(failed);
-        }
-    }
-
-    fn after_replay_step(&mut self) {
-        if self.recorder.ended() {
-            self.commands.push_back(Command::FreeHeld);
-        }
+    fn order(&mut self, command: Command) {
+        self.commands.push_back(command);
     }
 }
 
@@ -49,8 +49,16 @@ impl Protocol for Strict {
         self.hooks
     }
 
-    // ---- what the program does -----------------------------------------------------------------
+    fn counts(&self) -> Counts {
+        Counts { recovered_from_logger: self.recorder.recorded(), ..Counts::default() }
+    }
 
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+impl Logging for Strict {
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
         self.record_fails();
         match self.determinant_sender.written() < self.determinant_sender.last() {
@@ -59,29 +67,9 @@ impl Protocol for Strict {
         }
     }
 
-    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        match self.recorder.matched(post, source, ssn) {
-            Some(determinant) => self.record(determinant),
-            None => self.after_replay_step(),
-        }
-    }
-
-    fn on_negative(&mut self) {
-        if let Some(failed) = self.recorder.negative() {
-            self.record(failed);
-        }
-    }
-
-    fn on_answer(&mut self, answer: Answer) {
-        let determinant = self.recorder.answered(answer);
-        self.record(determinant);
-    }
-
     fn settle(&mut self) {
         self.record_fails();
     }
-
-    // ---- what the logger says ------------------------------------------------------------------
 
     fn gate(&self) -> EventNo {
         self.determinant_sender.last()
@@ -107,59 +95,20 @@ impl Protocol for Strict {
         self.commands.push_back(Command::Prune { below: events.next() });
     }
 
-    // ---- a new incarnation repeats what was recorded --------------------------------------------------
-
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
         self.determinant_sender.restart(last, &recorded);
         self.recorder.begin(recorded);
         self.after_replay_step();
     }
 
-    fn pin(&mut self, post: u64) -> Pin {
-        self.recorder.pin(post)
-    }
-
-    fn decide(&mut self) -> Decision {
-        let decision = self.recorder.decide();
-        self.after_replay_step();
-        decision
-    }
-
-    fn next_service(&self) -> Service {
-        self.recorder.next_service()
-    }
-
-    fn service_repeated(&mut self) {
-        self.recorder.served();
-        self.after_replay_step();
-    }
-
-    fn replaying(&self) -> bool {
-        self.recorder.replaying()
-    }
-
-    fn repeating(&self) -> bool {
-        self.recorder.repeating()
-    }
-
-    // ---- for reports ---------------------------------------------------------------------------
-
-    fn recorded(&self) -> u64 {
-        self.recorder.recorded()
-    }
-
     fn determinants(&self) -> u64 {
         self.determinant_sender.last().0
     }
-
-    fn counts(&self) -> Counts {
-        Counts { recovered_from_logger: self.recorder.recorded(), ..Counts::default() }
-    }
-
-    fn next_command(&mut self) -> Option<Command> {
-        self.commands.pop_front()
-    }
 }
+
+impl Piggybacking for Strict {}
+
+impl Waves for Strict {}
 
 impl Export for Strict {
     const NAME: &'static CStr = c"strict";

@@ -2,10 +2,7 @@
 
 use crate::messages::{Input, Output, Reply, Settings, Standing};
 use crate::table::{Bytes, Host, MAGIC, Recovery, SYMBOL, Table, VERSION};
-use ftmpi_protocols::protocol::{
-    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, Pin, Protocol, Readiness,
-    SendVerdict, Service,
-};
+use ftmpi_protocols::protocol::*;
 use ftmpi_protocols::registry;
 use ftmpi_wire::control::ProtocolConfig;
 use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
@@ -297,6 +294,34 @@ impl Protocol for Plugin {
     fn shares_waves(&self, peer: Rank) -> bool {
         self.ask(&Input::SharesWaves(peer))
     }
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.inner.get_mut().commands.clear();
+        self.tell(&Input::OnNewIncarnation(last, incarnations.to_vec()));
+    }
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.tell(&Input::OnPeerRestart(peer, incarnation));
+    }
+    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        self.append(&Input::Resume(peer), out);
+    }
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        self.tell(&Input::OnJoined(peer, said));
+    }
+    fn on_parted(&mut self, peer: Rank) {
+        self.tell(&Input::OnParted(peer));
+    }
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        self.tell(&Input::OnFrame(from, payload));
+    }
+    fn counts(&self) -> Counts {
+        self.standing().counts
+    }
+    fn next_command(&mut self) -> Option<Command> {
+        self.inner.get_mut().commands.pop_front()
+    }
+}
+
+impl Logging for Plugin {
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
         let verdict = self.told(&Input::OnSend(to, ssn), |output| match output {
             Output::Send(verdict) => Some(verdict),
@@ -304,25 +329,53 @@ impl Protocol for Plugin {
         });
         verdict.unwrap_or(SendVerdict::Go)
     }
-    fn has_piggyback(&self, to: Rank) -> bool {
-        self.ask(&Input::HasPiggyback(to))
+    fn gate(&self) -> EventNo {
+        self.standing().gate
     }
-    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
-        self.append(&Input::Piggyback(to), out);
+    fn last_event(&self) -> EventNo {
+        self.standing().last_event
     }
-    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
-        self.tell(&Input::OnPiggyback(from, piggyback));
+    fn on_stable(&mut self, written: EventNo, durable: EventNo) {
+        self.tell(&Input::OnStable(written, durable));
     }
-    fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
-        let verdict = self.told(&Input::OnArrival(from, ssn), |output| match output {
-            Output::Arrival(verdict) => Some(verdict),
-            _ => None,
-        });
-        verdict.unwrap_or(ArrivalVerdict::Accept)
+    fn stable(&self) -> EventNo {
+        self.standing().stable
     }
-    fn refuses(&self, from: Rank) -> bool {
-        self.ask(&Input::Refuses(from))
+    fn flush(&mut self) {
+        self.tell(&Input::Flush);
     }
+    fn settle(&mut self) {
+        self.tell(&Input::Settle);
+    }
+    fn commit(&mut self) {
+        self.tell(&Input::Commit);
+    }
+    fn on_logger_back(&mut self) {
+        // What was to go to the logger that is lost goes again.
+        self.inner.get_mut().commands.retain(|command| !matches!(command, Command::Log { .. }));
+        self.tell(&Input::OnLoggerBack);
+    }
+    fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
+        self.tell(&Input::OnStableClocks(clocks.to_vec()));
+    }
+    fn is_awaited(&self) -> bool {
+        self.standing().is_awaited
+    }
+    fn gathering(&self) -> bool {
+        self.standing().gathering
+    }
+    fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
+        self.tell(&Input::OnRestart(last, recorded));
+    }
+    fn on_oldest_image(&mut self, events: EventNo) {
+        self.tell(&Input::OnOldestImage(events));
+    }
+    fn determinants(&self) -> u64 {
+        self.standing().determinants
+    }
+}
+
+impl Determinants for Plugin {
     fn pin(&mut self, post: u64) -> Pin {
         let pin = self.told(&Input::Pin(post), |output| match output {
             Output::Pin(pin) => Some(pin),
@@ -358,75 +411,34 @@ impl Protocol for Plugin {
     fn repeating(&self) -> bool {
         self.standing().repeating
     }
-    fn gate(&self) -> EventNo {
-        self.standing().gate
-    }
-    fn last_event(&self) -> EventNo {
-        self.standing().last_event
-    }
-    fn on_stable(&mut self, written: EventNo, durable: EventNo) {
-        self.tell(&Input::OnStable(written, durable));
-    }
-    fn stable(&self) -> EventNo {
-        self.standing().stable
-    }
-    fn flush(&mut self) {
-        self.tell(&Input::Flush);
-    }
-    fn settle(&mut self) {
-        self.tell(&Input::Settle);
-    }
-    fn commit(&mut self) {
-        self.tell(&Input::Commit);
-    }
-    fn on_logger_back(&mut self) {
-        // What was to go to the logger that is lost goes again.
-        self.inner.get_mut().commands.retain(|command| !matches!(command, Command::Log { .. }));
-        self.tell(&Input::OnLoggerBack);
-    }
-    fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
-        self.tell(&Input::OnStableClocks(clocks.to_vec()));
-    }
-    fn is_awaited(&self) -> bool {
-        self.standing().is_awaited
-    }
-    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
-        self.inner.get_mut().commands.clear();
-        self.tell(&Input::OnNewIncarnation(last, incarnations.to_vec()));
-    }
     fn recorded(&self) -> u64 {
         self.standing().recorded
     }
-    fn gathering(&self) -> bool {
-        self.standing().gathering
+}
+
+impl Piggybacking for Plugin {
+    fn has_piggyback(&self, to: Rank) -> bool {
+        self.ask(&Input::HasPiggyback(to))
     }
-    fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
-        self.tell(&Input::OnRestart(last, recorded));
+    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
+        self.append(&Input::Piggyback(to), out);
     }
-    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.tell(&Input::OnPeerRestart(peer, incarnation));
+    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
+        self.tell(&Input::OnPiggyback(from, piggyback));
     }
-    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
-        self.append(&Input::Resume(peer), out);
+    fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
+        let verdict = self.told(&Input::OnArrival(from, ssn), |output| match output {
+            Output::Arrival(verdict) => Some(verdict),
+            _ => None,
+        });
+        verdict.unwrap_or(ArrivalVerdict::Accept)
     }
-    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
-        self.tell(&Input::OnJoined(peer, said));
+    fn refuses(&self, from: Rank) -> bool {
+        self.ask(&Input::Refuses(from))
     }
-    fn on_parted(&mut self, peer: Rank) {
-        self.tell(&Input::OnParted(peer));
-    }
-    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
-        self.tell(&Input::OnFrame(from, payload));
-    }
-    fn on_oldest_image(&mut self, events: EventNo) {
-        self.tell(&Input::OnOldestImage(events));
-    }
-    fn counts(&self) -> Counts {
-        self.standing().counts
-    }
-    fn determinants(&self) -> u64 {
-        self.standing().determinants
-    }
+}
+
+impl Waves for Plugin {
     fn on_image_due(&mut self, image: ImageNo) {
         self.tell(&Input::OnImageDue(image));
     }
@@ -456,8 +468,5 @@ impl Protocol for Plugin {
             _ => None,
         });
         marker.flatten()
-    }
-    fn next_command(&mut self) -> Option<Command> {
-        self.inner.get_mut().commands.pop_front()
     }
 }

@@ -5,7 +5,7 @@ use crate::host::{Library, PluginError};
 use crate::messages::Settings;
 use crate::table::{Bytes, Recovery, Table, VERSION};
 use ftmpi_protocols::pessimistic::Pessimistic;
-use ftmpi_protocols::protocol::{Answer, Command, Protocol};
+use ftmpi_protocols::protocol::*;
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank, Ssn};
 use proptest::prelude::*;

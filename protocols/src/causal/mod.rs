@@ -27,9 +27,7 @@ pub mod technique;
 pub mod vcausal;
 
 use crate::determinant_sender::{Cursor, DeterminantSender, VOID};
-use crate::protocol::{
-    Answer, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
-};
+use crate::protocol::*;
 use crate::recorder::Recorder;
 use encoding::Reader;
 use ftmpi_wire::{
@@ -191,24 +189,6 @@ impl Causal {
         }
     }
 
-    fn record(&mut self, determinant: Determinant) {
-        let seen = match determinant {
-            Determinant::Match { source, .. } if source != self.me => self.store.last_held(source),
-            _ => EventNo(0),
-        };
-        let number = self.store.push(self.me, Event { determinant, seen });
-        self.technique.added(self.me, number);
-        if number.0 - self.logged.0 >= RECORDS_MAX as u64 / 4 {
-            self.send();
-        }
-    }
-
-    fn settle_fails(&mut self) {
-        if let Some(failed) = self.recorder.settle() {
-            self.record(failed);
-        }
-    }
-
     /// Own events that are not on their way to the logger.
     #[inline]
     fn unsent(&self) -> u64 {
@@ -308,12 +288,6 @@ impl Causal {
         Ok(())
     }
 
-    fn after_replay_step(&mut self) {
-        if self.recorder.ended() {
-            self.commands.push_back(Command::FreeHeld);
-        }
-    }
-
     fn give_up(&mut self, why: String) {
         self.commands.push_back(Command::GiveUp(why));
     }
@@ -357,99 +331,80 @@ impl Causal {
     }
 }
 
+impl Records for Causal {
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    #[inline]
+    fn recorder_mut(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    fn record(&mut self, determinant: Determinant) {
+        let seen = match determinant {
+            Determinant::Match { source, .. } if source != self.me => self.store.last_held(source),
+            _ => EventNo(0),
+        };
+        let number = self.store.push(self.me, Event { determinant, seen });
+        self.technique.added(self.me, number);
+        if number.0 - self.logged.0 >= RECORDS_MAX as u64 / 4 {
+            self.send();
+        }
+    }
+
+    fn order(&mut self, command: Command) {
+        self.commands.push_back(command);
+    }
+}
+
 impl Protocol for Causal {
     fn hooks(&self) -> Hooks {
         self.hooks
     }
 
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.begin_incarnation(last, incarnations);
+    }
+
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.peer_restarted(peer, incarnation);
+    }
+
+    fn resume(&mut self, _peer: Rank, out: &mut Vec<u8>) {
+        self.say_what_is_known(out);
+    }
+
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        self.joined_with(peer, said);
+    }
+
+    fn on_parted(&mut self, peer: Rank) {
+        self.joined[peer.index()] = false;
+        self.owed.retain(|owed| owed.by != peer);
+        self.parts.remove(&peer);
+    }
+
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        self.hear(from, payload);
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { held_events: self.store.held(), ..self.counts }
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+impl Logging for Causal {
     #[inline]
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
-        self.settle_fails();
+        self.record_fails();
         self.send_in_turn();
         SendVerdict::Go
-    }
-
-    #[inline]
-    fn has_piggyback(&self, to: Rank) -> bool {
-        self.told[to.index()] != self.store.version()
-    }
-
-    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
-        self.told[to.index()] = self.store.version();
-        self.put_changes(to, out);
-        let events = self.technique.build(&self.store, to, self.complete[to.index()], out);
-        if events == 0 {
-            out.clear();
-        } else {
-            self.carried[to.index()] = self.changes;
-            self.counts.piggyback_events += events;
-            self.counts.piggyback_bytes += (Header::BYTES + out.len()) as u64;
-            self.ask_what_is_stable();
-        }
-    }
-
-    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
-        let mut reader = Reader(piggyback);
-        let outcome = self
-            .take_changes(&mut reader)
-            .map_err(Trouble::from)
-            .and_then(|()| self.technique.merge(&mut self.store, from, reader));
-        if let Err(trouble) = outcome {
-            self.troubled(from, &trouble);
-        }
-        // A rank that only receives would hold them for ever: what is stable it hears where it asks.
-        if self.store.held() > HELD_UNASKED {
-            self.ask_what_is_stable();
-        }
-    }
-
-    fn pin(&mut self, post: u64) -> Pin {
-        self.recorder.pin(post)
-    }
-
-    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        match self.recorder.matched(post, source, ssn) {
-            Some(determinant) => self.record(determinant),
-            None => self.after_replay_step(),
-        }
-    }
-
-    fn decide(&mut self) -> Decision {
-        let decision = self.recorder.decide();
-        self.after_replay_step();
-        decision
-    }
-
-    fn on_negative(&mut self) {
-        if let Some(failed) = self.recorder.negative() {
-            self.record(failed);
-        }
-    }
-
-    fn on_answer(&mut self, answer: Answer) {
-        let determinant = self.recorder.answered(answer);
-        self.record(determinant);
-    }
-
-    fn next_service(&self) -> Service {
-        self.recorder.next_service()
-    }
-
-    fn service_repeated(&mut self) {
-        self.recorder.served();
-        self.after_replay_step();
-    }
-
-    fn replaying(&self) -> bool {
-        self.recorder.replaying()
-    }
-
-    fn recorded(&self) -> u64 {
-        self.recorder.recorded()
-    }
-
-    fn repeating(&self) -> bool {
-        self.recorder.repeating()
     }
 
     /// Without a logger the own event number, else the place in the log; events that have none yet
@@ -488,14 +443,14 @@ impl Protocol for Causal {
     }
 
     fn settle(&mut self) {
-        self.settle_fails();
+        self.record_fails();
         self.send();
     }
 
     /// A message from a named source makes no own event, and yet what is done after it depends on its
     /// sender's: we hold those that are not stable.
     fn commit(&mut self) {
-        self.settle_fails();
+        self.record_fails();
         self.send_all_held();
     }
 
@@ -504,10 +459,6 @@ impl Protocol for Causal {
         if let Some(determinant_sender) = &mut self.determinant_sender {
             determinant_sender.logger_back(&mut self.commands);
         }
-    }
-
-    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
-        self.begin_incarnation(last, incarnations);
     }
 
     fn gathering(&self) -> bool {
@@ -522,28 +473,6 @@ impl Protocol for Causal {
         self.log_was_read(last, &recorded);
     }
 
-    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.peer_restarted(peer, incarnation);
-    }
-
-    fn resume(&mut self, _peer: Rank, out: &mut Vec<u8>) {
-        self.say_what_is_known(out);
-    }
-
-    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
-        self.joined_with(peer, said);
-    }
-
-    fn on_parted(&mut self, peer: Rank) {
-        self.joined[peer.index()] = false;
-        self.owed.retain(|owed| owed.by != peer);
-        self.parts.remove(&peer);
-    }
-
-    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
-        self.hear(from, payload);
-    }
-
     fn on_oldest_image(&mut self, events: EventNo) {
         if self.determinant_sender.is_some() {
             self.commands.push_back(Command::Prune { below: events.next() });
@@ -556,15 +485,45 @@ impl Protocol for Causal {
     fn determinants(&self) -> u64 {
         self.store.last(self.me).0
     }
+}
 
-    fn counts(&self) -> Counts {
-        Counts { held_events: self.store.held(), ..self.counts }
+impl Piggybacking for Causal {
+    #[inline]
+    fn has_piggyback(&self, to: Rank) -> bool {
+        self.told[to.index()] != self.store.version()
     }
 
-    fn next_command(&mut self) -> Option<Command> {
-        self.commands.pop_front()
+    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
+        self.told[to.index()] = self.store.version();
+        self.put_changes(to, out);
+        let events = self.technique.build(&self.store, to, self.complete[to.index()], out);
+        if events == 0 {
+            out.clear();
+        } else {
+            self.carried[to.index()] = self.changes;
+            self.counts.piggyback_events += events;
+            self.counts.piggyback_bytes += (Header::BYTES + out.len()) as u64;
+            self.ask_what_is_stable();
+        }
+    }
+
+    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
+        let mut reader = Reader(piggyback);
+        let outcome = self
+            .take_changes(&mut reader)
+            .map_err(Trouble::from)
+            .and_then(|()| self.technique.merge(&mut self.store, from, reader));
+        if let Err(trouble) = outcome {
+            self.troubled(from, &trouble);
+        }
+        // A rank that only receives would hold them for ever: what is stable it hears where it asks.
+        if self.store.held() > HELD_UNASKED {
+            self.ask_what_is_stable();
+        }
     }
 }
+
+impl Waves for Causal {}
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@
 
 use super::Causal;
 use super::encoding::{Reader, put};
-use crate::protocol::Command;
+use crate::protocol::{Command, Records};
 use ftmpi_wire::{DecodeError, Determinant, EventNo, Incarnation, Rank};
 
 /// Kinds of frames among the ranks.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::event_log::ConnId;
-use crate::protocol::{Pin, Protocol};
+use crate::protocol::*;
 use ftmpi_wire::header::{Kind, Received as Wire};
 use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{Header, Incarnation, Rank, Ssn, control};

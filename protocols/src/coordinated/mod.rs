@@ -33,7 +33,7 @@ pub mod nonblocking;
 #[cfg(test)]
 mod tests;
 
-use crate::protocol::{Command, Hooks, Marker, Protocol, Readiness, Stage};
+use crate::protocol::*;
 use ftmpi_wire::{ImageNo, Rank, Wave};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -118,6 +118,18 @@ impl<K: Kind> Protocol for Coordinated<K> {
         }
     }
 
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+impl<K: Kind> Logging for Coordinated<K> {}
+
+impl<K: Kind> Determinants for Coordinated<K> {}
+
+impl<K: Kind> Piggybacking for Coordinated<K> {}
+
+impl<K: Kind> Waves for Coordinated<K> {
     fn on_image_due(&mut self, image: ImageNo) {
         if image.0 > self.past.0 {
             self.begin(Wave(image.0));
@@ -170,10 +182,6 @@ impl<K: Kind> Protocol for Coordinated<K> {
             None => return None,
         };
         Some(Marker { wave, stage, count: 0 })
-    }
-
-    fn next_command(&mut self) -> Option<Command> {
-        self.commands.pop_front()
     }
 }
 

@@ -28,9 +28,7 @@ pub mod vector;
 
 use crate::causal::encoding::{Reader, put};
 use crate::determinant_sender::DeterminantSender;
-use crate::protocol::{
-    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Pin, Protocol, SendVerdict, Service,
-};
+use crate::protocol::*;
 use crate::recorder::Recorder;
 use ftmpi_wire::{
     DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn, event_log::RECORDS_MAX,
@@ -164,22 +162,6 @@ impl Optimistic {
         self.last
     }
 
-    fn record(&mut self, determinant: Determinant) {
-        if self.vector.changes() != self.noted {
-            self.note_dependencies();
-        }
-        self.determinant_sender.push(determinant);
-        self.events += 1;
-        let interval =
-            Interval { incarnation: self.incarnation, place: self.determinant_sender.last() };
-        self.last = Some(interval);
-        self.vector.raise(self.me, interval);
-        self.noted = self.vector.changes();
-        if self.determinant_sender.waiting() >= RECORDS_MAX as u64 / 4 {
-            self.send();
-        }
-    }
-
     /// The log is to tell on what the next event depends: a later incarnation repeats it only if none of
     /// that is lost.
     #[cold]
@@ -189,12 +171,6 @@ impl Optimistic {
                 let Interval { incarnation, place } = on;
                 self.determinant_sender.push(Determinant::Depends { rank, incarnation, place });
             }
-        }
-    }
-
-    fn settle_fails(&mut self) {
-        if let Some(failed) = self.recorder.settle() {
-            self.record(failed);
         }
     }
 
@@ -274,7 +250,7 @@ impl Optimistic {
             self.commands.push_back(Command::RollBack(text));
         }
         self.clear_safe();
-        self.decide();
+        self.decide_course();
     }
 
     fn take_piggyback(&mut self, from: Rank, piggyback: &[u8]) -> Result<(), DecodeError> {
@@ -306,12 +282,6 @@ impl Optimistic {
         Ok(())
     }
 
-    fn after_replay_step(&mut self) {
-        if self.recorder.ended() {
-            self.commands.push_back(Command::FreeHeld);
-        }
-    }
-
     fn troubled(&mut self, from: Rank, error: DecodeError) {
         let me = self.me;
         self.commands.push_back(Command::GiveUp(format!(
@@ -334,105 +304,84 @@ fn is_safe(peers: &[Peer], histories: &Histories, rank: Rank, interval: Interval
         || histories.standing(rank, interval) == Standing::Recovered
 }
 
+impl Records for Optimistic {
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    #[inline]
+    fn recorder_mut(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    fn record(&mut self, determinant: Determinant) {
+        if self.vector.changes() != self.noted {
+            self.note_dependencies();
+        }
+        self.determinant_sender.push(determinant);
+        self.events += 1;
+        let interval =
+            Interval { incarnation: self.incarnation, place: self.determinant_sender.last() };
+        self.last = Some(interval);
+        self.vector.raise(self.me, interval);
+        self.noted = self.vector.changes();
+        if self.determinant_sender.waiting() >= RECORDS_MAX as u64 / 4 {
+            self.send();
+        }
+    }
+
+    fn order(&mut self, command: Command) {
+        self.commands.push_back(command);
+    }
+}
+
 impl Protocol for Optimistic {
     fn hooks(&self) -> Hooks {
         self.hooks
     }
 
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.begin_incarnation(last, incarnations);
+    }
+
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.peer_restarted(peer, incarnation);
+    }
+
+    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        self.histories.put_news(0, out);
+        self.peers[peer.index()].told_losses = self.histories.version();
+    }
+
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        self.joined_with(peer, said);
+    }
+
+    fn on_parted(&mut self, peer: Rank) {
+        let Peer { incarnation, stable, .. } = self.peers[peer.index()];
+        self.peers[peer.index()] = Peer { incarnation, stable, ..Peer::default() };
+    }
+
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        self.hear(from, payload);
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { held_events: self.vector.entries().count() as u64, ..self.counts }
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+}
+
+impl Logging for Optimistic {
     #[inline]
     fn on_send(&mut self, _to: Rank, _ssn: Ssn) -> SendVerdict {
-        self.settle_fails();
+        self.record_fails();
         self.send_in_turn();
         SendVerdict::Go
-    }
-
-    #[inline]
-    fn has_piggyback(&self, to: Rank) -> bool {
-        let peer = &self.peers[to.index()];
-        peer.told != self.vector.changes() || peer.told_losses != self.histories.version()
-    }
-
-    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
-        let peer = &mut self.peers[to.index()];
-        let told_losses = std::mem::replace(&mut peer.told_losses, self.histories.version());
-        let told = std::mem::replace(&mut peer.told, self.vector.changes());
-        self.histories.put_news(told_losses, out);
-        let mut entries = 0;
-        for (rank, on) in self.vector.raised_since(told) {
-            put(out, u64::from(rank.0));
-            put(out, u64::from(on.incarnation.0));
-            put(out, on.place.0);
-            entries += 1;
-        }
-        if entries == 0 && told_losses == self.histories.version() {
-            return out.clear();
-        }
-        self.counts.piggyback_events += entries;
-        self.counts.piggyback_bytes += (Header::BYTES + out.len()) as u64;
-    }
-
-    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
-        if let Err(error) = self.take_piggyback(from, piggyback) {
-            self.troubled(from, error);
-        }
-    }
-
-    fn on_arrival(&mut self, from: Rank, _ssn: Ssn) -> ArrivalVerdict {
-        if self.refuses(from) { ArrivalVerdict::Orphan } else { ArrivalVerdict::Accept }
-    }
-
-    #[inline]
-    fn refuses(&self, from: Rank) -> bool {
-        self.peers[from.index()].orphan
-    }
-
-    fn pin(&mut self, post: u64) -> Pin {
-        self.recorder.pin(post)
-    }
-
-    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        match self.recorder.matched(post, source, ssn) {
-            Some(determinant) => self.record(determinant),
-            None => self.after_replay_step(),
-        }
-    }
-
-    fn decide(&mut self) -> Decision {
-        let decision = self.recorder.decide();
-        self.after_replay_step();
-        decision
-    }
-
-    fn on_negative(&mut self) {
-        if let Some(failed) = self.recorder.negative() {
-            self.record(failed);
-        }
-    }
-
-    fn on_answer(&mut self, answer: Answer) {
-        let determinant = self.recorder.answered(answer);
-        self.record(determinant);
-    }
-
-    fn next_service(&self) -> Service {
-        self.recorder.next_service()
-    }
-
-    fn service_repeated(&mut self) {
-        self.recorder.served();
-        self.after_replay_step();
-    }
-
-    fn replaying(&self) -> bool {
-        self.recorder.replaying()
-    }
-
-    fn recorded(&self) -> u64 {
-        self.recorder.recorded()
-    }
-
-    fn repeating(&self) -> bool {
-        self.recorder.repeating()
     }
 
     /// While the state depends on what others may lose, it is behind everything that can be stable.
@@ -478,7 +427,7 @@ impl Protocol for Optimistic {
 
     fn settle(&mut self) {
         if self.gathering.is_none() {
-            self.settle_fails();
+            self.record_fails();
             self.send();
             self.ask_what_is_stable();
         }
@@ -495,38 +444,12 @@ impl Protocol for Optimistic {
         }
     }
 
-    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
-        self.begin_incarnation(last, incarnations);
-    }
-
     fn gathering(&self) -> bool {
         self.gathering.is_some()
     }
 
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
         self.log_was_read(last, recorded);
-    }
-
-    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.peer_restarted(peer, incarnation);
-    }
-
-    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
-        self.histories.put_news(0, out);
-        self.peers[peer.index()].told_losses = self.histories.version();
-    }
-
-    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
-        self.joined_with(peer, said);
-    }
-
-    fn on_parted(&mut self, peer: Rank) {
-        let Peer { incarnation, stable, .. } = self.peers[peer.index()];
-        self.peers[peer.index()] = Peer { incarnation, stable, ..Peer::default() };
-    }
-
-    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
-        self.hear(from, payload);
     }
 
     fn on_oldest_image(&mut self, events: EventNo) {
@@ -536,15 +459,51 @@ impl Protocol for Optimistic {
     fn determinants(&self) -> u64 {
         self.events
     }
+}
 
-    fn counts(&self) -> Counts {
-        Counts { held_events: self.vector.entries().count() as u64, ..self.counts }
+impl Piggybacking for Optimistic {
+    #[inline]
+    fn has_piggyback(&self, to: Rank) -> bool {
+        let peer = &self.peers[to.index()];
+        peer.told != self.vector.changes() || peer.told_losses != self.histories.version()
     }
 
-    fn next_command(&mut self) -> Option<Command> {
-        self.commands.pop_front()
+    fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
+        let peer = &mut self.peers[to.index()];
+        let told_losses = std::mem::replace(&mut peer.told_losses, self.histories.version());
+        let told = std::mem::replace(&mut peer.told, self.vector.changes());
+        self.histories.put_news(told_losses, out);
+        let mut entries = 0;
+        for (rank, on) in self.vector.raised_since(told) {
+            put(out, u64::from(rank.0));
+            put(out, u64::from(on.incarnation.0));
+            put(out, on.place.0);
+            entries += 1;
+        }
+        if entries == 0 && told_losses == self.histories.version() {
+            return out.clear();
+        }
+        self.counts.piggyback_events += entries;
+        self.counts.piggyback_bytes += (Header::BYTES + out.len()) as u64;
+    }
+
+    fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
+        if let Err(error) = self.take_piggyback(from, piggyback) {
+            self.troubled(from, error);
+        }
+    }
+
+    fn on_arrival(&mut self, from: Rank, _ssn: Ssn) -> ArrivalVerdict {
+        if self.refuses(from) { ArrivalVerdict::Orphan } else { ArrivalVerdict::Accept }
+    }
+
+    #[inline]
+    fn refuses(&self, from: Rank) -> bool {
+        self.peers[from.index()].orphan
     }
 }
+
+impl Waves for Optimistic {}
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@
 use super::history::{Incarnations, Interval, Standing};
 use super::{Optimistic, Peer};
 use crate::causal::encoding::Reader;
-use crate::protocol::Command;
+use crate::protocol::{Command, Records};
 use ftmpi_wire::{DecodeError, Determinant, EventNo, Incarnation, Rank};
 
 /// Kind of the only frame among the ranks: what was lost.
@@ -119,7 +119,7 @@ impl Optimistic {
             gathering.base = last;
             gathering.log = Some(recorded);
         }
-        self.decide();
+        self.decide_course();
     }
 
     pub(super) fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
@@ -132,7 +132,7 @@ impl Optimistic {
 
     /// If the log was read: tells how far it may be repeated by what is known, and begins to repeat
     /// it if nobody else has to be heard.
-    pub(super) fn decide(&mut self) {
+    pub(super) fn decide_course(&mut self) {
         let Some(Gathering { base, before, log: Some(log) }) = &self.gathering else { return };
         let course = course(*base, before.clone(), log, |rank, interval| {
             let Some(peer) = self.peers.get(rank.index()) else { return Standing::Lost };

@@ -6,10 +6,7 @@ use ftmpi_core::engine::INTENT;
 use ftmpi_protocols::causal::encoding::{Reader, put, put_event, take_runs};
 use ftmpi_protocols::causal::store::Event;
 use ftmpi_protocols::determinant_sender::{Cursor, VOID};
-use ftmpi_protocols::protocol::{
-    Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, NAMED, Pin, Protocol,
-    Readiness, SendVerdict, Service,
-};
+use ftmpi_protocols::protocol::*;
 use ftmpi_protocols::received::is_reply;
 use ftmpi_wire::{DecodeError, Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 use std::collections::{BTreeMap, VecDeque};
@@ -123,6 +120,88 @@ impl Protocol for Mutated {
     fn shares_waves(&self, peer: Rank) -> bool {
         self.inner.shares_waves(peer)
     }
+    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
+        self.incarnations = incarnations.to_vec();
+        self.inner.on_new_incarnation(last, incarnations);
+    }
+    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
+        self.inner.on_peer_restart(peer, incarnation);
+    }
+    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
+        if self.mutant == Mutant::LossNotTold {
+            self.inner.resume(peer, &mut Vec::new());
+            return out.push(0);
+        }
+        self.inner.resume(peer, out);
+    }
+    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
+        if self.mutant == Mutant::KnowledgeNotReset {
+            // As if it still knew all that is known here.
+            let mut all = Vec::new();
+            self.inner.resume(peer, &mut all);
+            all[0] = 1;
+            return self.inner.on_joined(peer, &all);
+        }
+        self.inner.on_joined(peer, said);
+    }
+    fn on_parted(&mut self, peer: Rank) {
+        self.inner.on_parted(peer);
+    }
+    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
+        self.inner.on_frame(from, payload);
+    }
+    fn counts(&self) -> Counts {
+        self.inner.counts()
+    }
+    fn next_command(&mut self) -> Option<Command> {
+        if std::mem::take(&mut self.step)
+            && let Some(marker) = self.late.pop_front()
+        {
+            self.step = !self.late.is_empty();
+            return Some(marker);
+        }
+        let mut command = self.inner.next_command();
+        if self.mutant == Mutant::MarkerWaitsForProgram
+            && let Some(marker @ Command::Mark(_)) = command
+        {
+            self.late.push_back(marker);
+            return self.next_command();
+        }
+        let skipped = matches!(
+            (&command, self.mutant),
+            (Some(Command::HoldSends), Mutant::ChannelNotClosed)
+                | (Some(Command::KeepSent), Mutant::ChannelStateForgotten)
+                | (Some(Command::HoldFrom(_)), Mutant::LateMessageTaken)
+                | (Some(Command::RollBack(_)), Mutant::OrphanNotDetected)
+        );
+        if skipped {
+            return self.next_command();
+        }
+        if self.mutant == Mutant::WitnessForgotten
+            && let Some(Command::Log { records, .. }) = &mut command
+        {
+            let mut cursor = Cursor::default();
+            for record in records {
+                let foreign = cursor.foreign > 0;
+                cursor.pass(record);
+                if foreign {
+                    *record = VOID;
+                }
+            }
+        }
+        if self.mutant == Mutant::DeterminantNotSent
+            && let Some(Command::Log { .. }) = command
+        {
+            self.logged += 1;
+            if self.logged.is_multiple_of(8) {
+                return self.next_command();
+            }
+        }
+        command
+    }
+}
+
+impl Logging for Mutated {
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
         self.step = true;
         let verdict = self.inner.on_send(to, ssn);
@@ -140,6 +219,66 @@ impl Protocol for Mutated {
             _ => verdict,
         }
     }
+    fn gate(&self) -> EventNo {
+        self.inner.gate()
+    }
+    fn last_event(&self) -> EventNo {
+        let last = self.inner.last_event();
+        let gated = self.mutant != Mutant::EffectNotGated || !self.intended;
+        if self.mutant == Mutant::ImageBeforeStable || !gated {
+            last.min(self.inner.stable())
+        } else {
+            last
+        }
+    }
+    fn on_stable(&mut self, written: EventNo, durable: EventNo) {
+        self.inner.on_stable(written, durable);
+    }
+    fn stable(&self) -> EventNo {
+        self.inner.stable()
+    }
+    fn flush(&mut self) {
+        self.inner.flush();
+    }
+    fn settle(&mut self) {
+        self.inner.settle();
+    }
+    fn commit(&mut self) {
+        if self.mutant == Mutant::OthersNotCommitted {
+            return self.inner.settle();
+        }
+        self.inner.commit();
+    }
+    fn on_logger_back(&mut self) {
+        if self.mutant != Mutant::LoggerLossForgotten {
+            self.inner.on_logger_back();
+        }
+    }
+    fn on_restart(&mut self, last: EventNo, mut recorded: Vec<Determinant>) {
+        self.misread(&mut recorded);
+        self.inner.on_restart(last, recorded);
+    }
+    fn on_oldest_image(&mut self, events: EventNo) {
+        let early = u64::from(self.mutant == Mutant::SettledTooFar);
+        self.inner.on_oldest_image(EventNo(events.0 + early));
+    }
+    fn gathering(&self) -> bool {
+        self.mutant != Mutant::PeersNotAsked && self.inner.gathering()
+    }
+    fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
+        let far = u64::from(self.mutant == Mutant::StableTooFar);
+        let clocks: Vec<_> = clocks.iter().map(|&(r, n)| (r, EventNo(n.0 + far))).collect();
+        self.inner.on_stable_clocks(&clocks);
+    }
+    fn is_awaited(&self) -> bool {
+        self.inner.is_awaited()
+    }
+    fn determinants(&self) -> u64 {
+        self.inner.determinants()
+    }
+}
+
+impl Determinants for Mutated {
     fn pin(&mut self, post: u64) -> Pin {
         match (self.inner.pin(post), self.mutant) {
             (_, Mutant::ReplayInArrivalOrder) => Pin::Free,
@@ -187,49 +326,23 @@ impl Protocol for Mutated {
     fn repeating(&self) -> bool {
         self.mutant != Mutant::ImageDuringReplay && self.inner.repeating()
     }
-    fn gate(&self) -> EventNo {
-        self.inner.gate()
+    fn recorded(&self) -> u64 {
+        self.inner.recorded()
     }
-    fn last_event(&self) -> EventNo {
-        let last = self.inner.last_event();
-        let gated = self.mutant != Mutant::EffectNotGated || !self.intended;
-        if self.mutant == Mutant::ImageBeforeStable || !gated {
-            last.min(self.inner.stable())
-        } else {
-            last
+    fn next_service(&self) -> Service {
+        match (self.inner.next_service(), self.mutant) {
+            (Service::Recorded(call, message), Mutant::ServedTooLate) => {
+                Service::Recorded(call + 1, message)
+            }
+            (service, _) => service,
         }
     }
-    fn on_stable(&mut self, written: EventNo, durable: EventNo) {
-        self.inner.on_stable(written, durable);
+    fn service_repeated(&mut self) {
+        self.inner.service_repeated();
     }
-    fn stable(&self) -> EventNo {
-        self.inner.stable()
-    }
-    fn flush(&mut self) {
-        self.inner.flush();
-    }
-    fn settle(&mut self) {
-        self.inner.settle();
-    }
-    fn commit(&mut self) {
-        if self.mutant == Mutant::OthersNotCommitted {
-            return self.inner.settle();
-        }
-        self.inner.commit();
-    }
-    fn on_logger_back(&mut self) {
-        if self.mutant != Mutant::LoggerLossForgotten {
-            self.inner.on_logger_back();
-        }
-    }
-    fn on_restart(&mut self, last: EventNo, mut recorded: Vec<Determinant>) {
-        self.misread(&mut recorded);
-        self.inner.on_restart(last, recorded);
-    }
-    fn on_oldest_image(&mut self, events: EventNo) {
-        let early = u64::from(self.mutant == Mutant::SettledTooFar);
-        self.inner.on_oldest_image(EventNo(events.0 + early));
-    }
+}
+
+impl Piggybacking for Mutated {
     fn has_piggyback(&self, to: Rank) -> bool {
         self.inner.has_piggyback(to)
     }
@@ -262,67 +375,9 @@ impl Protocol for Mutated {
     fn refuses(&self, from: Rank) -> bool {
         self.mutant != Mutant::OrphanMessageTaken && self.inner.refuses(from)
     }
-    fn recorded(&self) -> u64 {
-        self.inner.recorded()
-    }
-    fn gathering(&self) -> bool {
-        self.mutant != Mutant::PeersNotAsked && self.inner.gathering()
-    }
-    fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
-        let far = u64::from(self.mutant == Mutant::StableTooFar);
-        let clocks: Vec<_> = clocks.iter().map(|&(r, n)| (r, EventNo(n.0 + far))).collect();
-        self.inner.on_stable_clocks(&clocks);
-    }
-    fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
-        self.incarnations = incarnations.to_vec();
-        self.inner.on_new_incarnation(last, incarnations);
-    }
-    fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.inner.on_peer_restart(peer, incarnation);
-    }
-    fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
-        if self.mutant == Mutant::LossNotTold {
-            self.inner.resume(peer, &mut Vec::new());
-            return out.push(0);
-        }
-        self.inner.resume(peer, out);
-    }
-    fn on_joined(&mut self, peer: Rank, said: &[u8]) {
-        if self.mutant == Mutant::KnowledgeNotReset {
-            // As if it still knew all that is known here.
-            let mut all = Vec::new();
-            self.inner.resume(peer, &mut all);
-            all[0] = 1;
-            return self.inner.on_joined(peer, &all);
-        }
-        self.inner.on_joined(peer, said);
-    }
-    fn on_parted(&mut self, peer: Rank) {
-        self.inner.on_parted(peer);
-    }
-    fn on_frame(&mut self, from: Rank, payload: &[u8]) {
-        self.inner.on_frame(from, payload);
-    }
-    fn is_awaited(&self) -> bool {
-        self.inner.is_awaited()
-    }
-    fn counts(&self) -> Counts {
-        self.inner.counts()
-    }
-    fn determinants(&self) -> u64 {
-        self.inner.determinants()
-    }
-    fn next_service(&self) -> Service {
-        match (self.inner.next_service(), self.mutant) {
-            (Service::Recorded(call, message), Mutant::ServedTooLate) => {
-                Service::Recorded(call + 1, message)
-            }
-            (service, _) => service,
-        }
-    }
-    fn service_repeated(&mut self) {
-        self.inner.service_repeated();
-    }
+}
+
+impl Waves for Mutated {
     fn on_image_due(&mut self, image: ImageNo) {
         self.inner.on_image_due(image);
     }
@@ -348,51 +403,5 @@ impl Protocol for Mutated {
     }
     fn greeting(&self) -> Option<Marker> {
         self.inner.greeting()
-    }
-    fn next_command(&mut self) -> Option<Command> {
-        if std::mem::take(&mut self.step)
-            && let Some(marker) = self.late.pop_front()
-        {
-            self.step = !self.late.is_empty();
-            return Some(marker);
-        }
-        let mut command = self.inner.next_command();
-        if self.mutant == Mutant::MarkerWaitsForProgram
-            && let Some(marker @ Command::Mark(_)) = command
-        {
-            self.late.push_back(marker);
-            return self.next_command();
-        }
-        let skipped = matches!(
-            (&command, self.mutant),
-            (Some(Command::HoldSends), Mutant::ChannelNotClosed)
-                | (Some(Command::KeepSent), Mutant::ChannelStateForgotten)
-                | (Some(Command::HoldFrom(_)), Mutant::LateMessageTaken)
-                | (Some(Command::RollBack(_)), Mutant::OrphanNotDetected)
-        );
-        if skipped {
-            return self.next_command();
-        }
-        if self.mutant == Mutant::WitnessForgotten
-            && let Some(Command::Log { records, .. }) = &mut command
-        {
-            let mut cursor = Cursor::default();
-            for record in records {
-                let foreign = cursor.foreign > 0;
-                cursor.pass(record);
-                if foreign {
-                    *record = VOID;
-                }
-            }
-        }
-        if self.mutant == Mutant::DeterminantNotSent
-            && let Some(Command::Log { .. }) = command
-        {
-            self.logged += 1;
-            if self.logged.is_multiple_of(8) {
-                return self.next_command();
-            }
-        }
-        command
     }
 }

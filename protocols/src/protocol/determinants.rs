@@ -1,0 +1,188 @@
+//! Non-deterministic events: which calls become determinants, and how a new incarnation repeats them.
+
+use super::Command;
+use crate::recorder::Recorder;
+use ftmpi_wire::{Determinant, Rank, Ssn};
+use serde::{Deserialize, Serialize};
+
+/// May this receive match, and which message?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pin {
+    /// Any message that fits.
+    Free,
+    /// Only this message: the match was recorded.
+    To(Rank, Ssn),
+    /// None yet: recorded events must be repeated first.
+    Held,
+}
+
+/// Set in the numbers of receives from a named source.
+pub const NAMED: u64 = 1 << 63;
+
+/// What a call with a non-deterministic answer must answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Decision {
+    /// Nothing is recorded: look, and report the answer.
+    Live,
+    /// The recorded answer is "nothing".
+    Negative,
+    /// The recorded answer is this.
+    Positive(Answer),
+}
+
+/// A positive answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// A number: an index, a count, 1 for "yes".
+    Value(u64),
+    /// A probe found this message.
+    Probed(Rank, Ssn),
+    /// The clock showed these bits of a double.
+    Clock(u64),
+    /// This receive was cancelled.
+    Cancelled(u64),
+    /// A one-sided request was served in this call. `None`: no further request was served until
+    /// something left the rank.
+    Served(u64, Option<(Rank, Ssn)>),
+}
+
+/// Which one-sided request may be served next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Service {
+    /// Any: no recorded service is left.
+    Free,
+    /// None yet: other recorded events come first.
+    Held,
+    /// This request in this call. `None`: no other request before this call.
+    Recorded(u64, Option<(Rank, Ssn)>),
+}
+
+/// How events become determinants and are repeated. Implement [`Records`] to get all of it.
+pub trait Determinants {
+    /// Receive number `post` is being posted: may it match freely? Wildcard receives have numbers
+    /// of their own. The numbers of other receives carry the bit [`NAMED`]; the engine asks about
+    /// them because they may have been cancelled.
+    fn pin(&mut self, _post: u64) -> Pin {
+        Pin::Free
+    }
+
+    /// Receive number `post` took this message; `post` is 0 for a receive from a named source.
+    fn on_match(&mut self, _post: u64, _source: Rank, _ssn: Ssn) {}
+
+    /// A call with a non-deterministic answer begins.
+    fn decide(&mut self) -> Decision {
+        Decision::Live
+    }
+
+    /// After [`Decision::Live`]: the call answered "nothing".
+    fn on_negative(&mut self) {}
+
+    /// After [`Decision::Live`]: the call answered this.
+    fn on_answer(&mut self, _answer: Answer) {}
+
+    /// Which one-sided request may be served next?
+    fn next_service(&self) -> Service {
+        Service::Free
+    }
+
+    /// The service that [`Service::Recorded`] named was repeated.
+    fn service_repeated(&mut self) {}
+
+    /// Recorded events are left that the program must be told.
+    fn replaying(&self) -> bool {
+        false
+    }
+
+    /// Recorded events are left, also such as the program need not be told. No image may be taken:
+    /// the number of the last event would be ahead of the state.
+    fn repeating(&self) -> bool {
+        self.replaying()
+    }
+
+    /// How many determinants this incarnation has to repeat.
+    fn recorded(&self) -> u64 {
+        0
+    }
+}
+
+/// A protocol that keeps a [`Recorder`]. [`Determinants`] follows from these four methods.
+pub trait Records {
+    /// The recorder.
+    fn recorder(&self) -> &Recorder;
+
+    /// The recorder, to be changed.
+    fn recorder_mut(&mut self) -> &mut Recorder;
+
+    /// Takes over a new determinant of this rank.
+    fn record(&mut self, determinant: Determinant);
+
+    /// Adds a command behind those that wait.
+    fn order(&mut self, command: Command);
+
+    /// Negative answers that were only counted so far become a determinant, before something leaves.
+    #[inline]
+    fn record_fails(&mut self) {
+        if let Some(failed) = self.recorder_mut().settle() {
+            self.record(failed);
+        }
+    }
+
+    /// Frees held receives once the replay has come to its end.
+    #[inline]
+    fn after_replay_step(&mut self) {
+        if self.recorder_mut().ended() {
+            self.order(Command::FreeHeld);
+        }
+    }
+}
+
+impl<P: Records> Determinants for P {
+    fn pin(&mut self, post: u64) -> Pin {
+        self.recorder().pin(post)
+    }
+
+    fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
+        match self.recorder_mut().matched(post, source, ssn) {
+            Some(determinant) => self.record(determinant),
+            None => self.after_replay_step(),
+        }
+    }
+
+    fn decide(&mut self) -> Decision {
+        let decision = self.recorder_mut().decide();
+        self.after_replay_step();
+        decision
+    }
+
+    fn on_negative(&mut self) {
+        if let Some(failed) = self.recorder_mut().negative() {
+            self.record(failed);
+        }
+    }
+
+    fn on_answer(&mut self, answer: Answer) {
+        let determinant = self.recorder_mut().answered(answer);
+        self.record(determinant);
+    }
+
+    fn next_service(&self) -> Service {
+        self.recorder().next_service()
+    }
+
+    fn service_repeated(&mut self) {
+        self.recorder_mut().served();
+        self.after_replay_step();
+    }
+
+    fn replaying(&self) -> bool {
+        self.recorder().replaying()
+    }
+
+    fn repeating(&self) -> bool {
+        self.recorder().repeating()
+    }
+
+    fn recorded(&self) -> u64 {
+        self.recorder().recorded()
+    }
+}
