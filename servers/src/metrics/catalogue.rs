@@ -556,7 +556,7 @@ pub static JOB: Catalogue = Catalogue {
         rank_counter(
             "ftmpi_rank_ring_events_total",
             "Events that the rank stored in memory shared with an event logger of its host.",
-            "/counters/stored_near",
+            "/counters/stored_same_host",
         ),
         rank_counter(
             "ftmpi_rank_logger_round_trips_total",
