@@ -30,6 +30,9 @@ if [ "$level" = full ] || [ "$level" = system ]; then
     want mocassin mocassin
     [ -d /usr/share/mocassin/benchmarks ] || packages="$packages mocassin-benchmarks"
     want cmake cmake
+    want pkg-config pkg-config
+    want zsh zsh
+    [ -e /usr/share/modules/init ] || packages="$packages environment-modules"
     want ip iproute2
     want sshd openssh-server
     want ssh openssh-client

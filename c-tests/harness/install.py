@@ -4,6 +4,7 @@ us, and nothing that belongs to others is changed or shadowed."""
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from .core import ROOT, Setting, problem_of, run, which
@@ -101,7 +102,9 @@ def module_command() -> str | None:
 def found(setting: Setting, name: str, program: Path, prefix: Path) -> None:
     """Whether a program runs, and is linked to our library."""
     linked = run(["ldd", program], timeout=20)
-    problem = None if f"{prefix}/lib/ftmpi/libmpi.so.12" in linked.out else f"linked to another MPI: {linked.out}"
+    paths = [os.path.realpath(path) for path in re.findall(r"libmpi\.so\.12 => (\S+)", linked.out)]
+    ours = os.path.realpath(prefix / "lib" / "ftmpi" / "libmpi.so.12")
+    problem = None if paths == [ours] else f"linked to another MPI: {linked.out}"
     outcome = run([prefix / "bin" / "ftmpiexec", "-n", "2", "--protocol", "none", program], timeout=setting.timeout)
     setting.results.check(name, problem or problem_of(outcome, says="found on 2"))
 
