@@ -67,8 +67,10 @@ impl Launcher {
             Command::Die { rank, incarnation, code } => {
                 self.order_rank(rank, incarnation, RankOrder::Die(code));
             }
-            Command::Say(line) => self.printer.notice(line),
-            Command::End { code, text, keep } => self.run.end(code, text, keep),
+            Command::Notify(notice) => self.printer.notice(notices::notice(&notice)),
+            Command::End { code, reason, keep } => {
+                self.run.end(code, reason.map(notices::end_reason), keep);
+            }
         }
     }
 

@@ -29,7 +29,7 @@ mod faults;
 mod input;
 mod job_store;
 mod metrics_state;
-mod notices;
+pub mod notices;
 mod oversubscription;
 mod preflight;
 mod rank_output;

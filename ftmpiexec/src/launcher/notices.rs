@@ -6,8 +6,9 @@
 use crate::agent_protocol::Image;
 use crate::text::{count, ranks};
 use crate::tuning::MISSED_HEARTBEATS_MAX;
+use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, LastImages, Notice};
 use ftmpi_protocols::waves::Over;
-use ftmpi_wire::{Incarnation, Rank};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -325,6 +326,182 @@ pub fn status(now: &Status) -> String {
     )
 }
 
+// ---- from the dispatcher ------------------------------------------------------------------------
+
+/// What the dispatcher reports to the user.
+pub fn notice(notice: &Notice) -> String {
+    match notice {
+        Notice::Restarting { rank, host, cause, image } => format!(
+            "rank {rank} on {host}: {}; restarting it from {}",
+            self::cause(cause),
+            start_of(*image)
+        ),
+        Notice::RollsBack { rank, host, why, image } => {
+            format!("rank {rank} on {host}: {why}; it rolls back to {}", start_of(*image))
+        }
+        Notice::Returning { cause, ranks, wave } => {
+            let who = match ranks.as_deref() {
+                None => "all ranks return".to_owned(),
+                Some([one]) => format!("rank {one} returns"),
+                Some(some) => {
+                    let some: Vec<String> = some.iter().map(ToString::to_string).collect();
+                    format!("ranks {} return", some.join(", "))
+                }
+            };
+            let target =
+                wave.map_or_else(|| "the beginning".to_owned(), |wave| format!("wave {wave}"));
+            format!("{}; {who} to {target}", self::cause(cause))
+        }
+        Notice::Back { rank, image, replayed, took } => format!(
+            "rank {rank} is back from {}, {replayed} events and messages replayed, after {:.2} s",
+            start_of(*image),
+            took.as_secs_f64()
+        ),
+        Notice::LeftEarly { rank, grace } => format!(
+            "rank {rank} ended with exit code 0 but without MPI_Finalize: if the others do not end \
+             within {} s of that, the job is ended",
+            grace.as_secs()
+        ),
+        Notice::AgentRestarts { host, why } => {
+            format!("host {host}: {why}; starting its agent again")
+        }
+        Notice::RankMoves { host, why, rank, to } => {
+            format!("host {host}: {why}; rank {rank} moves to {to}")
+        }
+        Notice::ImageUnusable { rank, image, why } => {
+            format!("image {image} of rank {rank} cannot be restored ({why}); the older one serves")
+        }
+        Notice::ImageLost { rank, image, why } => format!(
+            "image {image} of rank {rank} was not kept: {why}; the job goes on without it (told once)"
+        ),
+        Notice::LoggerAway { rank, host, why, patience } => format!(
+            "rank {rank} on {host} waits for its event logger: {why}; if this is not mended within \
+             {} s, the job ends and can be continued later (told once)",
+            patience.as_secs_f32()
+        ),
+        Notice::LoggerBack => "the event logger serves all ranks again".to_owned(),
+        Notice::LastImages { grace } => {
+            format!("taking a last image of every rank, for {} s at the most", grace.as_secs_f32())
+        }
+    }
+}
+
+/// Why ranks begin new incarnations; also for the report.
+pub fn cause(cause: &Cause) -> String {
+    match cause {
+        Cause::Ended(ending) => ended(*ending),
+        Cause::AgentLost { why } => format!("the agent of its host was lost ({why})"),
+        Cause::HostLost { host, why } => {
+            format!("host {host}: its agent was lost with its ranks ({why})")
+        }
+        Cause::LeftWithoutExit => {
+            "it had left without exit(), and what it has sent is needed again".to_owned()
+        }
+        Cause::LogNeeded { rank } => {
+            format!("rank {rank} had left without exit(), and its log is needed")
+        }
+        Cause::ImageUnusable { rank, image, why } => {
+            format!("image {image} of rank {rank} cannot be restored ({why})")
+        }
+        Cause::ChannelBroke { ends: [a, b] } => {
+            format!("the connection between rank {a} and rank {b} broke")
+        }
+        Cause::Orphan { why } => why.clone(),
+        Cause::OfRank { rank, host, cause } => {
+            format!("rank {rank} on {host}: {}", self::cause(cause))
+        }
+    }
+}
+
+/// Why the job ends.
+pub fn end_reason(reason: EndReason) -> String {
+    match reason {
+        EndReason::Ordered(text) => text,
+        EndReason::CannotStart { rank, host, why } => format!("rank {rank} on {host}: {why}"),
+        EndReason::LeftEarly { rank, grace } => format!(
+            "rank {rank} ended with exit code 0 but without MPI_Finalize, and the others still run \
+             after {} s: every rank must call MPI_Finalize or MPI_Abort",
+            grace.as_secs()
+        ),
+        EndReason::ExitedEarly { rank, host, code, initialized } => format!(
+            "rank {rank} on {host} ended with exit code {code} {}",
+            if initialized { "before MPI_Finalize" } else { "without calling MPI_Init" }
+        ),
+        EndReason::Aborted { rank, host, code } => {
+            format!("rank {rank} on {host}: MPI_Abort with code {code}")
+        }
+        EndReason::LibraryError { rank, host, text } => format!("rank {rank} on {host}: {text}"),
+        EndReason::RankLost { rank, host, ending, protocol } => format!(
+            "rank {rank} on {host}: {}; the protocol {protocol} cannot bring it back (use \
+             --protocol pessimistic)",
+            ended(ending)
+        ),
+        EndReason::HostLost { host, why, protocol } => format!(
+            "host {host}: {why}; the protocol {protocol} cannot bring its ranks back (use \
+             --protocol pessimistic)"
+        ),
+        EndReason::SameDeath { rank, host, ending, times } => format!(
+            "rank {rank} on {host}: {} {times} times at the same place: a fault of the program, \
+             which no restart can heal",
+            ended(ending)
+        ),
+        EndReason::TooManyRestarts { cause, limit } => format!(
+            "{}, after {}, the limit of this job (--max-restarts)",
+            self::cause(&cause),
+            count(limit, "restart")
+        ),
+        EndReason::HostUnreachable { host, why } => format!("host {host}: {why}"),
+        EndReason::NoHostLeft { host, why } => {
+            format!("host {host}: {why}; no other host is left for its ranks")
+        }
+        EndReason::NoOlderImage { rank, host, why } => {
+            format!("rank {rank} on {host}: {why}; it has no older image to return to")
+        }
+        EndReason::NoWaveLeft { cause } => format!(
+            "{}; no wave of images of its cluster is left that can be read, and logs do not reach \
+             back to the beginning any more",
+            self::cause(&cause)
+        ),
+        EndReason::LoggerRefuses { rank, host, why } => {
+            format!("rank {rank} on {host} cannot log its events: {why}")
+        }
+        EndReason::LoggerSilent { rank, host, why, patience } => format!(
+            "rank {rank} on {host} could not log its events for {} s: {why}",
+            patience.as_secs_f32()
+        ),
+        EndReason::Suspended(images) => {
+            format!("stopped, to be continued: {}", last_images(&images))
+        }
+    }
+}
+
+fn last_images(images: &LastImages) -> String {
+    match images {
+        LastImages::None => "no images are taken".to_owned(),
+        LastImages::All { took } => {
+            format!("every rank that can has a last image, after {:.1} s", took.as_secs_f64())
+        }
+        LastImages::Some { missing, size, rank, why } => format!(
+            "{missing} of {size} ranks go on from what is older than their last image (rank {rank}: \
+             {})",
+            why.as_deref().unwrap_or("the time was too short")
+        ),
+    }
+}
+
+/// How a process ended.
+fn ended(ending: Ending) -> String {
+    match ending {
+        Ending::Signal(_) => format!("killed by {ending}"),
+        Ending::Code(_) | Ending::ControlLost => ending.to_string(),
+    }
+}
+
+/// Where a new incarnation begins.
+fn start_of(image: Option<ImageNo>) -> String {
+    image.map_or_else(|| "its beginning".to_owned(), |image| format!("image {image}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,6 +518,23 @@ mod tests {
         assert!(going_on(1, 1, 0).contains("1 of 1 rank from images"));
         let text = images_do_not_fit(&[Rank(0), Rank(1)], "b", &["vDSO".into()]);
         assert!(text.starts_with("ranks 0-1: images cannot be restored on b, different: vDSO;"));
+    }
+
+    #[test]
+    fn one_restart_is_a_restart() {
+        let cause = || Cause::OfRank {
+            rank: Rank(1),
+            host: "h".into(),
+            cause: Box::new(Cause::Ended(Ending::Signal(9))),
+        };
+        let text = |limit| end_reason(EndReason::TooManyRestarts { cause: cause(), limit });
+        assert!(
+            text(1).starts_with("rank 1 on h: killed by signal 9 (SIGKILL), after 1 restart, ")
+        );
+        assert!(text(2).contains("after 2 restarts, the limit of this job (--max-restarts)"));
+        let returning = Notice::Returning { cause: cause(), ranks: None, wave: Some(ImageNo(3)) };
+        let expected = "rank 1 on h: killed by signal 9 (SIGKILL); all ranks return to wave 3";
+        assert_eq!(notice(&returning), expected);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The contents of the file of `--report`. The keys are an interface.
 
 use super::Recorder;
+use crate::launcher::notices;
 use ftmpi_protocols::dispatcher::{Dispatcher, Failure};
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::status::Counters;
@@ -262,7 +263,7 @@ impl Recorder {
         FailureReport {
             rank: failure.rank.0,
             at_s: seconds(failure.at),
-            cause: failure.cause.clone(),
+            cause: notices::cause(&failure.cause),
             recovery: if self.clusters.is_some() { "rollback" } else { "restart" },
             image: failure.image.map(|image| image.0),
             replayed: failure.replayed,

@@ -5,6 +5,7 @@
 
 use super::Dispatcher;
 use super::messages::Command;
+use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use ftmpi_wire::Rank;
 
@@ -38,18 +39,13 @@ impl Dispatcher {
             })
             .collect();
         if !self.settings.traits.is_fault_tolerant() {
-            let text = format!(
-                "host {name}: {why}; the protocol {} cannot bring its ranks back (use --protocol \
-                 pessimistic)",
-                self.settings.protocol
-            );
-            return self.give_up(1, text);
+            let (why, protocol) = (why.to_owned(), self.settings.protocol.clone());
+            return self.give_up(1, EndReason::HostLost { host: name, why, protocol });
         }
-        self.commands
-            .push_back(Command::Say(format!("host {name}: {why}; starting its agent again")));
+        self.notify(Notice::AgentRestarts { host: name.clone(), why: why.to_owned() });
         self.commands.push_back(Command::StartAgent { host });
         if self.in_waves() && !self.all_exiting {
-            let cause = format!("host {name}: its agent was lost with its ranks ({why})");
+            let cause = Cause::HostLost { host: name, why: why.to_owned() };
             return self.roll_back_from_host(&victims, &cause);
         }
         for rank in victims {
@@ -59,7 +55,7 @@ impl Dispatcher {
                 state.stage = Stage::Done(code);
                 self.look_at_barriers();
             } else if !self.ended {
-                self.restart(rank, &format!("the agent of its host was lost ({why})"), 1);
+                self.restart(rank, Cause::AgentLost { why: why.to_owned() }, 1);
             }
         }
     }
@@ -68,7 +64,8 @@ impl Dispatcher {
     pub(super) fn agent_failed(&mut self, host: u32, why: &str) {
         let name = self.settings.hosts[host as usize].clone();
         if !self.hosts.was_ever_up(host) {
-            return self.end(1, Some(format!("host {name}: {why}")));
+            let reason = EndReason::HostUnreachable { host: name, why: why.to_owned() };
+            return self.end(1, Some(reason));
         }
         self.hosts.give_up(host);
         let moving: Vec<Rank> = (0..self.ranks.len() as u32)
@@ -87,18 +84,17 @@ impl Dispatcher {
                 if !waits {
                     continue;
                 }
-                let text = format!("host {name}: {why}; no other host is left for its ranks");
-                return self.give_up(1, text);
+                let why = why.to_owned();
+                return self.give_up(1, EndReason::NoHostLeft { host: name, why });
             };
             self.hosts.moved(host, target);
             self.ranks[rank.index()].host = target;
             if !waits {
                 continue;
             }
-            let target_name = &self.settings.hosts[target as usize];
-            self.commands.push_back(Command::Say(format!(
-                "host {name}: {why}; rank {rank} moves to {target_name}"
-            )));
+            let (host, why) = (name.clone(), why.to_owned());
+            let to = self.settings.hosts[target as usize].clone();
+            self.notify(Notice::RankMoves { host, why, rank, to });
             if self.hosts.is_up(target) && !self.is_rolling(rank) {
                 self.announce_and_start(rank);
             }

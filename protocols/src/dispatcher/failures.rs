@@ -5,6 +5,7 @@
 
 use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};
+use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{Incarnation, Rank};
@@ -12,22 +13,14 @@ use ftmpi_wire::{Incarnation, Rank};
 impl Dispatcher {
     pub(super) fn failed(&mut self, rank: Rank, ending: Ending, progress: u64) {
         let host = self.host_name(rank).to_owned();
-        let cause = match ending {
-            Ending::Signal(_) => format!("killed by {ending}"),
-            _ => ending.to_string(),
-        };
         let code = match ending {
             Ending::Signal(signal) => 128 + signal,
             Ending::Code(code) => code,
             Ending::ControlLost => 1,
         };
         if !self.settings.traits.is_fault_tolerant() {
-            let text = format!(
-                "rank {rank} on {host}: {cause}; the protocol {} cannot bring it back (use \
-                 --protocol pessimistic)",
-                self.settings.protocol
-            );
-            return self.give_up(code, text);
+            let protocol = self.settings.protocol.clone();
+            return self.give_up(code, EndReason::RankLost { rank, host, ending, protocol });
         }
         let state = &mut self.ranks[rank.index()];
         let same = state.last_death == Some(ending) && progress <= state.last_progress;
@@ -37,40 +30,34 @@ impl Dispatcher {
         // A crash of the program itself comes back for ever; SIGKILL comes from outside.
         let own_fault = !matches!(ending, Ending::Signal(9 | 15 | 1 | 2 | 3));
         if own_fault && state.same_deaths >= self.settings.same_death_max {
-            let text = format!(
-                "rank {rank} on {host}: {cause} {} times at the same place: a fault of the \
-                 program, which no restart can heal",
-                state.same_deaths
-            );
-            return self.give_up(code, text);
+            let times = state.same_deaths;
+            return self.give_up(code, EndReason::SameDeath { rank, host, ending, times });
         }
-        self.restart(rank, &cause, code);
+        self.restart(rank, Cause::Ended(ending), code);
     }
 
     /// Gives the rank a new incarnation: at once where its host's agent is up, else when it is.
-    pub(super) fn restart(&mut self, rank: Rank, cause: &str, code: i32) {
-        let host_name = self.host_name(rank).to_owned();
+    pub(super) fn restart(&mut self, rank: Rank, cause: Cause, code: i32) {
         self.note(Note::Failed);
         if let Some(cluster) = self.cluster_of(rank) {
-            let cause = format!("rank {rank} on {host_name}: {cause}");
+            let cause = self.of_rank(rank, cause);
             return self.roll_back(cluster, &[rank], &cause, code);
         }
         self.restarts += 1;
         if self.restarts > self.settings.restarts_max {
-            let text = format!(
-                "rank {rank} on {host_name}: {cause}, after {} restarts, the limit of this job \
-                 (--max-restarts)",
-                self.settings.restarts_max
-            );
-            return self.give_up(code, text);
+            let (cause, limit) = (self.of_rank(rank, cause), self.settings.restarts_max);
+            return self.give_up(code, EndReason::TooManyRestarts { cause, limit });
         }
         self.bring_back(rank, cause);
         for gone in self.gone_without_exit() {
-            self.bring_back(
-                gone,
-                "it had left without exit(), and what it has sent is needed again",
-            );
+            self.bring_back(gone, Cause::LeftWithoutExit);
         }
+    }
+
+    /// A cause of this rank, for causes that concern several ranks.
+    pub(super) fn of_rank(&self, rank: Rank, cause: Cause) -> Cause {
+        let (host, cause) = (self.host_name(rank).to_owned(), Box::new(cause));
+        Cause::OfRank { rank, host, cause }
     }
 
     /// Ranks of the MPI program that have ended while others may need their logs: `_exit` asks nobody.
@@ -80,8 +67,8 @@ impl Dispatcher {
         gone.map(|(rank, _)| Rank(rank as u32)).filter(|_| !self.all_exiting).collect()
     }
 
-    pub(super) fn bring_back(&mut self, rank: Rank, cause: &str) {
-        let host_name = self.host_name(rank).to_owned();
+    pub(super) fn bring_back(&mut self, rank: Rank, cause: Cause) {
+        let host = self.host_name(rank).to_owned();
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
         }
@@ -90,14 +77,9 @@ impl Dispatcher {
         let state = &mut self.ranks[rank.index()];
         state.new_incarnation();
         let incarnation = state.incarnation;
-        self.failures.push(Failure::now(rank, incarnation, self.now, cause));
-        let from = match self.ranks[rank.index()].images.newest() {
-            Some(image) => format!("image {image}"),
-            None => "its beginning".to_owned(),
-        };
-        self.commands.push_back(Command::Say(format!(
-            "rank {rank} on {host_name}: {cause}; restarting it from {from}"
-        )));
+        self.failures.push(Failure::now(rank, incarnation, self.now, cause.clone()));
+        let image = self.ranks[rank.index()].images.newest();
+        self.notify(Notice::Restarting { rank, host, cause, image });
         if self.hosts.is_up(self.ranks[rank.index()].host) {
             self.announce_and_start(rank);
         }

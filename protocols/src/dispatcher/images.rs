@@ -5,6 +5,7 @@
 
 use super::Dispatcher;
 use super::messages::{Command, ImageFacts};
+use super::notice::Notice;
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
@@ -49,9 +50,7 @@ impl Dispatcher {
             return self.wave_unusable(rank, image, why);
         }
         state.images.condemn(image);
-        self.commands.push_back(Command::Say(format!(
-            "image {image} of rank {rank} cannot be restored ({why}); the older one serves"
-        )));
+        self.notify(Notice::ImageUnusable { rank, image, why: why.to_owned() });
     }
 
     pub(super) fn image_ended(&mut self, rank: Rank) {
@@ -69,10 +68,7 @@ impl Dispatcher {
     pub(super) fn say_image_failed(&mut self, rank: Rank, image: ImageNo, why: &str) {
         if self.image_trouble.is_none() {
             self.image_trouble = Some(rank);
-            self.commands.push_back(Command::Say(format!(
-                "image {image} of rank {rank} was not kept: {why}; the job goes on without it (told \
-                 once)"
-            )));
+            self.notify(Notice::ImageLost { rank, image, why: why.to_owned() });
         }
     }
     /// Begins what is due.

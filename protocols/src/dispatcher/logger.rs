@@ -4,7 +4,7 @@
 //! disk, a host that comes back), so the user is told what stands in the way at once, and the job
 //! ends, with events and images kept, when nobody has mended it in time.
 
-use super::{Command, Dispatcher};
+use super::{Dispatcher, EndReason, Notice};
 use ftmpi_wire::Rank;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,24 +19,19 @@ impl Dispatcher {
     pub(super) fn logger_trouble(&mut self, rank: Rank, why: String, for_good: bool) {
         let host = self.host_name(rank).to_owned();
         if for_good {
-            let text = format!("rank {rank} on {host} cannot log its events: {why}");
-            return self.give_up(1, text);
+            return self.give_up(1, EndReason::LoggerRefuses { rank, host, why });
         }
-        let waiting = &mut self.logger_trouble.waiting;
-        if waiting.is_empty() {
-            self.commands.push_back(Command::Say(format!(
-                "rank {rank} on {host} waits for its event logger: {why}; if this is not mended \
-                 within {} s, the job ends and can be continued later (told once)",
-                self.settings.storage_patience.as_secs_f32()
-            )));
+        if self.logger_trouble.waiting.is_empty() {
+            let (why, patience) = (why.clone(), self.settings.storage_patience);
+            self.notify(Notice::LoggerAway { rank, host, why, patience });
         }
-        waiting.entry(rank).or_insert((self.now, String::new())).1 = why;
+        self.logger_trouble.waiting.entry(rank).or_insert((self.now, String::new())).1 = why;
     }
 
     pub(super) fn logger_back(&mut self, rank: Rank) {
         let waiting = &mut self.logger_trouble.waiting;
         if waiting.remove(&rank).is_some() && waiting.is_empty() {
-            self.commands.push_back(Command::Say("the event logger serves all ranks again".into()));
+            self.notify(Notice::LoggerBack);
         }
     }
 
@@ -49,12 +44,8 @@ impl Dispatcher {
         let patience = self.settings.storage_patience;
         let waiting = self.logger_trouble.waiting.iter();
         let over = waiting.filter(|(_, (since, _))| self.now >= since.saturating_add(patience));
-        let Some((rank, (_, why))) = over.min_by_key(|(_, (since, _))| *since) else { return };
-        let text = format!(
-            "rank {rank} on {} could not log its events for {} s: {why}",
-            self.host_name(*rank),
-            patience.as_secs_f32()
-        );
-        self.give_up(1, text);
+        let Some((&rank, (_, why))) = over.min_by_key(|(_, (since, _))| *since) else { return };
+        let (host, why) = (self.host_name(rank).to_owned(), why.clone());
+        self.give_up(1, EndReason::LoggerSilent { rank, host, why, patience });
     }
 }

@@ -1,5 +1,6 @@
 //! What goes into the dispatcher and what comes out of it.
 
+use super::notice::{Cause, EndReason, Notice};
 use crate::scheduler::scheduler_process::{Order, Word};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt;
@@ -403,14 +404,14 @@ pub enum Command {
         /// With this exit code.
         code: i32,
     },
-    /// A line for the user.
-    Say(String),
-    /// Stop whatever still runs; the job's exit code is this. The last command.
+    /// Report this to the user.
+    Notify(Notice),
+    /// Stop whatever still runs. The last command.
     End {
         /// Exit code.
         code: i32,
-        /// The error, if it is one.
-        text: Option<String>,
+        /// Why, unless all programs have ended.
+        reason: Option<EndReason>,
         /// Events and images may still be of use: the job was given up, it did not end.
         keep: bool,
     },
@@ -425,8 +426,8 @@ pub struct Failure {
     pub incarnation: Incarnation,
     /// When the dispatcher learnt of it, since the start of the job.
     pub at: Duration,
-    /// One line.
-    pub cause: String,
+    /// Why.
+    pub cause: Cause,
     /// When the new incarnation said hello.
     pub hello_at: Option<Duration>,
     /// The image that it continued.
@@ -439,12 +440,12 @@ pub struct Failure {
 
 impl Failure {
     /// It has just become known; this incarnation is to follow.
-    pub(super) fn now(rank: Rank, incarnation: Incarnation, at: Duration, cause: &str) -> Self {
+    pub(super) fn now(rank: Rank, incarnation: Incarnation, at: Duration, cause: Cause) -> Self {
         Self {
             rank,
             incarnation,
             at,
-            cause: cause.to_owned(),
+            cause,
             hello_at: None,
             image: None,
             caught_up_at: None,

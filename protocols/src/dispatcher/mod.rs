@@ -16,6 +16,7 @@ mod hosts;
 mod images;
 mod logger;
 mod messages;
+mod notice;
 mod orphans;
 mod rank_state;
 mod rollback;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use activity::Activity;
 pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
+pub use notice::{Cause, EndReason, LastImages, Notice};
 pub use suspend::SUSPENDED;
 
 use crate::scheduler::scheduler_process::{Note, SchedulerProxy};
@@ -95,7 +97,7 @@ pub struct Dispatcher {
     left_early_at: Option<(Duration, Rank)>,
     /// It was told, which happens once.
     left_early_told: bool,
-    complaint: Option<(Duration, i32, String)>,
+    complaint: Option<(Duration, i32, EndReason)>,
     image_trouble: Option<Rank>,
     logger_trouble: logger::LoggerTrouble,
     suspension: Option<suspend::Suspension>,
@@ -212,9 +214,9 @@ impl Dispatcher {
             Input::AgentFailed { host, why } => self.agent_failed(host, &why),
             Input::Tick => self.tick(),
             Input::Stop { code, text } => {
-                self.end(code, (!text.is_empty()).then_some(text));
+                self.end(code, (!text.is_empty()).then_some(EndReason::Ordered(text)));
             }
-            Input::GiveUp { code, text } => self.give_up(code, text),
+            Input::GiveUp { code, text } => self.give_up(code, EndReason::Ordered(text)),
             Input::LoggerTrouble { rank, incarnation, why, for_good } => {
                 if self.living(rank, incarnation).is_some() {
                     self.logger_trouble(rank, why, for_good);
@@ -239,11 +241,12 @@ impl Dispatcher {
             }
             Input::CannotStart { rank, incarnation, code, why } => {
                 if self.living(rank, incarnation).is_some() {
-                    let text = format!("rank {rank} on {}: {why}", self.host_name(rank));
+                    let host = self.host_name(rank).to_owned();
+                    let reason = EndReason::CannotStart { rank, host, why };
                     if incarnation > Incarnation(0) {
-                        self.give_up(code, text);
+                        self.give_up(code, reason);
                     } else {
-                        self.end(code, Some(text));
+                        self.end(code, Some(reason));
                     }
                 }
             }
@@ -323,31 +326,23 @@ impl Dispatcher {
     }
 
     fn tick(&mut self) {
-        if let Some((_, code, text)) =
+        if let Some((_, code, reason)) =
             self.complaint.take_if(|(since, _, _)| self.now >= *since + ECHO_TIME)
         {
-            return self.end(code, Some(text));
+            return self.end(code, Some(reason));
         }
         if let Some((since, rank)) = self.left_early_at
             && self.now > since + GRACE_WITHOUT_FINALIZE
         {
-            let text = format!(
-                "rank {rank} ended with exit code 0 but without MPI_Finalize, and the others \
-                     still run after {} s: every rank must call MPI_Finalize or MPI_Abort",
-                GRACE_WITHOUT_FINALIZE.as_secs()
-            );
-            return self.end(1, Some(text));
+            let grace = GRACE_WITHOUT_FINALIZE;
+            return self.end(1, Some(EndReason::LeftEarly { rank, grace }));
         }
         if let Some((since, rank)) = self.left_early_at
             && !self.left_early_told
             && self.now > since + SILENCE_WITHOUT_FINALIZE
         {
             self.left_early_told = true;
-            self.commands.push_back(Command::Say(format!(
-                "rank {rank} ended with exit code 0 but without MPI_Finalize: if the others do not \
-                 end within {} s of that, the job is ended",
-                GRACE_WITHOUT_FINALIZE.as_secs()
-            )));
+            self.notify(Notice::LeftEarly { rank, grace: GRACE_WITHOUT_FINALIZE });
         }
         self.look_at_logger_trouble();
         if self.in_waves() {
@@ -406,14 +401,8 @@ impl Dispatcher {
         if let Some(failure) = self.failure_of(rank, incarnation) {
             failure.caught_up_at = Some(now);
             failure.replayed = replayed;
-            let from = match failure.image {
-                Some(image) => format!("image {image}"),
-                None => "its beginning".to_owned(),
-            };
-            let took = now.saturating_sub(failure.at).as_secs_f64();
-            self.commands.push_back(Command::Say(format!(
-                "rank {rank} is back from {from}, {replayed} events and messages replayed, after {took:.2} s"
-            )));
+            let (image, took) = (failure.image, now.saturating_sub(failure.at));
+            self.notify(Notice::Back { rank, image, replayed, took });
         }
     }
 
@@ -423,11 +412,9 @@ impl Dispatcher {
         state.exiting = Some(code);
         let finalized = state.finalizing;
         if !finalized && code != 0 {
-            let text = format!(
-                "rank {rank} on {} ended with exit code {code} before MPI_Finalize",
-                self.host_name(rank)
-            );
-            return self.end(code, Some(text));
+            let (host, initialized) = (self.host_name(rank).to_owned(), true);
+            let reason = EndReason::ExitedEarly { rank, host, code, initialized };
+            return self.end(code, Some(reason));
         }
         if !finalized {
             self.left_early_at.get_or_insert((now, rank));
@@ -445,14 +432,13 @@ impl Dispatcher {
             // It saw others leave before it was told that all do.
             return self.commands.push_back(Command::Die { rank, incarnation, code });
         }
-        let host = self.host_name(rank);
+        let host = self.host_name(rank).to_owned();
         if text.is_empty() {
-            let text = format!("rank {rank} on {host}: MPI_Abort with code {code}");
-            self.end(code, Some(text));
+            self.end(code, Some(EndReason::Aborted { rank, host, code }));
         } else {
             // The library's own complaint may be the echo of a death that is being reported.
-            let text = format!("rank {rank} on {host}: {text}");
-            self.complaint.get_or_insert((now, code, text));
+            let reason = EndReason::LibraryError { rank, host, text: text.to_owned() };
+            self.complaint.get_or_insert((now, code, reason));
         }
     }
 
@@ -478,12 +464,9 @@ impl Dispatcher {
             (Ending::Code(0), None) => 0,
             (Ending::Code(code), None) if state.finalizing => code,
             (Ending::Code(code), None) => {
-                let text = format!(
-                    "rank {rank} on {} ended with exit code {code} {}",
-                    self.host_name(rank),
-                    if said_hello { "before MPI_Finalize" } else { "without calling MPI_Init" }
-                );
-                return self.end(code, Some(text));
+                let (host, initialized) = (self.host_name(rank).to_owned(), said_hello);
+                let reason = EndReason::ExitedEarly { rank, host, code, initialized };
+                return self.end(code, Some(reason));
             }
             (Ending::Signal(_) | Ending::ControlLost, _) => {
                 return self.failed(rank, ending, progress);
@@ -578,19 +561,24 @@ impl Dispatcher {
         &self.settings.hosts[self.ranks[rank.index()].host as usize]
     }
 
-    fn end(&mut self, code: i32, text: Option<String>) {
+    /// Reports something to the user.
+    fn notify(&mut self, notice: Notice) {
+        self.commands.push_back(Command::Notify(notice));
+    }
+
+    fn end(&mut self, code: i32, reason: Option<EndReason>) {
         if !self.ended {
             self.ended = true;
-            self.commands.push_back(Command::End { code, text, keep: false });
+            self.commands.push_back(Command::End { code, reason, keep: false });
         }
     }
 
     /// The job is given up though events and images are there: they are kept.
-    fn give_up(&mut self, code: i32, text: String) {
+    fn give_up(&mut self, code: i32, reason: EndReason) {
         if !self.ended {
             self.ended = true;
             let keep = self.settings.traits.is_fault_tolerant();
-            self.commands.push_back(Command::End { code, text: Some(text), keep });
+            self.commands.push_back(Command::End { code, reason: Some(reason), keep });
         }
     }
 }

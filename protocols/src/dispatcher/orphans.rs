@@ -13,6 +13,7 @@
 
 use super::Dispatcher;
 use super::messages::{Command, Failure};
+use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
@@ -34,13 +35,14 @@ impl Dispatcher {
             return;
         }
         let host = self.host_name(rank).to_owned();
-        let failure = Failure::now(rank, incarnation.next(), self.now, why);
+        let orphan = Cause::Orphan { why: why.to_owned() };
+        let failure = Failure::now(rank, incarnation.next(), self.now, orphan.clone());
         if let Some(cluster) = self.cluster_of(rank) {
             if let Some(image) = before {
                 self.clusters[cluster].waves.condemn_from(image);
             }
             self.orphans.push(failure);
-            let cause = format!("rank {rank} on {host}: {why}");
+            let cause = self.of_rank(rank, orphan);
             if self.return_cluster(cluster, &[], &cause, 1) {
                 self.go_on(cluster);
             }
@@ -50,20 +52,14 @@ impl Dispatcher {
         if let Some(image) = before {
             images.condemn_from(image);
             if images.newest().is_none() && !images.reach_back_to_the_start() {
-                let text =
-                    format!("rank {rank} on {host}: {why}; it has no older image to return to");
-                return self.give_up(1, text);
+                let why = why.to_owned();
+                return self.give_up(1, EndReason::NoOlderImage { rank, host, why });
             }
         }
         let state = &mut self.ranks[rank.index()];
         state.stage = Stage::Stopping;
-        let from = match state.images.newest() {
-            Some(image) => format!("image {image}"),
-            None => "its beginning".to_owned(),
-        };
-        self.commands.push_back(Command::Say(format!(
-            "rank {rank} on {host}: {why}; it rolls back to {from}"
-        )));
+        let (image, why) = (state.images.newest(), why.to_owned());
+        self.notify(Notice::RollsBack { rank, host, why, image });
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
         }
@@ -71,10 +67,7 @@ impl Dispatcher {
         self.orphans.push(failure);
         self.commands.push_back(Command::Kill { rank, incarnation });
         for gone in self.gone_without_exit() {
-            self.bring_back(
-                gone,
-                "it had left without exit(), and what it has sent is needed again",
-            );
+            self.bring_back(gone, Cause::LeftWithoutExit);
         }
     }
 

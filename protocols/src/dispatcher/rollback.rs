@@ -9,6 +9,7 @@
 
 use super::Dispatcher;
 use super::messages::{Command, Failure, ImageFacts, Past};
+use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use crate::scheduler::scheduler_process::Note;
 use crate::waves::{Over, Waves};
@@ -178,14 +179,11 @@ impl Dispatcher {
     // ---- the return ---------------------------------------------------------------------------
 
     /// These ranks of a cluster are dead: all of it returns to its last wave.
-    pub(super) fn roll_back(&mut self, number: usize, dead: &[Rank], cause: &str, code: i32) {
+    pub(super) fn roll_back(&mut self, number: usize, dead: &[Rank], cause: &Cause, code: i32) {
         self.restarts += 1;
         if self.restarts > self.settings.restarts_max {
-            let text = format!(
-                "{cause}, after {} restarts, the limit of this job (--max-restarts)",
-                self.settings.restarts_max
-            );
-            return self.give_up(code, text);
+            let (cause, limit) = (cause.clone(), self.settings.restarts_max);
+            return self.give_up(code, EndReason::TooManyRestarts { cause, limit });
         }
         if !self.return_cluster(number, dead, cause, code) {
             return;
@@ -193,7 +191,7 @@ impl Dispatcher {
         for &rank in dead {
             // Its old incarnation ends with this; what says more about it comes too late.
             let incarnation = self.ranks[rank.index()].incarnation;
-            self.failures.push(Failure::now(rank, incarnation, self.now, cause));
+            self.failures.push(Failure::now(rank, incarnation, self.now, cause.clone()));
         }
         self.go_on(number);
         // What others have sent to those that return may be in logs that are gone.
@@ -203,12 +201,12 @@ impl Dispatcher {
             if let Some(other) = self.cluster_of(rank)
                 && !self.clusters[other].rolling
             {
-                let cause = format!("rank {rank} had left without exit(), and its log is needed");
+                let cause = Cause::LogNeeded { rank };
                 self.failures.push(Failure::now(
                     rank,
                     self.ranks[rank.index()].incarnation,
                     self.now,
-                    &cause,
+                    cause.clone(),
                 ));
                 if self.return_cluster(other, &[], &cause, code) {
                     self.go_on(other);
@@ -223,25 +221,18 @@ impl Dispatcher {
         &mut self,
         number: usize,
         dead: &[Rank],
-        cause: &str,
+        cause: &Cause,
         code: i32,
     ) -> bool {
         let cluster = &mut self.clusters[number];
         if self.settings.traits.replays() && !cluster.waves.can_return() {
-            let text = format!(
-                "{cause}; no wave of images of its cluster is left that can be read, and logs do \
-                 not reach back to the beginning any more"
-            );
-            self.give_up(code, text);
+            self.give_up(code, EndReason::NoWaveLeft { cause: cause.clone() });
             return false;
         }
         cluster.waves.abandon();
         cluster.rolling = true;
         cluster.lost_channel = None;
-        let target = match cluster.waves.newest() {
-            Some(wave) => format!("wave {wave}"),
-            None => "the beginning".to_owned(),
-        };
+        let wave = cluster.waves.newest();
         let returning = cluster.waves.ranks().to_vec();
         let all = returning.len() == self.ranks.len();
         self.left_early_at = self.left_early_at.filter(|(_, rank)| !returning.contains(rank));
@@ -250,15 +241,8 @@ impl Dispatcher {
             self.all_finalized = false;
             self.complaint = None;
         }
-        let who = match (all, returning.as_slice()) {
-            (true, _) => "all ranks return".to_owned(),
-            (false, [one]) => format!("rank {one} returns"),
-            (false, some) => {
-                let some: Vec<String> = some.iter().map(ToString::to_string).collect();
-                format!("ranks {} return", some.join(", "))
-            }
-        };
-        self.commands.push_back(Command::Say(format!("{cause}; {who} to {target}")));
+        let (cause, ranks) = (cause.clone(), (!all).then(|| returning.clone()));
+        self.notify(Notice::Returning { cause, ranks, wave });
         for rank in returning {
             self.waits_no_more(rank);
             let state = &mut self.ranks[rank.index()];
@@ -324,13 +308,13 @@ impl Dispatcher {
     pub(super) fn wave_unusable(&mut self, rank: Rank, image: ImageNo, why: &str) {
         if let Some(cluster) = self.cluster_of(rank) {
             self.clusters[cluster].waves.condemn(image);
-            let cause = format!("image {image} of rank {rank} cannot be restored ({why})");
+            let cause = Cause::ImageUnusable { rank, image, why: why.to_owned() };
             self.roll_back(cluster, &[rank], &cause, 1);
         }
     }
 
     /// The agent of a host is gone with its ranks.
-    pub(super) fn roll_back_from_host(&mut self, victims: &[Rank], cause: &str) {
+    pub(super) fn roll_back_from_host(&mut self, victims: &[Rank], cause: &Cause) {
         for cluster in 0..self.clusters.len() {
             let (stopping, dead): (Vec<Rank>, Vec<Rank>) = victims
                 .iter()
@@ -371,7 +355,7 @@ impl Dispatcher {
             if let Some((_, [(a, _), (b, _)])) = over
                 && !self.all_exiting
             {
-                let cause = format!("the connection between rank {a} and rank {b} broke");
+                let cause = Cause::ChannelBroke { ends: [a, b] };
                 self.roll_back(number, &[], &cause, 1);
             }
         }

@@ -262,7 +262,7 @@ fn who_left_early_and_is_brought_back_has_not_left() {
         dispatcher.handle(at * S, Input::Tick);
     }
     let told = drain(&mut dispatcher);
-    let of_it = |command: &Command| matches!(command, Command::Say(_) | Command::End { .. });
+    let of_it = |command: &Command| matches!(command, Command::Notify(_) | Command::End { .. });
     assert!(!told.iter().any(of_it), "{told:?}");
 }
 
@@ -334,10 +334,10 @@ fn a_job_in_waves_is_suspended_with_a_last_wave_and_continued_from_the_newest_th
         dispatcher.handle(now, committed(rank, 0, first + 1));
     }
     let ended = drain(&mut dispatcher).pop();
-    let Some(Command::End { code: SUSPENDED, text: Some(text), keep: true }) = ended else {
+    let Some(Command::End { code: SUSPENDED, reason: Some(reason), keep: true }) = ended else {
         panic!("{ended:?}")
     };
-    assert!(text.contains("every rank that can has a last image"), "{text}");
+    assert!(matches!(reason, EndReason::Suspended(LastImages::All { .. })), "{reason:?}");
     // Of a later wave only one image is there.
     let facts = |n| ImageFacts { image: ImageNo(n), bytes: 1, written: [0; 2], consumed: 0 };
     let past = |images: &[u64]| Past {

@@ -5,7 +5,7 @@
 //! comes of the last ones; a job whose program ends meanwhile ends in order, with its own code.
 
 use super::rank_state::Stage;
-use super::{Command, Dispatcher};
+use super::{Dispatcher, EndReason, LastImages, Notice};
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
@@ -29,13 +29,10 @@ impl Dispatcher {
     /// The user wants the job to stop so that it can be continued.
     pub(super) fn suspend(&mut self, grace: Duration) {
         if self.scheduler.is_none() {
-            return self.suspended("no images are taken".into());
+            return self.suspended(LastImages::None);
         }
         if self.suspension.is_none() {
-            self.commands.push_back(Command::Say(format!(
-                "taking a last image of every rank, for {} s at the most",
-                grace.as_secs_f32()
-            )));
+            self.notify(Notice::LastImages { grace });
             self.suspension = Some(Suspension {
                 begun: self.now,
                 until: self.now.saturating_add(grace),
@@ -103,21 +100,16 @@ impl Dispatcher {
             return;
         }
         let failed = suspension.failed.iter().enumerate();
-        let mut without: Vec<(u32, String)> = failed
-            .filter_map(|(rank, why)| Some((rank as u32, why.clone()?)))
-            .chain(owing.iter().map(|rank| (rank.0, "the time was too short".to_owned())))
+        let mut without: Vec<(Rank, Option<String>)> = failed
+            .filter_map(|(rank, why)| Some((Rank(rank as u32), Some(why.clone()?))))
+            .chain(owing.iter().map(|rank| (*rank, None)))
             .collect();
         without.sort();
-        let took = (self.now - begun).as_secs_f64();
-        let text = match without.first() {
-            None => format!("every rank that can has a last image, after {took:.1} s"),
-            Some((rank, why)) => format!(
-                "{} of {} ranks go on from what is older than their last image (rank {rank}: {why})",
-                without.len(),
-                self.ranks.len()
-            ),
-        };
-        self.suspended(text);
+        let (missing, size) = (without.len(), self.ranks.len());
+        self.suspended(match without.into_iter().next() {
+            None => LastImages::All { took: self.now - begun },
+            Some((rank, why)) => LastImages::Some { missing, size, rank, why },
+        });
     }
 
     /// A last image of it may still come: if it is taken in a wave, of all of its cluster.
@@ -129,8 +121,8 @@ impl Dispatcher {
         }
     }
 
-    fn suspended(&mut self, text: String) {
-        self.give_up(SUSPENDED, format!("stopped, to be continued: {text}"));
+    fn suspended(&mut self, images: LastImages) {
+        self.give_up(SUSPENDED, EndReason::Suspended(images));
     }
 }
 

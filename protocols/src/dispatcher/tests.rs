@@ -91,7 +91,7 @@ fn only_the_failed_rank_is_restarted_and_everybody_is_told_first() {
     let mut dispatcher = running(settings(4, 1, "pessimistic"));
     dispatcher.handle(S, ended(2, 0, Ending::Signal(9), 10));
     let commands = drain(&mut dispatcher);
-    assert!(matches!(commands[0], Command::Say(_)));
+    assert!(matches!(commands[0], Command::Notify(Notice::Restarting { .. })));
     assert_eq!(
         commands[1],
         Command::Announce { rank: Rank(2), incarnation: Incarnation(1), host: 0 }
@@ -113,8 +113,14 @@ fn without_fault_tolerance_a_failure_ends_the_job_once() {
     dispatcher.handle(S, ended(0, 0, Ending::Signal(11), 10));
     let commands = drain(&mut dispatcher);
     assert_eq!(commands.len(), 1);
-    assert!(matches!(&commands[0], Command::End { code: 139, text: Some(text), .. }
-        if text.contains("rank 1 on h0") && text.contains("SIGSEGV")));
+    let reason = EndReason::RankLost {
+        rank: Rank(1),
+        host: "h0".into(),
+        ending: Ending::Signal(11),
+        protocol: "none".into(),
+    };
+    let end = Command::End { code: 139, reason: Some(reason), keep: false };
+    assert_eq!(commands[0], end);
 }
 
 #[test]
@@ -198,7 +204,7 @@ fn finalize_and_exit_wait_for_all_and_for_the_restarted() {
     assert_eq!(drain(&mut dispatcher).len(), 2);
     dispatcher.handle(S, ended(0, 0, Ending::Code(0), 3));
     dispatcher.handle(S, ended(1, 1, Ending::Code(4), 3));
-    assert_eq!(drain(&mut dispatcher), [Command::End { code: 4, text: None, keep: false }]);
+    assert_eq!(drain(&mut dispatcher), [Command::End { code: 4, reason: None, keep: false }]);
 }
 
 /// `_exit` after MPI_Finalize asks nobody whether the sender's log is needed.
@@ -239,7 +245,7 @@ fn who_leaves_without_finalize_is_named_before_the_job_is_ended() {
         dispatcher.handle(at * S, Input::Tick);
     }
     let told = drain(&mut dispatcher);
-    assert!(matches!(&told[..], [Command::Say(text)] if text.starts_with("rank 1 ended")), "once");
+    assert!(matches!(told[..], [Command::Notify(Notice::LeftEarly { rank: Rank(1), .. })]), "once");
     dispatcher.handle(32 * S, Input::Tick);
     assert!(matches!(drain(&mut dispatcher)[..], [Command::End { code: 1, .. }]));
 
@@ -259,7 +265,7 @@ fn programs_without_mpi_end_with_their_codes() {
     dispatcher.handle(S, ended(1, 0, Ending::Code(0), 0));
     assert_eq!(
         drain(&mut dispatcher).pop(),
-        Some(Command::End { code: 0, text: None, keep: false })
+        Some(Command::End { code: 0, reason: None, keep: false })
     );
 }
 
@@ -368,9 +374,13 @@ fn a_continued_job_lives_above_all_earlier_lives_and_from_its_images() {
     assert_eq!(dispatcher.location(Rank(0)).1, Incarnation(LATER + 1));
 }
 
-fn suspended(commands: &[Command]) -> Option<&str> {
+fn suspended(commands: &[Command]) -> Option<LastImages> {
     commands.iter().find_map(|command| match command {
-        Command::End { code: SUSPENDED, text: Some(text), keep: true } => Some(text.as_str()),
+        Command::End {
+            code: SUSPENDED,
+            reason: Some(EndReason::Suspended(images)),
+            keep: true,
+        } => Some(images.clone()),
         _ => None,
     })
 }
@@ -404,8 +414,8 @@ fn a_suspended_job_takes_a_last_image_of_every_rank_and_ends() {
     dispatcher.handle(4 * S, committed(2, 1));
     assert_eq!(suspended(&drain(&mut dispatcher)), None);
     dispatcher.handle(4 * S, committed(0, 2));
-    let text = suspended(&drain(&mut dispatcher)).map(str::to_owned);
-    assert!(text.unwrap().contains("every rank"));
+    let images = suspended(&drain(&mut dispatcher)).unwrap();
+    assert!(matches!(images, LastImages::All { .. }), "{images:?}");
 }
 
 #[test]
@@ -425,8 +435,8 @@ fn the_suspension_ends_in_time_and_names_who_has_no_last_image() {
     assert_eq!(suspended(&drain(&mut dispatcher)), None, "the others have time left");
     dispatcher.handle(11 * S, Input::Tick);
     let commands = drain(&mut dispatcher);
-    let text = suspended(&commands).unwrap();
-    assert!(text.contains("3 of 3 ranks"), "{text}");
+    let images = suspended(&commands).unwrap();
+    assert!(matches!(images, LastImages::Some { missing: 3, size: 3, .. }), "{images:?}");
     // Without images there is nothing to wait for.
     let mut without = running(Settings { images: None, ..settings(2, 1, "pessimistic") });
     without.handle(S, Input::Suspend { grace: 10 * S });
@@ -456,7 +466,7 @@ fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
     };
     let back = |rank: u32| Input::LoggerBack { rank: Rank(rank), incarnation: Incarnation(0) };
     let lines =
-        |commands: &[Command]| commands.iter().filter(|c| matches!(c, Command::Say(_))).count();
+        |commands: &[Command]| commands.iter().filter(|c| matches!(c, Command::Notify(_))).count();
     let mut dispatcher = running(settings(3, 1, "pessimistic"));
     for rank in 0..3 {
         dispatcher.handle(2 * S, trouble(rank, false));
@@ -473,10 +483,13 @@ fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
     assert!(!dispatcher.has_ended());
     dispatcher.handle(50 * S, Input::Tick);
     let commands = drain(&mut dispatcher);
-    let Some(Command::End { code: 1, text: Some(text), keep: true }) = commands.last() else {
+    let Some(Command::End { code: 1, reason: Some(reason), keep: true }) = commands.last() else {
         panic!("{commands:?}")
     };
-    assert!(text.contains("rank 1 on h0") && text.contains("make room"), "{text}");
+    let EndReason::LoggerSilent { rank: Rank(1), host, why, .. } = reason else {
+        panic!("{reason:?}")
+    };
+    assert!(host == "h0" && why.contains("make room"), "{reason:?}");
     let mut dispatcher = running(settings(3, 1, "pessimistic"));
     dispatcher.handle(2 * S, trouble(2, true));
     assert!(dispatcher.has_ended(), "waiting would be in vain");
@@ -559,8 +572,14 @@ fn a_rank_that_lacks_messages_returns_to_its_older_image_and_newer_ones_are_give
     let (start, commands) = starts(&mut dispatcher);
     assert_eq!(start, None);
     assert!(
-        matches!(commands.last(), Some(Command::End { code: 1, text: Some(text), .. })
-            if text.contains("rank 1 on h0: it lacks messages; it has no older image to return to")),
+        matches!(
+            commands.last(),
+            Some(Command::End {
+                code: 1,
+                reason: Some(EndReason::NoOlderImage { rank: Rank(1), .. }),
+                ..
+            })
+        ),
         "{commands:?}"
     );
 }

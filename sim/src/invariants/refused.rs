@@ -3,6 +3,7 @@
 //! that an image was damaged and the ranks whose logs its rank then needs have died since, with lean images.
 
 use super::broken;
+use ftmpi_protocols::dispatcher::EndReason;
 use ftmpi_wire::Rank;
 
 /// Who was refused, and why.
@@ -31,18 +32,18 @@ impl Refused {
         broken("refused", &format!("the job goes on, and no logger will ever serve rank {rank}"))
     }
 
-    /// The job has ended with an error; is that for one of them?
-    pub fn explains(&self, code: i32, text: &str) -> bool {
-        let says = |(rank, why): &(Rank, String)| {
-            text.starts_with(&format!("rank {rank} on ")) && text.ends_with(why.as_str())
-        };
-        // The last: one that it took after it had begun from a lean one has taken the place of the older one.
-        let none_left = [
-            "it has no older image to return to",
-            "logs do not reach back to the beginning any more",
-            "no image is left",
-        ];
-        let lean = self.lean && none_left.iter().any(|words| text.ends_with(words));
-        code == 1 && (lean || self.refused.iter().any(says))
+    /// The job has ended with an error: is that because of one of the refused ranks, or because a lean
+    /// image lacks what a peer needs?
+    pub fn explains(&self, code: i32, reason: Option<&EndReason>) -> bool {
+        code == 1
+            && match reason {
+                Some(EndReason::LoggerRefuses { rank, why, .. }) => {
+                    self.refused.iter().any(|refused| refused == &(*rank, why.clone()))
+                }
+                Some(EndReason::NoOlderImage { .. } | EndReason::NoWaveLeft { .. }) => self.lean,
+                // An image that was taken after the lean one has replaced the older one.
+                Some(EndReason::CannotStart { why, .. }) => self.lean && why == "no image is left",
+                _ => false,
+            }
     }
 }

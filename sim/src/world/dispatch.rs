@@ -6,7 +6,7 @@ use super::{Event, World};
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use ftmpi_protocols::dispatcher::{
-    Command, Dispatcher, ImageFacts, Input, Past, SUSPENDED, Settings,
+    Command, Dispatcher, EndReason, ImageFacts, Input, Past, SUSPENDED, Settings,
 };
 use ftmpi_protocols::scheduler::scheduler_process::{Order, SchedulerProcess, Word};
 use ftmpi_protocols::scheduler::{self, Policy};
@@ -52,7 +52,7 @@ pub(super) struct Dispatch {
     down: bool,
     settings: Settings,
     /// How the job ended.
-    pub(super) end: Option<(i32, Option<String>)>,
+    pub(super) end: Option<(i32, Option<EndReason>)>,
 }
 
 impl Dispatch {
@@ -213,17 +213,17 @@ impl World {
                     self.after(delay, Event::AgentUp(self.dispatch.launcher, host as usize));
                     continue;
                 }
-                Command::Say(text) => {
-                    self.note(|| format!("the dispatcher says: {text}"));
+                Command::Notify(notice) => {
+                    self.note(|| format!("the dispatcher reports {notice:?}"));
                     continue;
                 }
-                Command::End { code: SUSPENDED, text, .. } => {
-                    self.suspended(&text.unwrap_or_default());
+                Command::End { code: SUSPENDED, reason, .. } => {
+                    self.suspended(reason.as_ref());
                     continue;
                 }
-                Command::End { code, text, .. } => {
-                    self.note(|| format!("the job ends: {code} {text:?}"));
-                    self.dispatch.end = Some((code, text));
+                Command::End { code, reason, .. } => {
+                    self.note(|| format!("the job ends: {code} {reason:?}"));
+                    self.dispatch.end = Some((code, reason));
                     continue;
                 }
                 Command::WaveOver(over) => {

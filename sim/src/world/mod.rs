@@ -250,15 +250,14 @@ impl World {
         for events in 0..recovery_ends::EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };
-            if let Some((code, text)) = world.dispatch.end.take() {
-                let text = text.unwrap_or_default();
-                if world.seen.refused.explains(code, &text) {
+            if let Some((code, reason)) = world.dispatch.end.take() {
+                if world.seen.refused.explains(code, reason.as_ref()) {
                     let mut outcome = world.outcome.clone();
                     (outcome.refused, outcome.events) = (true, events);
                     return Ok(outcome);
                 }
                 if code != 0 {
-                    return Err(format!("the job ended with {code}: {text}"));
+                    return Err(format!("the job ended with {code}: {reason:?}"));
                 }
                 let without_result = |process: &Process| process.digest.is_none();
                 if let Some(rank) = world.processes.iter().position(without_result) {

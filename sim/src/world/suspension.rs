@@ -3,7 +3,7 @@
 
 use super::{Event, World};
 use crate::mutants::Mutant;
-use ftmpi_protocols::dispatcher::Input;
+use ftmpi_protocols::dispatcher::{EndReason, Input};
 use ftmpi_wire::ImageNo;
 use std::time::Duration;
 
@@ -39,8 +39,8 @@ impl World {
     }
 
     /// The job has ended so that it can be continued.
-    pub(super) fn suspended(&mut self, text: &str) {
-        self.note(|| format!("the job is suspended: {text}"));
+    pub(super) fn suspended(&mut self, reason: Option<&EndReason>) {
+        self.note(|| format!("the job is suspended: {reason:?}"));
         let early = self.seen.suspension_ends.is_over(self.now);
         let ranks: Vec<_> = (0..self.processes.len()).map(|rank| self.goes_on_from(rank)).collect();
         self.seen.last_images.job_ends(early, ranks.into_iter());

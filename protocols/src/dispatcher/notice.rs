@@ -1,0 +1,332 @@
+//! What the dispatcher reports to the user: facts, no sentences.
+//!
+//! The launcher has one sentence for each of these values (`ftmpiexec/src/launcher/notices.rs`).
+
+use super::messages::Ending;
+use ftmpi_wire::{ImageNo, Rank};
+use std::time::Duration;
+
+/// Why a rank, or all ranks of a cluster, begin a new incarnation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// The process of the rank ended.
+    Ended(Ending),
+    /// The agent of the rank's host was lost.
+    AgentLost {
+        /// One line.
+        why: String,
+    },
+    /// A host was lost with its ranks.
+    HostLost {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+    /// The rank had left without `exit`, and a peer needs again what it sent.
+    LeftWithoutExit,
+    /// A rank of the cluster had left without `exit`, and another cluster needs its log.
+    LogNeeded {
+        /// The rank that left.
+        rank: Rank,
+    },
+    /// An image of the wave cannot be restored.
+    ImageUnusable {
+        /// The rank that the image is of.
+        rank: Rank,
+        /// Its number.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// A channel between two living ranks broke.
+    ChannelBroke {
+        /// Its ends.
+        ends: [Rank; 2],
+    },
+    /// The rank depends on what was lost, or lacks what a peer needs.
+    Orphan {
+        /// One line, from the rank.
+        why: String,
+    },
+    /// A cause of one rank, where several ranks are concerned.
+    OfRank {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// What happened to it.
+        cause: Box<Self>,
+    },
+}
+
+/// Something that the user should know. The job goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A rank begins a new incarnation.
+    Restarting {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// Why.
+        cause: Cause,
+        /// The image that it begins from; none: the start of the program.
+        image: Option<ImageNo>,
+    },
+    /// An orphan begins a new incarnation.
+    RollsBack {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// One line, from the rank.
+        why: String,
+        /// The image that it begins from; none: the start of the program.
+        image: Option<ImageNo>,
+    },
+    /// The ranks of a cluster return to a wave.
+    Returning {
+        /// Why.
+        cause: Cause,
+        /// The ranks; none: all ranks of the job.
+        ranks: Option<Vec<Rank>>,
+        /// The wave; none: the start of the program.
+        wave: Option<ImageNo>,
+    },
+    /// A new incarnation has caught up with the one before it.
+    Back {
+        /// The rank.
+        rank: Rank,
+        /// The image that it began from; none: the start of the program.
+        image: Option<ImageNo>,
+        /// Determinants and messages replayed.
+        replayed: u64,
+        /// Since the failure.
+        took: Duration,
+    },
+    /// A rank ended without `MPI_Finalize`, and others still run.
+    LeftEarly {
+        /// The rank.
+        rank: Rank,
+        /// How long after that the job is ended.
+        grace: Duration,
+    },
+    /// An agent was lost and is started again.
+    AgentRestarts {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+    /// A host has no agent any more, and one of its ranks moves.
+    RankMoves {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+        /// The rank.
+        rank: Rank,
+        /// Name of its new host.
+        to: String,
+    },
+    /// An image cannot be restored; an older one serves.
+    ImageUnusable {
+        /// The rank.
+        rank: Rank,
+        /// Number of the image.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// An image was not kept. Reported once for all ranks.
+    ImageLost {
+        /// The rank.
+        rank: Rank,
+        /// Number of the image.
+        image: ImageNo,
+        /// One line.
+        why: String,
+    },
+    /// A rank waits for its event logger. Reported once for all ranks.
+    LoggerAway {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// One line.
+        why: String,
+        /// How long the job waits.
+        patience: Duration,
+    },
+    /// The event logger serves all ranks again.
+    LoggerBack,
+    /// Last images are taken, because the job is to be continued later.
+    LastImages {
+        /// How long the job waits for them.
+        grace: Duration,
+    },
+}
+
+/// Why the job ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndReason {
+    /// The launcher ordered it, with this text.
+    Ordered(String),
+    /// The process of a rank could not be started.
+    CannotStart {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+    /// A rank ended without `MPI_Finalize`, and others still ran after the grace.
+    LeftEarly {
+        /// The rank.
+        rank: Rank,
+        /// The grace.
+        grace: Duration,
+    },
+    /// A rank ended with an exit code before it had finalized MPI.
+    ExitedEarly {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// The exit code.
+        code: i32,
+        /// Whether it had called `MPI_Init`.
+        initialized: bool,
+    },
+    /// `MPI_Abort`.
+    Aborted {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// The exit code.
+        code: i32,
+    },
+    /// The library of a rank found an error.
+    LibraryError {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// One line, from the library.
+        text: String,
+    },
+    /// A rank failed, and the protocol restarts nothing.
+    RankLost {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// How.
+        ending: Ending,
+        /// Name of the protocol.
+        protocol: String,
+    },
+    /// A host failed, and the protocol restarts nothing.
+    HostLost {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+        /// Name of the protocol.
+        protocol: String,
+    },
+    /// A rank died by the same fault again and again.
+    SameDeath {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// How.
+        ending: Ending,
+        /// How often.
+        times: u32,
+    },
+    /// More restarts than the user allows.
+    TooManyRestarts {
+        /// What would be the next one.
+        cause: Cause,
+        /// The limit.
+        limit: u32,
+    },
+    /// The agent of a host could not be started at the begin of the job.
+    HostUnreachable {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+    /// A host is gone, and no other host is left for its ranks.
+    NoHostLeft {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+    /// A rank lacks what a peer needs, and has no older image to return to.
+    NoOlderImage {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// One line, from the rank.
+        why: String,
+    },
+    /// A cluster has no wave to return to, and logs do not reach back to the start.
+    NoWaveLeft {
+        /// Why it would return.
+        cause: Cause,
+    },
+    /// An event logger will never serve a rank.
+    LoggerRefuses {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+    /// An event logger did not serve a rank for too long.
+    LoggerSilent {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// One line.
+        why: String,
+        /// How long the job waited.
+        patience: Duration,
+    },
+    /// The job was interrupted and can be continued.
+    Suspended(LastImages),
+}
+
+/// What a suspended job can be continued from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LastImages {
+    /// The job takes no images.
+    None,
+    /// Every rank that can has a last image.
+    All {
+        /// Since the order.
+        took: Duration,
+    },
+    /// Some ranks go on from something older.
+    Some {
+        /// How many ranks.
+        missing: usize,
+        /// Ranks of the job.
+        size: usize,
+        /// One of the ranks.
+        rank: Rank,
+        /// Why it has no last image; none: the time was too short.
+        why: Option<String>,
+    },
+}
