@@ -34,7 +34,7 @@ all: build
 
 build:
 	$(BUILD) $(EVERYTHING)
-	tools/lay.sh $(RELEASE) $(DIST)
+	tools/make_dist.sh $(RELEASE) $(DIST)
 
 install: build
 	DESTDIR="$(DESTDIR)" tools/install.sh $(DIST) $(PREFIX)
@@ -49,7 +49,7 @@ setup:
 demo:
 	tools/setup.sh minimal
 	$(BUILD) $(DEMO_CRATES)
-	@PARTS=demo tools/lay.sh $(RELEASE) $(DIST)
+	@PARTS=demo tools/make_dist.sh $(RELEASE) $(DIST)
 	tools/demo.sh $(DIST) $(DEMO_CLASS)
 
 # The packages of the Python registry come while everything is compiled.
@@ -57,7 +57,7 @@ check:
 ifdef QUICK
 	tools/setup.sh minimal
 	$(CARGO) build --profile quick $(EVERYTHING)
-	tools/lay.sh $(CARGO_TARGET_DIR)/quick $(CARGO_TARGET_DIR)/quick/dist
+	tools/make_dist.sh $(CARGO_TARGET_DIR)/quick $(CARGO_TARGET_DIR)/quick/dist
 	python3 tools/check.py --quick $(CARGO_TARGET_DIR)/quick/dist
 else
 	-tools/setup.sh system

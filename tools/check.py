@@ -199,7 +199,7 @@ def main():
         step("unit tests", unit_tests, count, env, profile)
         step("programs", lane("quick"))
         finish(count)
-    code, _ = run(count, [sys.executable, "tools/drift.py"])
+    code, _ = run(count, [sys.executable, "tools/compare_header.py"])
     if code == 77:
         count.skip("mpi.h against MPICH's", "no MPICH to compare with")
     else:

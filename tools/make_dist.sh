@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lays the tree that `make install` copies: lay.sh TARGET DIST [LIBRARY]
+# Lays the tree that `make install` copies: make_dist.sh TARGET DIST [LIBRARY]
 #   TARGET   cargo's output folder with the release build (target/release)
 #   DIST     gets bin, include/ftmpi, lib/ftmpi, lib/pkgconfig and share
 #   LIBRARY  the folder with libmpi.so.12, if it was built apart
@@ -95,7 +95,7 @@ headers() {
     # mpi_f08 comes first, because mpi uses its types.
     fc=${FTMPI_FC:-gfortran}
     command -v "${fc%% *}" >/dev/null 2>&1 || {
-        [ "$parts" != all ] || echo "lay: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"
+        [ "$parts" != all ] || echo "make_dist: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"
         fc=
     }
     [ "$parts" = all ] || fc=
@@ -187,6 +187,6 @@ documents
 pages
 
 if [ -n "$missing" ]; then
-    echo "lay: not built:$missing"
+    echo "make_dist: not built:$missing"
     exit 3
 fi

@@ -5,7 +5,7 @@ Compiled with either header: the value of every constant, size of every type, of
 Compiled with both at once: our prototypes and callback types behind the other's, so that the compiler
 itself refuses any that differ.
 
-usage: drift.py [OUR_MPI_H [REFERENCE_INCLUDE_DIR]]      exit code 0 agrees, 1 differs, 77 nothing to compare
+usage: compare_header.py [OUR_MPI_H [REFERENCE_INCLUDE_DIR]]      exit code 0 agrees, 1 differs, 77 nothing to compare
 """
 import re
 import shutil
@@ -72,7 +72,7 @@ def run_with(include, program, folder, name):
     command += ["-Wl,--unresolved-symbols=ignore-all"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"drift: the values cannot be compiled with {include}/mpi.h\n{done.stderr}")
+        sys.exit(f"compare_header: the values cannot be compiled with {include}/mpi.h\n{done.stderr}")
     lines = subprocess.run([str(binary)], capture_output=True, text=True, check=True).stdout.splitlines()
     return dict(line.rsplit(" ", 1) for line in lines)
 
@@ -110,7 +110,7 @@ def main():
     header = Path(sys.argv[1]) if len(sys.argv) > 1 else TOP / "include/generated/mpi.h"
     include = Path(sys.argv[2]) if len(sys.argv) > 2 else reference_include()
     if include is None:
-        print("drift: skipped, no MPICH is installed to compare with (tools/setup.sh installs one)")
+        print("compare_header: skipped, no MPICH is installed to compare with (tools/setup.sh installs one)")
         sys.exit(77)
     ours = header.read_text()
     names = constants(ours)
@@ -135,9 +135,9 @@ def main():
         errors, missing, functions = prototypes_agree(ours, include, folder)
         differences += errors + [f"{n}: no prototype in ours" for n in missing]
     for line in differences:
-        print(f"drift: {line}")
+        print(f"compare_header: {line}")
     compared = len(set(here) & set(there))
-    print(f"drift: {compared} values and {functions} prototypes compared, {len(differences)} differ")
+    print(f"compare_header: {compared} values and {functions} prototypes compared, {len(differences)} differ")
     sys.exit(1 if differences else 0)
 
 
