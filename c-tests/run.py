@@ -43,9 +43,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, campaign, checks, committed, conformance, coverage, cuts, damage, imb, install, killed, kills,
-    mixed, mpi4py_suite, netns, npb, object_store, orphans, points, programs, restart, server_faults, speed,
-    standard, torture, wrappers,
+    bad_input, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb, install,
+    kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, restart,
+    server_faults, speed, standard, torture, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -167,16 +167,16 @@ def main() -> int:
                 check(setting, args.lane)
             case "conformance":
                 if args.sweep:
-                    killed.swept(setting, args.only, args.sweep)
+                    conformance_kills.kills_at_every_event(setting, args.only, args.sweep)
                 elif args.kills:
-                    killed.killed(setting, args.only, args.kills)
+                    conformance_kills.random_kills(setting, args.only, args.kills)
                 else:
                     conformance.conformance(setting, args.only, args.ranks)
             case "kills":
                 kills.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb,
                              args.waves)
             case "random":
-                mixed.mixed(setting, args.runs, args.only, args.rounds)
+                random_programs.random_programs(setting, args.runs, args.only, args.rounds)
             case "standard":
                 standard.standard(setting, args.peers)
             case "orphans":
@@ -256,7 +256,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("conformance", lambda: conformance.conformance(setting, [])),
             ("coverage", lambda: coverage.coverage(setting)),
             ("checks", lambda: checks.checks(setting)),
-            ("random", lambda: mixed.mixed(setting, 1, [], 40)),
+            ("random", lambda: random_programs.random_programs(setting, 1, [], 40)),
             ("standard", lambda: standard.standard(setting, peers, short=True)),
             ("programs", lambda: programs.programs(setting, peers)),
             ("wrappers", lambda: wrappers.wrappers(setting)),
@@ -285,11 +285,11 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("kills with windows and files", lambda: kills.kills(
                 setting, 3, ["one_sided", "fences", "shared_file"], False, 5, None)),
             ("orphans", lambda: orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)),
-            ("conformance, killed", lambda: killed.killed(
+            ("conformance, killed", lambda: conformance_kills.random_kills(
                 setting, ["coll_mixed", "f_files_f08", "files", "p2p_matching", "partitioned", "rma_passive"], 1)),
-            ("conformance, killed twice", lambda: killed.killed(
+            ("conformance, killed twice", lambda: conformance_kills.random_kills(
                 setting, ["f_languages", "f_one_sided_f08", "mpich_habits"], 2)),
-            ("swept", lambda: killed.swept(setting, ["files"], 5)),
+            ("swept", lambda: conformance_kills.kills_at_every_event(setting, ["files"], 5)),
             ("restart", lambda: restart.restart(setting)),
             ("object-store", lambda: object_store.object_store(setting)),
             ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers"], True)),

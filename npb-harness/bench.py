@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bench import images  # noqa: E402
 from bench.measures import Bench  # noqa: E402
-from bench.memory import warm  # noqa: E402
+from bench.memory import touch_available  # noqa: E402
 from bench.metrics import rows, show, verdict, write_csv  # noqa: E402
 from harness.core import Results, descendants, kill, run  # noqa: E402
 from harness.imb import environment  # noqa: E402
@@ -49,7 +49,7 @@ def write(bench: Bench, table: list[dict], out: Path, rounds: int) -> None:
         plots = Path(__file__).resolve().parent / "bench" / "plots.py"
         made = run([folder / "bin" / "python", plots, out / "bench.json", out], timeout=300)
         if made.code != 0:
-            bench.results.skip("plots", made.last_words())
+            bench.results.skip("plots", made.output_tail())
     print("written: " + ", ".join(sorted(str(path) for path in out.iterdir())))
 
 
@@ -77,7 +77,7 @@ def main() -> int:
         if bench.imb is None:
             results.skip("IMB-MPI1", "impi-rt is not installed: collectives are not measured")
         if not args.tiny:
-            print(warm(), flush=True)
+            print(touch_available(), flush=True)
         for number in range(args.rounds):
             print(f"round {number + 1} of {args.rounds}, after {time.monotonic() - begin:.0f} s",
                   flush=True)

@@ -28,7 +28,7 @@ sys.path.insert(0, str(TOP / "c-tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bench.libraries import libraries  # noqa: E402
-from bench.memory import warm  # noqa: E402
+from bench.memory import touch_available  # noqa: E402
 from bench.nas import NONE, VARIANTS, Runs, copy_rate  # noqa: E402
 from harness import npb  # noqa: E402
 from harness.core import Results, Setting, descendants, kill, run  # noqa: E402
@@ -73,7 +73,7 @@ def write(runs: Runs, kernels: list[str], rows: list[dict], args: argparse.Names
     made = folder and run([folder / "bin" / "python", TOP / "npb-harness" / "bench" / "plots.py",
                            args.out / "costs.json", args.out], timeout=300)
     if not made or made.code != 0:
-        runs.results.skip("plot", made.last_words() if made else why)
+        runs.results.skip("plot", made.output_tail() if made else why)
     print("written: " + ", ".join(sorted(str(path) for path in args.out.iterdir())))
 
 
@@ -84,7 +84,7 @@ def main() -> int:
     work.mkdir(parents=True, exist_ok=True)
     setting = Setting(args.dist.resolve(), work.resolve(), results, timeout=args.timeout)
     try:
-        if not setting.ready():
+        if not setting.dist_is_built():
             return results.finish()
         suite = npb.Suite(setting, args.npb.resolve())
         if suite.problem:
@@ -111,7 +111,7 @@ def main() -> int:
         if not programs:
             results.bad("kernels", "none of them could be compiled")
             return results.finish()
-        print(warm(), flush=True)
+        print(touch_available(), flush=True)
         for number in range(args.rounds):
             for kernel, program in programs.items():
                 print(f"round {number + 1} of {args.rounds}: {kernel}", flush=True)

@@ -73,18 +73,18 @@ def run(count, command, **options):
     return process.wait(), "".join(lines)
 
 
-def linter():
+def clippy_environment():
     """Cargo's environment in which our crates are compiled by clippy: lints cost no compilation of their own then."""
     where = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True).stdout.strip()
     driver = Path(where) / "bin" / "clippy-driver"
     return {"RUSTC_WORKSPACE_WRAPPER": str(driver)} if where and driver.exists() else None
 
 
-def compiled(count, profile):
+def compile_tests(count, profile):
     """Checks format and lints, and compiles the tests of all crates. Returns the environment to run them in."""
     count.one("format", run(count, [CARGO, "fmt", "--all", "--check"])[0] == 0)
     # Clippy compiles our crates anew: not in a hurry.
-    lints = None if profile else linter()
+    lints = None if profile else clippy_environment()
     env = {**os.environ, **(lints or {})}
     code, text = run(count, [CARGO, "test", "--workspace", "--no-run", *profile], env=env)
     if lints is None:
@@ -113,7 +113,7 @@ def unit_tests(count, env, profile):
         count.one("cargo test", False, "(did not build or crashed)")
 
 
-def counted(count, name, command):
+def run_suite(count, name, command):
     """Runs a test program of ours, whose last line counts."""
     if not (TOP / command[1]).exists():
         count.skip(name, f"{command[1]} is not there")
@@ -130,7 +130,7 @@ def counted(count, name, command):
         count.one(name, code == 0, f"(exit code {code})")
 
 
-def side_by_side(count, *steps):
+def run_in_parallel(count, *steps):
     """Runs all steps at once, to their ends."""
     ended = []
     threads = [threading.Thread(target=lambda step=step: ended.append(step())) for step in steps]
@@ -190,10 +190,10 @@ def main():
 
     def lane(number):
         command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", number]
-        return lambda: counted(count, f"programs, lane {number}", command)
+        return lambda: run_suite(count, f"programs, lane {number}", command)
 
     profile = ["--profile", "quick"] if args.quick else []
-    env = step("compile", compiled, count, profile)
+    env = step("compile", compile_tests, count, profile)
     step("style", style, count)
     if args.quick:
         step("unit tests", unit_tests, count, env, profile)
@@ -204,15 +204,15 @@ def main():
         count.skip("mpi.h against MPICH's", "no MPICH to compare with")
     else:
         count.one("mpi.h against MPICH's", code == 0)
-    step("unit tests beside programs", side_by_side, count, lambda: unit_tests(count, env, profile), lane(1))
-    step("kills", side_by_side, count, lane(2), lane(3))
-    step("documents", counted, count, "documents", [sys.executable, "tools/docs_check.py", "--run", dist])
-    step("benchmark", counted, count, "benchmark, tiny",
+    step("unit tests beside programs", run_in_parallel, count, lambda: unit_tests(count, env, profile), lane(1))
+    step("kills", run_in_parallel, count, lane(2), lane(3))
+    step("documents", run_suite, count, "documents", [sys.executable, "tools/docs_check.py", "--run", dist])
+    step("benchmark", run_suite, count, "benchmark, tiny",
          [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
     if args.all:
         step("simulator", simulator, count, 2000)
         for name, command in LONG:
-            step(name, counted, count, name, [sys.executable, *command, "--dist", dist])
+            step(name, run_suite, count, name, [sys.executable, *command, "--dist", dist])
     finish(count)
 
 

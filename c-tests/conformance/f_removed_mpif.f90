@@ -94,7 +94,7 @@ contains
   subroutine handlers
     integer :: handler, found, comm
     integer :: handled
-    common /told/ handled
+    common /handler_calls/ handled
     external :: wrong
     call MPI_Comm_dup(MPI_COMM_SELF, comm, ierr)
     call MPI_Errhandler_create(wrong, handler, ierr)
@@ -114,6 +114,6 @@ subroutine wrong(comm, code)
   implicit none
   integer :: comm, code
   integer :: handled
-  common /told/ handled
+  common /handler_calls/ handled
   handled = code
 end subroutine

@@ -13,8 +13,8 @@ program f_types_f08
   right = modulo(me + 1, n)
   call small
   call large
-  call told
-  call told_large
+  call contents
+  call contents_large
   call portable
   call portable_large
   call named
@@ -72,7 +72,7 @@ contains
     call check(t == MPI_DATATYPE_NULL, text // ': freed')
   end subroutine
 
-  subroutine told
+  subroutine contents
     integer :: ints(8), n_ints, n_places, n_types, combiner
     integer(kind=MPI_ADDRESS_KIND) :: places(2)
     type(MPI_Datatype) :: t, types(2)
@@ -86,7 +86,7 @@ contains
     call MPI_Type_free(t)
   end subroutine
 
-  subroutine told_large
+  subroutine contents_large
     integer :: combiner, ints(8)
     integer(kind=MPI_COUNT_KIND) :: n_ints, n_places, n_counts, n_types, counts(8)
     integer(kind=MPI_COUNT_KIND), parameter :: eight = 8, two = 2, many = 5000000000_MPI_COUNT_KIND

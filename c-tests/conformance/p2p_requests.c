@@ -330,7 +330,7 @@ static void fair(void)
     enum { LIST = 90, CALLS = 2000 };
     MPI_Request q[LIST];
     MPI_Status s[LIST];
-    int in[LIST], told[LIST] = {0}, indices[LIST], n, missing = LIST, calls = 0;
+    int in[LIST], completed[LIST] = {0}, indices[LIST], n, missing = LIST, calls = 0;
     for (int i = 0; i < LIST; i++) {
         MPI_Irecv(&in[i], 1, MPI_INT, check_rank, i, check_comm, &q[i]);
         MPI_Send(&i, 1, MPI_INT, check_rank, i, check_comm);
@@ -340,12 +340,12 @@ static void fair(void)
             MPI_Testsome(LIST, q, &n, indices, s);
         else
             MPI_Waitsome(LIST, q, &n, indices, s);
-        CHECK(calls % 2 || n > 0, "Waitsome told of nothing");
+        CHECK(calls % 2 || n > 0, "Waitsome completes nothing");
         for (int k = 0; k < n; k++) {
             int i = indices[k];
             EQUAL(in[i], i);
             EQUAL(s[k].MPI_TAG, i);
-            missing -= !told[i]++;
+            missing -= !completed[i]++;
             MPI_Irecv(&in[i], 1, MPI_INT, check_rank, i, check_comm, &q[i]);
             MPI_Send(&i, 1, MPI_INT, check_rank, i, check_comm);
         }
@@ -366,7 +366,7 @@ static void fair(void)
         if (calls == CALLS)
             break;
     }
-    CHECK(calls < CALLS, "the other request is never told");
+    CHECK(calls < CALLS, "the other request never completes");
     MPI_Wait(&q[1], MPI_STATUS_IGNORE);
     EQUAL(got, 7);
 }

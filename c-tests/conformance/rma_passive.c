@@ -380,12 +380,12 @@ static void shared_memory(void)
     section("shared memory");
 }
 
-static int told;
+static int error_class;
 
 static void handler(MPI_Win *win, int *code, ...)
 {
     (void)win;
-    MPI_Error_class(*code, &told);
+    MPI_Error_class(*code, &error_class);
 }
 
 /* What a target refuses is an error of the window, and of no later epoch. (Others touch any memory.) */
@@ -411,15 +411,15 @@ static void refused(void)
         MPI_Rget(&got, 1, MPI_INT, to, all[2 * to + 1], 1, MPI_INT, win, &q);
         code = MPI_Wait(&q, MPI_STATUS_IGNORE);
         CHECK(code != MPI_SUCCESS, "memory outside of the window was got");
-        EQUAL(told, MPI_ERR_RMA_RANGE);
+        EQUAL(error_class, MPI_ERR_RMA_RANGE);
         MPI_Win_unlock(to, win);
         MPI_Barrier(check_comm);
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
         MPI_Win_fence(0, win);
         MPI_Get(&got, 1, MPI_INT, to, all[2 * to + 1], 1, MPI_INT, win);
         code = MPI_Win_fence(0, win);
-        MPI_Error_class(code, &told);
-        EQUAL(told, MPI_ERR_RMA_RANGE);
+        MPI_Error_class(code, &error_class);
+        EQUAL(error_class, MPI_ERR_RMA_RANGE);
         EQUAL(MPI_Put(&value, 1, MPI_INT, to, all[2 * to], 1, MPI_INT, win), MPI_SUCCESS);
         EQUAL(MPI_Win_fence(MPI_MODE_NOSUCCEED, win), MPI_SUCCESS);
         EQUAL(memory, 40 + last_rank());

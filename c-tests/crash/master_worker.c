@@ -56,7 +56,7 @@ static void master(int count)
                   "place %d was promised to request %d of worker %d, and now holds request %d of %d",
                   at, k, w, log[at].sequence, log[at].worker);
             CHECK(order[at].chain == acked[k].chain,
-                  "the order before place %d is not the one that worker %d was told", at, w);
+                  "the order before place %d is not the one that worker %d received", at, w);
         }
     }
     free(acked);

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import reports
 from .core import Setting, run
-from .jobs import RANKS, TOO_SOON, Job, Jobs, failures_of, judge, program_pids, until_it_lasts
+from .jobs import RANKS, TOO_SOON, Job, Jobs, rank_failures, judge, program_pids, retry_with_more_work
 
 
 class WaveBreaker:
@@ -64,21 +64,21 @@ def abandoned_wave(setting: Setting, library: Path) -> None:
             continue
 
         def attempt(factor: int, job: Job = job, protocol: str = protocol) -> tuple[str | None, str]:
-            where = setting.fresh("run")
+            where = setting.new_folder("run")
             file, folder = where / "report.json", where / "job"
             breaker = WaveBreaker(folder, job.program)
             options = ["--protocol", protocol, "--ckpt-interval", "2s", "--compress", "0",
                        "--job-dir", folder, "--report", file]
-            outcome = run([*setting.mpiexec(RANKS, *options), *job.longer(factor)],
+            outcome = run([*setting.mpiexec(RANKS, *options), *job.command(factor)],
                           timeout=setting.timeout, cwd=where, meanwhile=breaker)
             # Without a death there is nothing to judge yet.
-            problem, note = judge(outcome, file, job.says, 1 if breaker.wave else 0)
-            what, _ = reports.read(file)
-            images = [failure["image"] for failure in failures_of(what or {})]
+            problem, note = judge(outcome, file, job.expected_text, 1 if breaker.wave else 0)
+            report, _ = reports.read(file)
+            images = [failure["image"] for failure in rank_failures(report or {})]
             if problem is None and (breaker.left is None or breaker.wave in images):
                 problem = f"{TOO_SOON}: rank 1 did not die within a wave"
             if problem is None and breaker.left:
                 problem = f"an image of the abandoned wave is still there: {', '.join(breaker.left)}"
             return problem, note
 
-        setting.results.check(test, *until_it_lasts(attempt))
+        setting.results.check(test, *retry_with_more_work(attempt))

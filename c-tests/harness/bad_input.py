@@ -17,10 +17,10 @@ from .jobs import RANKS, Jobs, judge
 FULL_BYTES = 1 << 20
 
 # No message of ours may look like this.
-UGLY = ("panicked at", "RUST_BACKTRACE", "unwrap()", "core dumped", "Segmentation fault")
+FORBIDDEN_TEXTS = ("panicked at", "RUST_BACKTRACE", "unwrap()", "core dumped", "Segmentation fault")
 
 
-def clear(outcome: Outcome, *words: str, most_lines: int = 6) -> str | None:
+def error_message_problem(outcome: Outcome, *words: str, most_lines: int = 6) -> str | None:
     """The command must fail soon, with few lines that contain one of the words."""
     if outcome.code is None:
         return problem_of(outcome)
@@ -28,20 +28,20 @@ def clear(outcome: Outcome, *words: str, most_lines: int = 6) -> str | None:
         return "ended with 0, should have failed"
     text = outcome.err + outcome.out
     lines = [line for line in outcome.err.splitlines() if line.strip()]
-    for ugly in UGLY:
-        if ugly in text:
-            return f"says `{ugly}`: {outcome.last_words()}"
+    for forbidden in FORBIDDEN_TEXTS:
+        if forbidden in text:
+            return f"says `{forbidden}`: {outcome.output_tail()}"
     if not lines:
         return "said nothing on standard error"
     if len(lines) > most_lines:
-        return f"{len(lines)} lines of error text: {outcome.last_words()}"
+        return f"{len(lines)} lines of error text: {outcome.output_tail()}"
     if words and not any(word.lower() in outcome.err.lower() for word in words):
-        return f"names none of {words}: {outcome.last_words()}"
+        return f"names none of {words}: {outcome.output_tail()}"
     return None
 
 
 def command_lines(setting: Setting) -> None:
-    where = setting.fresh("bad")
+    where = setting.new_folder("bad")
     text = where / "text.txt"
     text.write_text("I am no program\n")
     text.chmod(0o755)
@@ -119,26 +119,26 @@ def command_lines(setting: Setting) -> None:
                       ("Open MPI", "libmpi.so.40")))
     for label, words, expected in cases:
         outcome = run([setting.launcher, *words], timeout=60, cwd=where)
-        setting.results.check(f"bad input: {label}", clear(outcome, *expected, most_lines=8))
+        setting.results.check(f"bad input: {label}", error_message_problem(outcome, *expected, most_lines=8))
     # a shell script is a program, too
     script = where / "script.sh"
     program, made_program = build.build(setting, TESTS / "conformance" / "topologies.c")
     if program is None:
-        setting.results.bad("a shell script", made_program.last_words())
+        setting.results.bad("a shell script", made_program.output_tail())
         return
     script.write_text(f'#!/bin/sh\nexec "{program}"\n')
     script.chmod(0o755)
     outcome = run([*setting.mpiexec(2), script], timeout=60, cwd=where)
-    setting.results.check("a shell script that starts the program", problem_of(outcome, says="ok"))
+    setting.results.check("a shell script that starts the program", problem_of(outcome, expected_text="ok"))
     outcome = run([program], timeout=60, cwd=where)
-    setting.results.check("a program without launcher is alone", problem_of(outcome, says="on 1: ok"))
+    setting.results.check("a program without launcher is alone", problem_of(outcome, expected_text="on 1: ok"))
     threads, made_program = build.build(setting, TESTS / "conformance" / "threads_meet.c")
     if threads is None:
-        setting.results.bad("threads without launcher", made_program.last_words())
+        setting.results.bad("threads without launcher", made_program.output_tail())
         return
     outcome = run([threads], timeout=60, cwd=where)
     setting.results.check("threads without launcher wait for each other",
-                          problem_of(outcome, says="on 1: ok"))
+                          problem_of(outcome, expected_text="on 1: ok"))
 
 
 def job_directory(setting: Setting) -> None:
@@ -147,13 +147,13 @@ def job_directory(setting: Setting) -> None:
     if job is None:
         setting.results.bad("job directory", why)
         return
-    where = setting.fresh("bad")
+    where = setting.new_folder("bad")
     file = where / "file"
     file.write_text("")
     outcome = run([*setting.mpiexec(2, "--job-dir", file / "below"), job.program, "--seconds", "1"],
                   timeout=60, cwd=where)
     setting.results.check("bad input: a job directory that cannot be made",
-                          clear(outcome, "below", "job"))
+                          error_message_problem(outcome, "below", "job"))
 
     def no_room(test: str, *options: object) -> None:
         report = where / "report.json"
@@ -161,9 +161,9 @@ def job_directory(setting: Setting) -> None:
             [*setting.mpiexec(RANKS, *options, "--ckpt-interval", "1s", "--report", report, "--inject",
                               "kill:rank=1,at=3s"), job.program, *job.arguments],
             timeout=setting.timeout, cwd=where)
-        problem, note = judge(outcome, report, job.says, 1)
+        problem, note = judge(outcome, report, job.expected_text, 1)
         if problem is None and "was not kept" not in outcome.err:
-            problem = f"no warning that images were lost: {outcome.last_words()}"
+            problem = f"no warning that images were lost: {outcome.output_tail()}"
         setting.results.check(test, problem, note)
 
     no_room("--image-space is full: the job goes on with a warning", "--image-space", FULL_BYTES)
@@ -184,7 +184,7 @@ def job_directory(setting: Setting) -> None:
         subprocess.run(["umount", "-l", str(small)], capture_output=True)
 
 
-def listening(pids: list[int]) -> list[tuple[str, int]]:
+def listening_addresses(pids: list[int]) -> list[tuple[str, int]]:
     """Addresses on which these processes listen."""
     inodes = set()
     for pid in pids:
@@ -231,7 +231,7 @@ class Scanner:
             return
         self.next = time.monotonic() + 0.3
         self.rounds += 1
-        for address in listening([process.pid, *descendants(process.pid)]):
+        for address in listening_addresses([process.pid, *descendants(process.pid)]):
             self.ports.add(address)
             for message in self.MESSAGES:
                 try:
@@ -249,13 +249,13 @@ class Scanner:
             talk.close()
 
 
-def strangers(setting: Setting) -> None:
+def port_scanner(setting: Setting) -> None:
     """A port scanner during a run with kills."""
     job, why = Jobs(setting, 6).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("a port scanner", why)
         return
-    where = setting.fresh("bad")
+    where = setting.new_folder("bad")
     report = where / "report.json"
     scanner = Scanner()
     outcome = run(
@@ -263,21 +263,21 @@ def strangers(setting: Setting) -> None:
                           "--inject", "kill:rank=2,at=3s"), job.program, *job.arguments],
         timeout=setting.timeout, cwd=where, meanwhile=scanner)
     scanner.close()
-    problem, note = judge(outcome, report, job.says, 1)
+    problem, note = judge(outcome, report, job.expected_text, 1)
     if problem is None and not scanner.ports:
         problem = "no listening port was found"
     setting.results.check("a port scanner on every listening port", problem,
                           f"{note}, {len(scanner.ports)} ports")
 
 
-def leftovers(setting: Setting) -> None:
+def nothing_left_behind(setting: Setting) -> None:
     """Ctrl-C, SIGTERM and a launcher that is killed leave nothing behind."""
     job, why = Jobs(setting, 30).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("leftovers", why)
         return
     for name, number in (("SIGINT", 2), ("SIGTERM", 15), ("SIGKILL", 9)):
-        where = setting.fresh("bad")
+        where = setting.new_folder("bad")
         shm = set(os.listdir("/dev/shm"))
         process = subprocess.Popen(
             [str(w) for w in [*setting.mpiexec(RANKS), job.program, *job.arguments]],
@@ -296,7 +296,7 @@ def leftovers(setting: Setting) -> None:
         until = time.monotonic() + 15
         alive = below
         while alive and time.monotonic() < until:
-            alive = [p for p in below if Path(f"/proc/{p}/exe").exists() and running(p)]
+            alive = [p for p in below if Path(f"/proc/{p}/exe").exists() and is_running(p)]
             time.sleep(0.2)
         if problem is None and alive:
             problem = f"{len(alive)} processes are left"
@@ -310,41 +310,41 @@ def leftovers(setting: Setting) -> None:
         setting.results.check(f"{name} to the launcher leaves no process", problem)
 
 
-def running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
 
 
-def giving_up(setting: Setting) -> None:
+def repeated_failures(setting: Setting) -> None:
     """A rank that dies again and again ends the job with one clear error, and so does its time limit."""
     limited = {**os.environ, "MPIEXEC_TIMEOUT": "1"}
     outcome = run([*setting.mpiexec(2, "--protocol", "none"), "sleep", "60"], timeout=30, env=limited)
-    problem = clear(outcome, "--timeout") or (outcome.code != 124 and f"exit code {outcome.code}, not 124") or None
+    problem = error_message_problem(outcome, "--timeout") or (outcome.code != 124 and f"exit code {outcome.code}, not 124") or None
     setting.results.check("a job that lasts longer than it may", problem)
     job, why = Jobs(setting, 20).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("giving up", why)
         return
-    where = setting.fresh("bad")
+    where = setting.new_folder("bad")
     outcome = run([*setting.mpiexec(RANKS, "--max-restarts", "2", "--inject", "kill:every=1s"),
                    job.program, *job.arguments], timeout=60, cwd=where)
-    setting.results.check("too many failures end the job", clear(outcome, "restart", most_lines=12))
+    setting.results.check("too many failures end the job", error_message_problem(outcome, "restart", most_lines=12))
     outcome = run([*setting.mpiexec(RANKS, "--protocol", "none", "--inject", "kill:rank=1,at=2s"),
                    job.program, *job.arguments], timeout=60, cwd=where)
-    setting.results.check("a failure under `none` ends the job", clear(outcome, "rank 1", most_lines=12))
+    setting.results.check("a failure under `none` ends the job", error_message_problem(outcome, "rank 1", most_lines=12))
 
 
-def leaving(setting: Setting) -> None:
+def rank_that_left(setting: Setting) -> None:
     """A rank that has left without `exit` is brought back for another one that is killed and needs its log."""
-    program, made = build.build(setting, TESTS / "programs" / "leaves.c")
+    program, made = build.build(setting, TESTS / "programs" / "exits_early.c")
     if program is None:
-        setting.results.bad("leaving", made.last_words())
+        setting.results.bad("leaving", made.output_tail())
         return
     for protocol in (["pessimistic"], ["causal"], ["hierarchical", "--cluster", "1"]):
         outcome = run([*setting.mpiexec(3, "--protocol", *protocol, "--inject", "kill:rank=1,at=1500ms"), program],
-                      timeout=60, cwd=setting.fresh("bad"))
+                      timeout=60, cwd=setting.new_folder("bad"))
         problem = problem_of(outcome)
         if problem is None and sorted(outcome.out.split("\n")[:2]) != ["rank 1 got 7", "rank 2 got 7"]:
             problem = f"said {outcome.out!r}"
@@ -357,7 +357,7 @@ def doctor(setting: Setting) -> None:
     """`--doctor` says what it looked at."""
     program, made = build.build(setting, TESTS / "conformance" / "topologies.c")
     if program is None:
-        setting.results.bad("doctor", made.last_words())
+        setting.results.bad("doctor", made.output_tail())
         return
     outcome = run([setting.launcher, "--doctor", program], timeout=60)
     problem = None if outcome.code is not None else problem_of(outcome)
@@ -369,12 +369,12 @@ def doctor(setting: Setting) -> None:
 
 
 def bad_input(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     command_lines(setting)
     job_directory(setting)
-    strangers(setting)
-    leftovers(setting)
-    giving_up(setting)
-    leaving(setting)
+    port_scanner(setting)
+    nothing_left_behind(setting)
+    repeated_failures(setting)
+    rank_that_left(setting)
     doctor(setting)

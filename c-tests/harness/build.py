@@ -12,7 +12,7 @@ PEER_EXEC = "mpiexec.mpich"
 
 CFLAGS = ["-O2", "-g", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized"]
 # What this run has compiled already.
-MADE: set[Path] = set()
+COMPILED: set[Path] = set()
 FFLAGS = ["-O1", "-g", "-w", "-fallow-argument-mismatch"]
 
 
@@ -39,7 +39,7 @@ def build(
     # Programs of two folders may have one name.
     target = where / source.parent.name / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
-    if target in MADE:
+    if target in COMPILED:
         return target, None
     wrapper: str | Path
     if is_fortran(source):
@@ -55,7 +55,7 @@ def build(
     made = run([wrapper, *flags, "-o", target, source, "-lm"], timeout=120)
     if made.code != 0:
         return None, made
-    MADE.add(target)
+    COMPILED.add(target)
     return target, made
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import npb, orphans, reports
 from .core import Outcome, Setting, run
-from .jobs import RANKS, Jobs, judge, long_enough, modes_of
+from .jobs import RANKS, Jobs, judge, judge_with_faults, modes_of
 
 THREE = ["--event-loggers", "3", "--stable-vector"]
 CLUSTERS = ["hierarchical", "--cluster", "2"]
@@ -138,19 +138,19 @@ def programs(sources: Path | None) -> Iterator[str]:
         yield from names
 
 
-def check(what: dict | None, fault: Fault) -> str | None:
+def fault_problem(report: dict | None, fault: Fault) -> str | None:
     """What a report must show beside what every run with kills must."""
-    if what is None:
+    if report is None:
         return None
-    if what["servers_restarted"] < fault.servers:
-        return f"only {what['servers_restarted']} servers were started again, {fault.servers} wanted"
-    return orphans.wrong(what) if what.get("orphans") else None
+    if report["servers_restarted"] < fault.servers:
+        return f"only {report['servers_restarted']} servers were started again, {fault.servers} wanted"
+    return orphans.rollback_problem(report) if report.get("orphans") else None
 
 
 def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sources: Path | None,
              ranks: int = RANKS) -> None:
     """`runs` runs of each variant whose words contain one of `only`, if there are such."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_protocol.so"
     waves = library.with_name("libftmpi_example_waves.so")
@@ -181,37 +181,37 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
             if job is None:
                 setting.results.bad(test, why)
                 continue
-            where = setting.fresh("run")
+            where = setting.new_folder("run")
             file = where / "report.json"
-            words = [word.format(library=library, waves=waves) for word in variant]
-            options = ["--ckpt-interval", "600ms", "--report", file, *mode, "--protocol", *words]
+            protocol = [word.format(library=library, waves=waves) for word in variant]
+            options = ["--ckpt-interval", "600ms", "--report", file, *mode, "--protocol", *protocol]
             for injection in fault.injections:
                 options += ["--inject", injection]
-            said: list[Outcome] = []
+            outcomes: list[Outcome] = []
 
             # Kernels are measured over shared memory; over TCP, an event stable before each message, many ranks
             # take ten times as long.
             patience = 20 * max(seconds, job.seconds) * max(1, ranks // RANKS)
 
             def execute(program: list) -> Outcome:
-                said.append(run([*setting.mpiexec(ranks, *options), *program],
+                outcomes.append(run([*setting.mpiexec(ranks, *options), *program],
                                 timeout=max(setting.timeout, patience), cwd=where))
-                return said[-1]
+                return outcomes[-1]
 
             if fault.ranks:
-                problem, note = long_enough(job, file, fault.ranks, execute, fault.injections, ranks)
+                problem, note = judge_with_faults(job, file, fault.ranks, execute, fault.injections, ranks)
             else:
-                problem, note = judge(execute(job.longer(1)), file, job.says, 0, ranks)
-            what, _ = reports.read(file)
-            problem = problem or check(what, fault)
+                problem, note = judge(execute(job.command(1)), file, job.expected_text, 0, ranks)
+            report, _ = reports.read(file)
+            problem = problem or fault_problem(report, fault)
             count.runs += 1
-            if what is not None:
-                count.deaths += sum(len(incarnations) - 1 for incarnations in what["pids"])
-                count.orphans += len(what.get("orphans", []))
-                count.servers += what["servers_restarted"]
+            if report is not None:
+                count.deaths += sum(len(incarnations) - 1 for incarnations in report["pids"])
+                count.orphans += len(report.get("orphans", []))
+                count.servers += report["servers_restarted"]
             if problem:
                 count.failed.append(f"{seed}")
-                (where / "said").write_text(f"{test}\n{options}\n{said[-1].err}\n{said[-1].out}")
+                (where / "output.txt").write_text(f"{test}\n{options}\n{outcomes[-1].err}\n{outcomes[-1].out}")
                 where.rename(setting.work / f"failed-{index}-{seed}")
             setting.results.check(test, problem, note)
     print_table(table)

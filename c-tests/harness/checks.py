@@ -22,7 +22,7 @@ COLLECTIVES = {
     "now-and-later": ("MPI_Ibarrier", "MPI_Barrier"),
     "persistent": ("MPI_Bcast_init with", "bytes"),
 }
-LEFT = {
+LEFT_OPEN = {
     "request": "request that was started and not completed",
     "message": "message that came and was not received",
     "communicator": "communicator that was not freed",
@@ -31,36 +31,36 @@ LEFT = {
 
 
 def checks(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     program, made = build.build(setting, TESTS / "programs" / "mismatch.c")
     if program is None:
-        setting.results.bad("mismatch compiles", made.last_words())
+        setting.results.bad("mismatch compiles", made.output_tail())
         return
 
-    def done(what: str, protocol: str, checked: str = "1"):
-        return run([*setting.mpiexec(RANKS, "--protocol", protocol), program, what], timeout=setting.timeout,
-                   cwd=setting.fresh("run"), env={"FTMPI_CHECK": checked})
+    def run_case(case: str, protocol: str, checked: str = "1"):
+        return run([*setting.mpiexec(RANKS, "--protocol", protocol), program, case], timeout=setting.timeout,
+                   cwd=setting.new_folder("run"), env={"FTMPI_CHECK": checked})
 
     for protocol in ("none", "pessimistic"):
-        for what, words in COLLECTIVES.items():
-            outcome = done(what, protocol)
+        for case, texts in COLLECTIVES.items():
+            outcome = run_case(case, protocol)
             problem = problem_of(outcome)
             lines = [line for line in outcome.err.splitlines() if line.startswith("rank ")]
             # Those that agree with each other and not with the first are told, too.
-            wrong = [line for line in lines if not all(word in line for word in words)]
+            wrong = [line for line in lines if not all(word in line for word in texts)]
             if problem is None and (len(lines) != RANKS or wrong):
-                problem = f"{len(lines)} ranks spoke; {wrong[:1]} lacks {words}"
-            setting.results.check(f"FTMPI_CHECK, {what}, {protocol}", problem)
-        for what, words in LEFT.items():
-            outcome = done(what, protocol)
+                problem = f"{len(lines)} ranks spoke; {wrong[:1]} lacks {texts}"
+            setting.results.check(f"FTMPI_CHECK, {case}, {protocol}", problem)
+        for case, texts in LEFT_OPEN.items():
+            outcome = run_case(case, protocol)
             problem = problem_of(outcome)
-            if problem is None and outcome.err.count(words) != RANKS:
-                problem = f"`{words}` was said {outcome.err.count(words)} times: {outcome.last_words()}"
-            setting.results.check(f"FTMPI_CHECK, {what}, {protocol}", problem)
-        for what, checked in (("nothing", "1"), ("communicator", "0"), ("freed", "0")):
-            outcome = done(what, protocol, checked)
+            if problem is None and outcome.err.count(texts) != RANKS:
+                problem = f"`{texts}` was said {outcome.err.count(texts)} times: {outcome.output_tail()}"
+            setting.results.check(f"FTMPI_CHECK, {case}, {protocol}", problem)
+        for case, checked in (("nothing", "1"), ("communicator", "0"), ("freed", "0")):
+            outcome = run_case(case, protocol, checked)
             problem = problem_of(outcome)
             if problem is None and "MPI_Finalize:" in outcome.err or "MPI_Comm_free:" in outcome.err:
-                problem = f"said {outcome.last_words()}"
-            setting.results.check(f"FTMPI_CHECK={checked}, {what}, {protocol}", problem)
+                problem = f"said {outcome.output_tail()}"
+            setting.results.check(f"FTMPI_CHECK={checked}, {case}, {protocol}", problem)

@@ -19,49 +19,49 @@ def chain(h: int, data: bytes) -> int:
     return h ^ (h >> 29)
 
 
-def story(out: str) -> str | None:
+def digest_problem(out: str) -> str | None:
     """Whether the lines agree with the digest at their end."""
-    told, h = 0, 1
+    count, h = 0, 1
     for line in out.splitlines():
         words = line.split()
-        if words[:1] == ["told"] and len(words) == 4:
+        if words[:1] == ["received"] and len(words) == 4:
             numbers = [int(word) for word in words[1:]]
-            if numbers[0] != told:
-                return f"line {told} is `{line}`"
-            told += 1
+            if numbers[0] != count:
+                return f"line {count} is `{line}`"
+            count += 1
             h = chain(h, b"".join(n.to_bytes(4, "little", signed=True) for n in numbers))
-        elif words[:1] == ["story"]:
+        elif words[:1] == ["digest"]:
             return None if words[1] == f"{h:016x}" else (
-                f"{told} lines give the digest {h:016x}, the rank that printed them says {words[1]}")
-    return "the story has no end"
+                f"{count} lines give the digest {h:016x}, the rank that printed them says {words[1]}")
+    return "the digest at the end is missing"
 
 
 def committed(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     jobs = Jobs(setting, 4)
-    job, why = jobs.make("told", setting.seed)
-    of_memory, why_not = jobs.make("told_memory", setting.seed)
-    if job is None or of_memory is None:
-        setting.results.bad("told", why or why_not)
+    job, why = jobs.make("output_digest", setting.seed)
+    memory_job, why_not = jobs.make("output_digest_memory", setting.seed)
+    if job is None or memory_job is None:
+        setting.results.bad("output_digest", why or why_not)
         return
     # A slow logger leaves much time in which text is not final.
-    for one, label, options in [
+    for chosen, label, options in [
         (job, "a slow logger", ["--inject", "delay:logger=20ms", "--inject", "kill:rank=0,at=1s",
                                 "--inject", "kill:rank=0,at=2s"]),
         (job, "an image now and then", ["--ckpt-interval", "500ms", "--inject",
                                         f"kill:every=700ms,count=4,seed={setting.seed}"]),
         (job, "whole lines", ["--output", "lines,committed", "--inject", "kill:rank=0,at=2s"]),
-        (of_memory, "what others put", ["--inject", f"kill:rank=0,every=600ms,count=5,seed={setting.seed}"]),
+        (memory_job, "what others put", ["--inject", f"kill:rank=0,every=600ms,count=5,seed={setting.seed}"]),
     ]:
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file = where / "report.json"
         outcome = run(
             [*setting.mpiexec(RANKS, "--output", "committed", "--report", file, *options),
-             one.program, *one.arguments], timeout=setting.timeout, cwd=where)
-        problem, note = judge(outcome, file, one.says, 1)
-        setting.results.check(f"committed output: {label}", problem or story(outcome.out), note)
-    soon(setting)
+             chosen.program, *chosen.arguments], timeout=setting.timeout, cwd=where)
+        problem, note = judge(outcome, file, chosen.expected_text, 1)
+        setting.results.check(f"committed output: {label}", problem or digest_problem(outcome.out), note)
+    text_comes_early(setting)
 
 
 SILENT = """
@@ -84,13 +84,13 @@ int main(int argc, char **argv)
 """
 
 
-def soon(setting: Setting) -> None:
+def text_comes_early(setting: Setting) -> None:
     """A program that prints and then computes for long: the text is made final meanwhile."""
-    where = setting.fresh("run")
+    where = setting.new_folder("run")
     (where / "silent.c").write_text(SILENT)
     made = run([setting.cc, "-o", where / "silent", where / "silent.c"], timeout=60)
     if made.code != 0:
-        setting.results.bad("committed output comes soon", made.last_words())
+        setting.results.bad("committed output comes soon", made.output_tail())
         return
     process = subprocess.Popen(
         [str(word) for word in [*setting.mpiexec(1, "--output", "committed"), where / "silent"]],

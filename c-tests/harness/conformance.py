@@ -35,8 +35,8 @@ DIE_ON_4 = {"coll_inter", "coll_mixed", "f_collectives_f08"}
 NEWER = {"f_files_f08", "f_newer_f08", "f_newer_usempi", "mpich_habits"}
 
 
-def once(setting: Setting, program: Path, ranks: int, options: list[str]) -> Outcome:
-    where = setting.fresh("run")
+def run_program(setting: Setting, program: Path, ranks: int, options: list[str]) -> Outcome:
+    where = setting.new_folder("run")
     return run(
         [*setting.mpiexec(ranks, *options), program],
         timeout=setting.timeout,
@@ -45,7 +45,7 @@ def once(setting: Setting, program: Path, ranks: int, options: list[str]) -> Out
     )
 
 
-def judge(name: str, outcome: Outcome, fed: str = "") -> str | None:
+def judge(name: str, outcome: Outcome, stdin_text: str = "") -> str | None:
     if name in ANY_ERROR:
         if outcome.code is None:
             return problem_of(outcome)
@@ -53,12 +53,12 @@ def judge(name: str, outcome: Outcome, fed: str = "") -> str | None:
             return "ended with 0, should have failed"
         return None if outcome.err.strip() else "said nothing on standard error"
     problem = problem_of(outcome, EXIT_CODES.get(name, 0))
-    if problem is None and fed and fed_sum(fed) not in outcome.out:
-        return f"not all of standard input came: {outcome.last_words()}, sent {fed_sum(fed)}"
+    if problem is None and stdin_text and stdin_sum(stdin_text) not in outcome.out:
+        return f"not all of standard input came: {outcome.output_tail()}, sent {stdin_sum(stdin_text)}"
     return problem
 
 
-def fed_sum(text: str) -> str:
+def stdin_sum(text: str) -> str:
     numbers = [int(line) for line in text.split()]
     return f"{len(numbers)} lines, sum {sum(numbers)}"
 
@@ -81,7 +81,7 @@ def modes(full: bool) -> list[tuple[str, list[str]]]:
 
 def conformance(setting: Setting, only: list[str], sizes: list[int] | None = None) -> None:
     """All programs of `conformance/`; `only` names some."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     results = setting.results
     peer = build.peer_available()
@@ -96,7 +96,7 @@ def conformance(setting: Setting, only: list[str], sizes: list[int] | None = Non
             continue
         program, made = build.build(setting, source)
         if program is None:
-            results.bad(f"{name} compiles", made.last_words())
+            results.bad(f"{name} compiles", made.output_tail())
             continue
         expected: dict[int, str] = {}
         if peer and name not in NOT_COMPARED | NEWER:
@@ -109,7 +109,7 @@ def conformance(setting: Setting, only: list[str], sizes: list[int] | None = Non
                 if number == 2 and not setting.full and ranks != 4 and not sizes:
                     continue
                 test = f"{name} on {ranks}, {label}"
-                outcome = once(setting, program, ranks, options)
+                outcome = run_program(setting, program, ranks, options)
                 problem = judge(name, outcome, STDIN.get(name, ""))
                 if problem is None and ranks in expected and outcome.out != expected[ranks]:
                     problem = "output differs from the other MPI's: " + difference(
@@ -123,7 +123,7 @@ def peer_output(setting: Setting, source: Path, sizes: list[int] | None) -> dict
     sizes are compared; the programs check themselves on all."""
     program, made = build.build(setting, source, peer=True)
     if program is None:
-        setting.results.bad(f"{source.stem} compiles with {build.PEER_CC}", made.last_words())
+        setting.results.bad(f"{source.stem} compiles with {build.PEER_CC}", made.output_tail())
         return {}
     expected = {}
     usual = [1, 2, 3, 4] if setting.full else [1, 2] if source.stem in SPIN else [1, 2, 4]
@@ -136,7 +136,7 @@ def peer_output(setting: Setting, source: Path, sizes: list[int] | None) -> dict
             expected[ranks] = outcome.out
         else:
             setting.results.skip(
-                f"{source.stem} on {ranks} compared", f"the other MPI: {outcome.last_words()}"
+                f"{source.stem} on {ranks} compared", f"the other MPI: {outcome.output_tail()}"
             )
     return expected
 
@@ -161,7 +161,7 @@ def peer_only(setting: Setting) -> None:
     for source, arguments in listed:
         program, made = build.build(setting, source, peer=True)
         if program is None:
-            setting.results.bad(f"{source.stem} compiles", made.last_words())
+            setting.results.bad(f"{source.stem} compiles", made.output_tail())
             continue
         for ranks in [1, 2, 4]:
             if ranks < max(NEEDS_RANKS.get(source.stem, 1), 2 if source.stem == "two_receives" else 1):

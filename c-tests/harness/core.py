@@ -44,11 +44,11 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def kill(pids: list[int], how: int = signal.SIGKILL) -> None:
+def kill(pids: list[int], number: int = signal.SIGKILL) -> None:
     """Ends processes; those that are gone already are no error."""
     for pid in pids:
         try:
-            os.kill(pid, how)
+            os.kill(pid, number)
         except (ProcessLookupError, PermissionError):
             pass
 
@@ -62,14 +62,14 @@ class Outcome:
     err: str
     seconds: float
 
-    def last_words(self) -> str:
+    def output_tail(self) -> str:
         """The end of what it said, in one line."""
         lines = [line for line in (self.err + "\n" + self.out).splitlines() if line.strip()]
         wanted = [line for line in lines if "FAIL" in line] or lines[-3:]
         return " | ".join(line.strip() for line in wanted[:3])[:400]
 
 
-def piped(text: str | None) -> int:
+def pipe_with(text: str | None) -> int:
     """A descriptor to read the text from: a pipe (some launchers cannot poll a file)."""
     if not text:
         return os.open(os.devnull, os.O_RDONLY)
@@ -96,7 +96,7 @@ def run(
     words = [str(word) for word in command]
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        feed = os.dup(stdin) if isinstance(stdin, int) else piped(stdin)
+        feed = os.dup(stdin) if isinstance(stdin, int) else pipe_with(stdin)
         try:
             process = subprocess.Popen(
                 words,
@@ -110,7 +110,7 @@ def run(
         finally:
             os.close(feed)
         try:
-            code = attend(process, begin + timeout, meanwhile)
+            code = wait_for_exit(process, begin + timeout, meanwhile)
         finally:
             # It hung, or we are being ended ourselves: nothing stays behind.
             if process.poll() is None:
@@ -125,7 +125,7 @@ def run(
     return Outcome(code, texts[0], texts[1], time.monotonic() - begin)
 
 
-def attend(process: subprocess.Popen, until: float, meanwhile) -> int | None:
+def wait_for_exit(process: subprocess.Popen, until: float, meanwhile) -> int | None:
     """Waits for the end of a process, at the longest until that time."""
     while True:
         try:
@@ -175,14 +175,14 @@ class Results:
         return 1 if self.failed else 0
 
 
-def problem_of(outcome: Outcome, code: int = 0, says: str | None = None) -> str | None:
+def problem_of(outcome: Outcome, code: int = 0, expected_text: str | None = None) -> str | None:
     """What is wrong with an outcome, or None."""
     if outcome.code is None:
-        return f"hang: no end after {outcome.seconds:.0f} s; {outcome.last_words()}"
+        return f"hang: no end after {outcome.seconds:.0f} s; {outcome.output_tail()}"
     if outcome.code != code:
-        return f"exit code {outcome.code}, expected {code}; {outcome.last_words()}"
-    if says is not None and says not in outcome.out:
-        return f"did not print `{says}`; {outcome.last_words()}"
+        return f"exit code {outcome.code}, expected {code}; {outcome.output_tail()}"
+    if expected_text is not None and expected_text not in outcome.out:
+        return f"did not print `{expected_text}`; {outcome.output_tail()}"
     return None
 
 
@@ -245,14 +245,14 @@ class Setting:
     def fc(self) -> Path:
         return self.dist / "bin" / "ftmpifort"
 
-    def fresh(self, name: str) -> Path:
+    def new_folder(self, name: str) -> Path:
         """An empty directory of that name below the working directory."""
         path = self.work / name
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         return path
 
-    def ready(self) -> bool:
+    def dist_is_built(self) -> bool:
         """Whether the product is there; a clear line if not."""
         for tool in (self.launcher, self.cc):
             if not tool.exists():

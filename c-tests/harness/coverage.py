@@ -20,7 +20,7 @@ FORTRAN_EXCEPTIONS: dict[str, str] = {
 
 
 def coverage(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     table = set(re.findall(r"^(MPI_\w+) ", (ROOT / "include" / "mpi.table").read_text(), re.M))
     called: dict[bool, set[str]] = {False: set(), True: set()}
@@ -31,22 +31,22 @@ def coverage(setting: Setting) -> None:
                 continue
             program, made = build.build(setting, source)
             if program is None:
-                setting.results.bad(f"{source.stem} compiles", made.last_words())
+                setting.results.bad(f"{source.stem} compiles", made.output_tail())
                 continue
             symbols = run(["nm", "-D", "--undefined-only", program], timeout=20).out
             called[fortran] |= set(re.findall(r"\b(p?mpi_\w+)" if fortran else r"\bP?(MPI_\w+)", symbols))
-    told(setting, "every function is called", table, called[False] & table, EXCEPTIONS)
+    check_called(setting, "every function is called", table, called[False] & table, EXCEPTIONS)
     if not build.fortran_available(setting):
         setting.results.skip("every function is called from Fortran", "no Fortran compiler")
         return
     library = run(["nm", "-D", "--defined-only", setting.dist / "lib" / "ftmpi" / "libmpifort.so.12"], timeout=20).out
     there = set(re.findall(r"\bmpi_\w+", library))
-    bound = {name for name in table if forms(name) & there}
-    told(setting, "every function that Fortran has is called from Fortran", bound,
-         {name for name in bound if forms(name) & called[True]}, FORTRAN_EXCEPTIONS)
+    bound = {name for name in table if fortran_symbols(name) & there}
+    check_called(setting, "every function that Fortran has is called from Fortran", bound,
+         {name for name in bound if fortran_symbols(name) & called[True]}, FORTRAN_EXCEPTIONS)
 
 
-def forms(name: str) -> set[str]:
+def fortran_symbols(name: str) -> set[str]:
     """The symbols of a function in Fortran: of mpif.h and `mpi`, and of `mpi_f08`, which has the `_c` forms."""
     lower = name.lower()
     if lower.endswith("_c"):
@@ -54,12 +54,12 @@ def forms(name: str) -> set[str]:
     return {f"{lower}_", f"{lower}_f08_", f"{lower}_f08ts_"}
 
 
-def told(setting: Setting, what: str, wanted: set[str], called: set[str], exceptions: dict[str, str]) -> None:
+def check_called(setting: Setting, title: str, wanted: set[str], called: set[str], exceptions: dict[str, str]) -> None:
     missing = sorted(wanted - called - set(exceptions))
-    idle = sorted(set(exceptions) & called)
+    needless = sorted(set(exceptions) & called)
     problem = None
     if missing:
         problem = f"no program calls {len(missing)}: {' '.join(missing[:20])}"
-    elif idle:
-        problem = f"no exception any more: {' '.join(idle)}"
-    setting.results.check(f"{what} ({len(called)} of {len(wanted)})", problem)
+    elif needless:
+        problem = f"no exception any more: {' '.join(needless)}"
+    setting.results.check(f"{title} ({len(called)} of {len(wanted)})", problem)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from . import reports
-from .bad_input import clear
+from .bad_input import error_message_problem
 from .core import Setting, run
 from .jobs import RANKS, Jobs, judge, program_pids
 
@@ -85,7 +85,7 @@ def sockets(pid: int) -> list[tuple[int, int, str, str]]:
         return []
 
 
-def possible() -> str | None:
+def missing_feature() -> str | None:
     """Whether a descriptor of another process can be had here."""
     libc = ctypes.CDLL(None, use_errno=True)
     handle = os.pidfd_open(os.getpid())
@@ -98,11 +98,11 @@ def possible() -> str | None:
 
 
 def cuts(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
-    lack = possible()
-    if lack:
-        setting.results.skip("connections cut", lack)
+    reason = missing_feature()
+    if reason:
+        setting.results.skip("connections cut", reason)
         return
     jobs = Jobs(setting, 4)
     for name in ("probe_loop", "traffic", "collectives") if setting.full else ("traffic",):
@@ -112,17 +112,17 @@ def cuts(setting: Setting) -> None:
         if job is None:
             setting.results.bad(test, why)
             continue
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file = where / "report.json"
         memories = "channel-memory" in protocol
         cutter = Cutter(job.program, setting.seed, memories=memories)
         outcome = run(
             [*setting.mpiexec(RANKS, "--transport", "tcp", "--report", file, *protocol), job.program,
              *job.arguments], timeout=setting.timeout, cwd=where, meanwhile=cutter)
-        problem, note = judge(outcome, file, job.says, 0)
-        what, _ = reports.read(file)
-        if problem is None and what and what["failures"]:
-            problem = f"a cut was taken for a death: {what['failures'][0]}"
+        problem, note = judge(outcome, file, job.expected_text, 0)
+        report, _ = reports.read(file)
+        if problem is None and report and report["failures"]:
+            problem = f"a cut was taken for a death: {report['failures'][0]}"
         if problem is None and cutter.cut < 4:
             problem = f"only {cutter.cut} connections could be cut"
         if problem is None and memories and cutter.between_ranks:
@@ -134,7 +134,7 @@ def cuts(setting: Setting) -> None:
         return
     outcome = run(
         [*setting.mpiexec(RANKS, "--transport", "tcp", "--protocol", "none"), job.program,
-         *job.arguments], timeout=setting.timeout, cwd=setting.fresh("run"),
+         *job.arguments], timeout=setting.timeout, cwd=setting.new_folder("run"),
         meanwhile=Cutter(job.program, setting.seed, 1))
     setting.results.check("a connection cut under `none` is one clear error",
-                          clear(outcome, "lost its connection to rank"))
+                          error_message_problem(outcome, "lost its connection to rank"))

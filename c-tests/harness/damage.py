@@ -13,8 +13,8 @@ class Damager:
     """When there are at least two images of a rank, damages the newest file (or what it rests on) and
     kills its rank."""
 
-    def __init__(self, folder: Path, program: Path, how: str):
-        self.folder, self.program, self.how = folder, program, how
+    def __init__(self, folder: Path, program: Path, kind: str):
+        self.folder, self.program, self.kind = folder, program, kind
         self.begin = time.monotonic()
         self.damaged = ""
 
@@ -26,13 +26,13 @@ class Damager:
             by_rank.setdefault(file.name.split("-")[0], []).append(file)
         if len(by_rank) < RANKS or any(len(files) < 2 for files in by_rank.values()):
             return None
-        if self.how == "all":
+        if self.kind == "all":
             return {file.name: file for files in by_rank.values() for file in files}
         newest = {rank: max(files, key=lambda f: f.name) for rank, files in by_rank.items()}
-        if self.how == "one, all die":
+        if self.kind == "one, all die":
             rank = min(newest)
             return {rank: newest[rank]}
-        return self.below(newest) if self.how == "below" else newest
+        return self.below(newest) if self.kind == "below" else newest
 
     def below(self, newest: dict[str, Path]) -> dict[str, Path] | None:
         """What the newest images rest on: the whole image of their row. Rows take turns, and the
@@ -59,10 +59,10 @@ class Damager:
             for file in chosen.values():
                 size = file.stat().st_size
                 with file.open("r+b") as image:
-                    if self.how in ("below", "all"):
+                    if self.kind in ("below", "all"):
                         image.seek(size // 3)
                         image.write(bytes(size // 3))
-                    elif self.how == "bit":
+                    elif self.kind == "bit":
                         image.seek(size // 2)
                         byte = image.read(1)
                         image.seek(size // 2)
@@ -72,11 +72,11 @@ class Damager:
         except FileNotFoundError:
             return  # a newer one has just taken its place: try again
         self.damaged = ", ".join(f.name for f in chosen.values())
-        kill(pids if self.how == "one, all die" else pids[:1])
+        kill(pids if self.kind == "one, all die" else pids[:1])
 
 
 # What may be said where a rank has both of its images from after a restart that lost what is needed.
-TOO_LATE = ("it has no older image to return to", "logs do not reach back to the beginning any more",
+GIVEN_UP = ("it has no older image to return to", "logs do not reach back to the beginning any more",
             "the logs no longer reach back to the start")
 
 
@@ -84,18 +84,18 @@ def damage(setting: Setting) -> None:
     """The newest images are damaged, then a rank dies: the older image must serve. With copies on the
     host all images of the server may be. When all ranks die, those whose images have less of their logs than the older
     image needs return to their own older ones."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
-    for how in ("bit", "below", "all", "one, all die") + (("truncated",) if setting.full else ()):
-        test = f"newest image damaged ({how})" if how != "all" else "the server's images damaged"
-        copies = ["--images", "local+remote"] if how == "all" else []
+    for kind in ("bit", "below", "all", "one, all die") + (("truncated",) if setting.full else ()):
+        test = f"newest image damaged ({kind})" if kind != "all" else "the server's images damaged"
+        copies = ["--images", "local+remote"] if kind == "all" else []
         job, why = Jobs(setting, 9).make("master_worker", setting.seed)
         if job is None:
             setting.results.bad(test, why)
             continue
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file, folder = where / "report.json", where / "job"
-        damager = Damager(folder, job.program, how)
+        damager = Damager(folder, job.program, kind)
         outcome = run(
             [*setting.mpiexec(RANKS, "--ckpt-interval", "1s", "--job-dir", folder, "--report", file,
                               *copies, *setting.protocol_options()),
@@ -105,9 +105,9 @@ def damage(setting: Setting) -> None:
             meanwhile=damager,
         )
         if not damager.damaged:
-            setting.results.bad(test, f"not every rank had two images to damage; {outcome.last_words()}")
+            setting.results.bad(test, f"not every rank had two images to damage; {outcome.output_tail()}")
             continue
-        problem, note = judge(outcome, file, job.says, 1)
-        if how == "one, all die" and any(text in outcome.err for text in TOO_LATE):
+        problem, note = judge(outcome, file, job.expected_text, 1)
+        if kind == "one, all die" and any(text in outcome.err for text in GIVEN_UP):
             problem, note = problem_of(outcome, code=1), "given up, and said so"
         setting.results.check(test, problem, note)

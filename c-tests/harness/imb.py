@@ -14,7 +14,7 @@ PACKAGE = "impi-rt"
 THREADS = "intel-openmp"
 
 
-def environment(peers: Path, package: str, name: str = "", words: list[str] | None = None,
+def environment(peers: Path, package: str, name: str = "", arguments: list[str] | None = None,
                 env: dict[str, str] | None = None) -> tuple[Path | None, str]:
     """A virtual environment with one package; made when it is not there yet. `words` and `env`: how pip is to
     install it, below another name."""
@@ -25,19 +25,19 @@ def environment(peers: Path, package: str, name: str = "", words: list[str] | No
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = run([sys.executable, "-m", "venv", folder], timeout=300)
     if made.code != 0:
-        return None, f"python3 -m venv: {made.last_words()}"
-    why = add(folder, package, words, env)
+        return None, f"python3 -m venv: {made.output_tail()}"
+    why = install_package(folder, package, arguments, env)
     if why:
         return None, why
     done.write_text("")
     return folder, ""
 
 
-def add(folder: Path, package: str, words: list[str] | None = None, env: dict[str, str] | None = None) -> str:
+def install_package(folder: Path, package: str, arguments: list[str] | None = None, env: dict[str, str] | None = None) -> str:
     """One more package into an environment; says why not."""
-    got = run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *(words or []), package], timeout=900,
+    got = run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *(arguments or []), package], timeout=900,
               env=env or {})
-    return f"pip install {package}: {got.last_words()}" if got.code != 0 else ""
+    return f"pip install {package}: {got.output_tail()}" if got.code != 0 else ""
 
 
 def missing_library(program: Path, env: dict[str, str]) -> str:
@@ -56,7 +56,7 @@ def find_program(folder: Path, name: str) -> Path | None:
     return None
 
 
-def complete(suite: str, out: str) -> str | None:
+def end_problem(suite: str, out: str) -> str | None:
     """IMB-MT says nothing at its end: its last table is looked for."""
     last = r"Benchmarking AllReduceMT\n.*\n.*\n.*\n( +[\d.]+){5}" if suite == "IMB-MT" else \
         "All processes entering MPI_Finalize"
@@ -64,14 +64,14 @@ def complete(suite: str, out: str) -> str | None:
 
 
 def imb(setting: Setting, peers: Path, quick: bool) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     results = setting.results
     folder, why = environment(peers, PACKAGE)
     if folder is None:
         results.skip("imb", why)
         return
-    words = ["-iter", "20", "-time", "0.2", "-msglog", "0:16"] if quick else []
+    arguments = ["-iter", "20", "-time", "0.2", "-msglog", "0:16"] if quick else []
     modes = [("none", ["--protocol", "none"]), ("pessimistic", ["--protocol", "pessimistic"])]
     if setting.full:
         modes += [("none tcp", ["--protocol", "none", "--transport", "tcp"]),
@@ -84,9 +84,9 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
         env = {}
         if suite == "IMB-MT":
             # It has options of its own.
-            words = ["-count", "1,1000", "-repeat", "2"] if quick else []
+            arguments = ["-count", "1,1000", "-repeat", "2"] if quick else []
             if not any(folder.rglob("libiomp5.so")):
-                add(folder, THREADS)
+                install_package(folder, THREADS)
             for library in folder.rglob("libiomp5.so"):
                 env = {"LD_LIBRARY_PATH": str(library.parent.resolve()), "OMP_NUM_THREADS": "2"}
         lacking = missing_library(program, env)
@@ -98,20 +98,20 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
                 # Threads that call at the same time are granted where nothing is replayed.
                 threads = ["-thread_level", "multiple" if "none" in options else "single"]
                 outcome = run(
-                    [*setting.mpiexec(ranks, *options), program, *words,
+                    [*setting.mpiexec(ranks, *options), program, *arguments,
                      *(threads if suite == "IMB-MT" else [])],
                     timeout=max(setting.timeout, 1800),
-                    cwd=setting.fresh("run"),
+                    cwd=setting.new_folder("run"),
                     env=env,
                 )
-                problem = problem_of(outcome) or complete(suite, outcome.out)
+                problem = problem_of(outcome) or end_problem(suite, outcome.out)
                 results.check(f"{suite} on {ranks}, {label}", problem, f"{outcome.seconds:.0f} s")
     netpipe = which("NPmpich2")
     if netpipe is None:
         results.skip("NPmpich2", "not installed (Debian package netpipe-mpich2)")
         return
     for label, options in modes:
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         outcome = run(
             [*setting.mpiexec(2, *options), netpipe, "-u", "100000" if quick else "4000000"],
             timeout=max(setting.timeout, 900),

@@ -36,24 +36,24 @@ SHADOWS = ["bin/mpicc", "bin/mpicxx", "bin/mpifort", "bin/mpiexec", "bin/mpirun"
 
 
 def install(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
-    where = setting.fresh("install")
+    where = setting.new_folder("install")
     prefix = where / "prefix"
     (prefix / "lib").mkdir(parents=True)
     (prefix / "lib" / "libother.so").write_text("theirs")
     made = run([ROOT / "tools" / "install.sh", setting.dist, prefix], timeout=120, env={"DESTDIR": ""})
     if not setting.results.check("install", problem_of(made)):
         return
-    harmless(setting, prefix)
-    activated(setting, prefix, where)
+    other_mpi_unchanged(setting, prefix)
+    activation(setting, prefix, where)
     cmake(setting, prefix, where)
     pkg_config(setting, prefix, where)
-    again(setting, prefix)
-    removed(setting, prefix)
+    upgrade(setting, prefix)
+    uninstall(setting, prefix)
 
 
-def harmless(setting: Setting, prefix: Path) -> None:
+def other_mpi_unchanged(setting: Setting, prefix: Path) -> None:
     """Another MPI of the machine stays what its users get."""
     there = [name for name in SHADOWS if (prefix / name).exists()]
     there += [path.name for path in (prefix / "lib").glob("libmpi*")]
@@ -70,7 +70,7 @@ def harmless(setting: Setting, prefix: Path) -> None:
                           problem_of(made) or (f"it lists {ours}" if ours else None))
 
 
-def activated(setting: Setting, prefix: Path, where: Path) -> None:
+def activation(setting: Setting, prefix: Path, where: Path) -> None:
     """The shell line of the README chooses us, and so does the environment module."""
     (where / "found.c").write_text(HELLO)
     shell = f". {prefix}/share/ftmpi/activate.sh && mpicc found.c -o activated && mpiexec -n 2 ./activated"
@@ -79,7 +79,7 @@ def activated(setting: Setting, prefix: Path, where: Path) -> None:
             setting.results.skip(f"the line for {name}", f"no {name}")
             continue
         outcome = run([name, "-c", shell], timeout=setting.timeout, cwd=where)
-        setting.results.check(f"the line for {name}", problem_of(outcome, says="found on 2"))
+        setting.results.check(f"the line for {name}", problem_of(outcome, expected_text="found on 2"))
     command = module_command()
     if command is None:
         setting.results.skip("the environment module", "no modulecmd")
@@ -87,7 +87,7 @@ def activated(setting: Setting, prefix: Path, where: Path) -> None:
     script = (f'eval "$({command} bash use {prefix}/share/modulefiles)"; eval "$({command} bash load ftmpi)"; '
               "mpicc found.c -o by-module && mpiexec -n 2 ./by-module")
     outcome = run(["bash", "-c", script], timeout=setting.timeout, cwd=where)
-    setting.results.check("the environment module", problem_of(outcome, says="found on 2"))
+    setting.results.check("the environment module", problem_of(outcome, expected_text="found on 2"))
 
 
 def module_command() -> str | None:
@@ -99,14 +99,14 @@ def module_command() -> str | None:
     return None
 
 
-def found(setting: Setting, name: str, program: Path, prefix: Path) -> None:
+def check_program(setting: Setting, name: str, program: Path, prefix: Path) -> None:
     """Whether a program runs, and is linked to our library."""
     linked = run(["ldd", program], timeout=20)
     paths = [os.path.realpath(path) for path in re.findall(r"libmpi\.so\.12 => (\S+)", linked.out)]
     ours = os.path.realpath(prefix / "lib" / "ftmpi" / "libmpi.so.12")
     problem = None if paths == [ours] else f"linked to another MPI: {linked.out}"
     outcome = run([prefix / "bin" / "ftmpiexec", "-n", "2", "--protocol", "none", program], timeout=setting.timeout)
-    setting.results.check(name, problem or problem_of(outcome, says="found on 2"))
+    setting.results.check(name, problem or problem_of(outcome, expected_text="found on 2"))
 
 
 def cmake(setting: Setting, prefix: Path, where: Path) -> None:
@@ -124,14 +124,14 @@ def cmake(setting: Setting, prefix: Path, where: Path) -> None:
         ("CMAKE_PREFIX_PATH", [f"-DCMAKE_PREFIX_PATH={home}"], {}),
     ]:
         name = f"CMake finds us by {way}, {beside}"
-        build = setting.fresh("cmake")
+        build = setting.new_folder("cmake")
         made = run(["cmake", "-S", where, "-B", build, *options], timeout=120, env=env)
         if made.code == 0:
             made = run(["cmake", "--build", build], timeout=120, env=env)
         if made.code != 0:
-            setting.results.bad(name, made.last_words())
+            setting.results.bad(name, made.output_tail())
             continue
-        found(setting, name, build / "found", prefix)
+        check_program(setting, name, build / "found", prefix)
 
 
 def pkg_config(setting: Setting, prefix: Path, where: Path) -> None:
@@ -146,12 +146,12 @@ def pkg_config(setting: Setting, prefix: Path, where: Path) -> None:
         if asked.code == 0:
             made = run(["cc", where / "found.c", "-o", where / package, *asked.out.split()], timeout=60)
         if made.code != 0:
-            setting.results.bad(name, made.last_words())
+            setting.results.bad(name, made.output_tail())
             continue
-        found(setting, name, where / package, prefix)
+        check_program(setting, name, where / package, prefix)
 
 
-def again(setting: Setting, prefix: Path) -> None:
+def upgrade(setting: Setting, prefix: Path) -> None:
     """A later version takes away what an earlier one alone had."""
     old = prefix / "lib" / "ftmpi" / "libold.so"
     old.write_text("of an earlier version")
@@ -162,7 +162,7 @@ def again(setting: Setting, prefix: Path) -> None:
                           problem_of(made) or ("libold.so is still there" if old.exists() else None))
 
 
-def removed(setting: Setting, prefix: Path) -> None:
+def uninstall(setting: Setting, prefix: Path) -> None:
     made = run([ROOT / "tools" / "install.sh", "--remove", prefix], timeout=60, env={"DESTDIR": ""})
     left = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir())
     problem = problem_of(made) or (None if left == ["lib/libother.so"] else f"left: {left[:10]}")

@@ -15,7 +15,7 @@ from . import build, reports
 from .core import TESTS, Outcome, Setting, descendants, problem_of, run
 
 RANKS = 4
-KERNEL_SAYS = "VERIFICATION SUCCESSFUL"
+KERNEL_EXPECTED = "VERIFICATION SUCCESSFUL"
 
 
 @dataclass
@@ -25,15 +25,15 @@ class Job:
     name: str
     program: Path
     arguments: list[str]
-    says: str
+    expected_text: str
     # How long it lasts if that cannot be chosen: it did once, with nobody else there.
     seconds: float = 0
 
-    def lasting(self, factor: int) -> Job:
+    def with_more_work(self, factor: int) -> Job:
         """The same with so many times as much to do."""
-        return replace(self, arguments=[str(word) for word in self.longer(factor)[1:]])
+        return replace(self, arguments=[str(word) for word in self.command(factor)[1:]])
 
-    def longer(self, factor: int) -> list[str | Path]:
+    def command(self, factor: int) -> list[str | Path]:
         """Program and arguments of a run that lasts so many times as long."""
         words: list[str | Path] = [self.program]
         for before, word in zip(["", *self.arguments], self.arguments):
@@ -45,17 +45,17 @@ class Job:
         return words
 
 
-def failures_of(what: dict) -> list[dict]:
-    return [f for f in what.get("failures", []) if isinstance(f, dict) and f.get("rank") is not None]
+def rank_failures(report: dict) -> list[dict]:
+    return [f for f in report.get("failures", []) if isinstance(f, dict) and f.get("rank") is not None]
 
 
-def survivors(what: dict) -> str | None:
+def process_count_problem(report: dict) -> str | None:
     """Whether exactly the ranks that failed or were orphans, and as often, got new processes."""
-    clusters = what.get("clusters")
+    clusters = report.get("clusters")
     if clusters:
         # Every rank of a cluster has a new process after a failure or an orphan in it, and no other rank has.
-        returned = {clusters[incarnation["rank"]] for incarnation in failures_of(what) + what.get("orphans", [])}
-        for rank, incarnations in enumerate(what["pids"]):
+        returned = {clusters[incarnation["rank"]] for incarnation in rank_failures(report) + report.get("orphans", [])}
+        for rank, incarnations in enumerate(report["pids"]):
             distinct = len({incarnation["pid"] for incarnation in incarnations})
             if clusters[rank] in returned and distinct < 2:
                 return f"rank {rank} did not return with the others of its cluster"
@@ -63,9 +63,9 @@ def survivors(what: dict) -> str | None:
                 return f"nothing of the cluster of rank {rank} failed, and it had {distinct} processes"
         return None
     failed: dict[int, int] = {}
-    for failure in failures_of(what) + what.get("orphans", []):
+    for failure in rank_failures(report) + report.get("orphans", []):
         failed[failure["rank"]] = failed.get(failure["rank"], 0) + 1
-    for rank, incarnations in enumerate(what["pids"]):
+    for rank, incarnations in enumerate(report["pids"]):
         distinct = len({incarnation["pid"] for incarnation in incarnations})
         # An incarnation that was killed before it had a process leaves a gap in the numbers.
         without = incarnations[-1]["incarnation"] - incarnations[0]["incarnation"] + 1 - len(incarnations)
@@ -74,57 +74,57 @@ def survivors(what: dict) -> str | None:
     return None
 
 
-def judge(outcome: Outcome, file: Path, says: str, least: int, ranks: int = RANKS,
+def judge(outcome: Outcome, file: Path, expected_text: str, least: int, ranks: int = RANKS,
           at_once: bool = False, killed: frozenset[int] = frozenset()) -> tuple[str | None, str]:
     """Problem (or None) and a note about the run. Of ranks that return together and are killed
     `at_once` only the first to be missed is a failure, the others may be ended by its return: then
     incarnations are counted that came to their end. A rank that is `killed` when it is an orphan already, about to
     be rolled back, is missed as that."""
-    problem = problem_of(outcome, says=says)
-    what, unread = reports.read(file)
-    if what is None:
+    problem = problem_of(outcome, expected_text=expected_text)
+    report, unread = reports.read(file)
+    if report is None:
         return problem or unread, ""
     if problem is None:
-        problem = reports.wrong(what, ranks, outcome.code, outcome.seconds)
-    failures = failures_of(what)
+        problem = reports.report_problem(report, ranks, outcome.code, outcome.seconds)
+    failures = rank_failures(report)
     note = f"{outcome.seconds:.1f} s, {len(failures)} failures"
     seen = len(failures)
-    if at_once and what.get("clusters"):
-        seen = sum(len(incarnations) - 1 for incarnations in what["pids"])
+    if at_once and report.get("clusters"):
+        seen = sum(len(incarnations) - 1 for incarnations in report["pids"])
     missed = {failure["rank"] for failure in failures}
-    seen += len({orphan["rank"] for orphan in what.get("orphans", [])} & killed - missed)
+    seen += len({orphan["rank"] for orphan in report.get("orphans", [])} & killed - missed)
     if problem is None and seen < least:
         problem = f"only {seen} failures in {outcome.seconds:.1f} s, {least} wanted"
     if problem is None and outcome.code == 0:
-        problem = survivors(what)
+        problem = process_count_problem(report)
     return problem, note
 
 
 AT = re.compile(r"\bat=(\d+)(ms|s)\b")
 
 
-def all_over_at(injections: list[str]) -> float:
+def last_fault_s(injections: list[str]) -> float:
     """When the last of these faults has happened, with a second to spare; for ever if one has no time."""
     found = [AT.search(injection) for injection in injections]
     return max([int(at[1]) / (1000 if at[2] == "ms" else 1) + 1 if at else math.inf for at in found],
                default=math.inf)
 
 
-def long_enough(job: Job, file: Path, least: int, execute, injections: list[str] | None = None,
+def judge_with_faults(job: Job, file: Path, least: int, execute, injections: list[str] | None = None,
                 ranks: int = RANKS) -> tuple[str | None, str]:
     """Judges a run; one that was right and over before its faults came says nothing, and is repeated
     with more to do. (How long a program lasts is measured when it begins, perhaps on a busy machine.)
     `execute` runs these words. A run that lasted longer than its `injections` has had them all: more
     to do would bring no more of them, only a run that looks like a hang."""
     problem, note = None, ""
-    until = all_over_at(injections or [])
+    until = last_fault_s(injections or [])
     at_once = sum(ranks if "rank=all" in injection else "rank=" in injection
                   for injection in injections or []) > 1
     killed = frozenset(int(rank) for injection in injections or []
                        for rank in re.findall(r"^kill:rank=(\d+),at=", injection))
     for factor in (1, 4, 16):
-        outcome = execute(job.longer(factor))
-        problem, note = judge(outcome, file, job.says, least, ranks, at_once, killed)
+        outcome = execute(job.command(factor))
+        problem, note = judge(outcome, file, job.expected_text, least, ranks, at_once, killed)
         # Those that strike servers show in nothing that is judged here.
         unstruck = math.isfinite(until) and outcome.seconds < until - 1
         missing = unstruck if problem is None else problem.startswith("only ")
@@ -136,7 +136,7 @@ def long_enough(job: Job, file: Path, least: int, execute, injections: list[str]
 TOO_SOON = "ended well, but too soon"
 
 
-def until_it_lasts(attempt) -> tuple[str | None, str]:
+def retry_with_more_work(attempt) -> tuple[str | None, str]:
     """Problem and note of `attempt(factor)`, which runs a program so many times as long and says TOO_SOON
     if it was right and over before what was to happen to it: on a busy machine images come late, and
     what is to be lost is not always there."""
@@ -154,9 +154,9 @@ class Jobs:
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "addresses", "lines",
              "one_sided", "fences", "shared_file"]
-    OTHERS = ["told", "late", "shared_memory", "scratch_files", "uneven"]
+    OTHERS = ["output_digest", "late", "shared_memory", "scratch_files", "uneven"]
     # The same program with other arguments.
-    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]), "told_memory": ("told", ["--memory"])}
+    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]), "output_digest_memory": ("output_digest", ["--memory"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
     def __init__(self, setting: Setting, seconds: float, ranks: int = RANKS):
@@ -180,7 +180,7 @@ class Jobs:
         if not program.exists():
             made_program, made = build.build(self.setting, source)
             if made_program is None:
-                return None, made.last_words()
+                return None, made.output_tail()
             program = made_program
         if name in self.CRASH or name in self.OTHERS:
             arguments = ["--seconds", str(self.seconds), "--seed", str(seed)]
@@ -192,7 +192,7 @@ class Jobs:
                 del self.repeats[name]
                 return None, why
         repeat = ["--repeat", str(self.repeats[name])]
-        return Job(name, program, [*base, *repeat], KERNEL_SAYS), ""
+        return Job(name, program, [*base, *repeat], KERNEL_EXPECTED), ""
 
     def measure(self, program: Path, base: list[str]) -> tuple[int, str]:
         """How many passes fill the time."""
@@ -202,9 +202,9 @@ class Jobs:
                 [*self.setting.mpiexec(self.ranks, "--protocol", "pessimistic"), program, *base,
                  "--repeat", str(passes)],
                 timeout=self.setting.timeout,
-                cwd=self.setting.fresh("run"),
+                cwd=self.setting.new_folder("run"),
             )
-            problem = problem_of(outcome, says=KERNEL_SAYS)
+            problem = problem_of(outcome, expected_text=KERNEL_EXPECTED)
             if problem:
                 return 0, f"without kills: {problem}"
             if outcome.seconds > 2.5 or passes > 1_000_000:

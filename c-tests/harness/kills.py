@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import npb
 from .core import Outcome, Setting, run
-from .jobs import RANKS, TCP, WAVES, Jobs, long_enough, modes_of, program_pids
+from .jobs import RANKS, TCP, WAVES, Jobs, judge_with_faults, modes_of, program_pids
 
 
 class Killer:
@@ -49,7 +49,7 @@ def kills(
     ranks: int = RANKS,
 ) -> None:
     """`runs` runs, programs and modes in turn, a new seed in each."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     jobs = Jobs(setting, seconds, ranks)
     names = programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:-1], "pipeline", "sort"]
@@ -73,22 +73,22 @@ def kills(
         if job is None:
             setting.results.bad(test, why)
             continue
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file = where / "report.json"
         least = 3 if seconds >= 8 else 2
         options = ["--ckpt-interval", "1s", "--report", file, *mode, *protocol]
         if not outside:
             options += ["--inject", f"kill:every=2s,count=20,seed={seed}"]
 
-        def execute(words: list) -> Outcome:
+        def execute(arguments: list) -> Outcome:
             return run(
-                [*setting.mpiexec(ranks, *options), *words],
+                [*setting.mpiexec(ranks, *options), *arguments],
                 timeout=max(setting.timeout, 10 * max(seconds, job.seconds)),
                 cwd=where,
                 meanwhile=Killer(job.program, seed, 2.0, 20, ranks=ranks) if outside else None,
             )
 
-        problem, note = long_enough(job, file, least, execute, ranks=ranks)
+        problem, note = judge_with_faults(job, file, least, execute, ranks=ranks)
         left = sorted(path.name for path in where.glob(".*.ftmpi-*"))
         if problem is None and left:
             problem = f"left behind: {', '.join(left)[:200]}"
@@ -99,7 +99,7 @@ def clusters(setting: Setting) -> None:
     """Kills of one rank, of a whole cluster of two, and of one rank of each cluster: the ranks of these
     clusters return, and `survivors` sees to it that no other process is new. Of two ranks of a cluster
     that are killed at once the second may be ended by the return that the first began."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     jobs = Jobs(setting, 3)
     two = ["--cluster", "2"]
@@ -119,14 +119,14 @@ def clusters(setting: Setting) -> None:
         if job is None:
             setting.results.bad(test, why)
             continue
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file = where / "report.json"
-        words = [*setting.mpiexec(RANKS, "--protocol", "hierarchical", *options, "--ckpt-interval",
+        arguments = [*setting.mpiexec(RANKS, "--protocol", "hierarchical", *options, "--ckpt-interval",
                                   "700ms", "--report", file)]
         for fault in injected:
-            words += ["--inject", fault]
-        problem, note = long_enough(
+            arguments += ["--inject", fault]
+        problem, note = judge_with_faults(
             job, file, least,
-            lambda program: run([*words, *program], timeout=setting.timeout, cwd=where),
+            lambda program: run([*arguments, *program], timeout=setting.timeout, cwd=where),
             injected)
         setting.results.check(test, problem, note)

@@ -39,7 +39,7 @@ def sources(peers: Path) -> tuple[Path | None, Path | None, str]:
                    "mpi4py", "--dest", peers / "mpi4py-source", f"mpi4py=={version}"], timeout=600)
         found = sorted((peers / "mpi4py-source").glob("mpi4py-*.tar.gz"))
         if got.code != 0 or not found:
-            return None, None, f"no source package: {got.last_words()}"
+            return None, None, f"no source package: {got.output_tail()}"
         with tarfile.open(found[0]) as package:
             package.extractall(peers / "mpi4py-source", filter="data")
         unpacked = found[0].with_name(found[0].name.removesuffix(".tar.gz"))
@@ -57,7 +57,7 @@ def compiled_for_standard(setting: Setting, peers: Path) -> tuple[Path | None, s
 def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = False, standard: bool = False,
                  only: list[str] | None = None) -> None:
     """`standard`: compiled for the standard ABI."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     folder, tests, why = sources(peers)
     if standard and folder is not None:
@@ -85,13 +85,13 @@ def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = 
 def module_run(setting: Setting, folder: Path, tests: Path, ranks: int, protocol: list[str],
                modules: list[str]) -> Outcome:
     # Without a cache of bytecode: the folder of the tests stays as it was unpacked.
-    words: list[str | Path] = [*setting.mpiexec(ranks, *protocol), folder / "bin" / "python", "-B",
+    command: list[str | Path] = [*setting.mpiexec(ranks, *protocol), folder / "bin" / "python", "-B",
                                tests / "main.py"]
     for module in modules:
-        words += ["-i", rf"^{module}\.py$" if len(modules) == 1 else module]
+        command += ["-i", rf"^{module}\.py$" if len(modules) == 1 else module]
     for left_out in EXCEPT:
-        words += ["-x", left_out]
-    return run(words, timeout=max(setting.timeout, 300), cwd=setting.fresh("run"))
+        command += ["-x", left_out]
+    return run(command, timeout=max(setting.timeout, 300), cwd=setting.new_folder("run"))
 
 
 def verdict(outcome: Outcome, ranks: int) -> str | None:

@@ -40,26 +40,26 @@ def missing() -> str | None:
     return None
 
 
-def up(folder: Path) -> Hosts:
+def create_hosts(folder: Path) -> Hosts:
     """Makes both hosts; raises CalledProcessError with what failed."""
     tag = f"ft{os.getpid()}"
     hosts = Hosts(folder, (f"{tag}a", f"{tag}b"))
 
-    def do(*words: str) -> None:
+    def run_checked(*words: str) -> None:
         subprocess.run(words, check=True, capture_output=True, text=True)
 
     try:
         for name in hosts.names:
-            do("ip", "netns", "add", name)
+            run_checked("ip", "netns", "add", name)
         a, b = f"{tag}v0", f"{tag}v1"
-        do("ip", "link", "add", a, "type", "veth", "peer", "name", b)
+        run_checked("ip", "link", "add", a, "type", "veth", "peer", "name", b)
         for name, link, address in zip(hosts.names, (a, b), HOSTS):
-            do("ip", "link", "set", link, "netns", name)
-            do("ip", "-n", name, "addr", "add", f"{address}/24", "dev", link)
-            do("ip", "-n", name, "link", "set", link, "up")
-            do("ip", "-n", name, "link", "set", "lo", "up")
-        do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host_key"))
-        do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "user_key"))
+            run_checked("ip", "link", "set", link, "netns", name)
+            run_checked("ip", "-n", name, "addr", "add", f"{address}/24", "dev", link)
+            run_checked("ip", "-n", name, "link", "set", link, "up")
+            run_checked("ip", "-n", name, "link", "set", "lo", "up")
+        run_checked("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host_key"))
+        run_checked("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "user_key"))
         shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
         (folder / "authorized_keys").chmod(0o600)
         Path("/run/sshd").mkdir(exist_ok=True)
@@ -95,11 +95,11 @@ def up(folder: Path) -> Hosts:
                 time.sleep(0.2)
         return hosts
     except BaseException:
-        down(hosts)
+        remove_hosts(hosts)
         raise
 
 
-def down(hosts: Hosts) -> None:
+def remove_hosts(hosts: Hosts) -> None:
     for daemon in hosts.daemons:
         daemon.terminate()
     for name in hosts.names:
@@ -125,21 +125,21 @@ def pids_in(namespace: str, program: Path) -> list[int]:
 
 def netns(setting: Setting) -> None:
     results = setting.results
-    lack = missing()
-    if lack:
-        results.skip("two hosts", lack)
+    reason = missing()
+    if reason:
+        results.skip("two hosts", reason)
         return
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     try:
-        hosts = up(setting.fresh("hosts"))
+        hosts = create_hosts(setting.new_folder("hosts"))
     except (subprocess.CalledProcessError, OSError) as error:
         results.skip("two hosts", f"namespaces cannot be made here: {getattr(error, 'stderr', '') or error}")
         return
     try:
         scenarios(setting, hosts)
     finally:
-        down(hosts)
+        remove_hosts(hosts)
 
 
 def scenarios(setting: Setting, hosts: Hosts) -> None:
@@ -161,7 +161,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
                 kill(pids)
                 self.done = True
 
-    def set_wire(state: str) -> None:
+    def set_link(state: str) -> None:
         links = subprocess.run(
             ["ip", "-n", hosts.names[0], "-br", "link"], capture_output=True, text=True
         ).stdout.split()
@@ -179,10 +179,10 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         def __call__(self, process) -> None:
             age = time.monotonic() - self.begin
             if self.state == 0 and age > 3:
-                set_wire("down")
+                set_link("down")
                 self.state = 1
             elif self.state == 1 and age > 5:
-                set_wire("up")
+                set_link("up")
                 self.state = 2
 
     class Splitter:
@@ -195,7 +195,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
 
         def __call__(self, process) -> None:
             if not self.cut and time.monotonic() - self.begin > 3:
-                set_wire("down")
+                set_link("down")
                 self.cut = True
             if self.cut and self.problem and len(pids_in(hosts.names[0], self.program)) > 2:
                 there = pids_in(hosts.names[1], self.program)
@@ -219,7 +219,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         if job is None:
             setting.results.bad(test, why)
             continue
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file = where / "report.json"
         options: list[str | Path] = ["-hosts", ",".join(HOSTS), "-ppn", "2", "--rsh", hosts.ssh(),
                                      "--ckpt-interval", "1s", "--report", file, *more]
@@ -232,8 +232,8 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
             cwd=where,
             meanwhile=meanwhile,
         )
-        set_wire("up")
-        problem, note = judge(outcome, file, job.says, least)
+        set_link("up")
+        problem, note = judge(outcome, file, job.expected_text, least)
         setting.results.check(test, problem or (meanwhile and meanwhile.problem), note)
         left = [p for name in hosts.names for p in pids_in(name, job.program)]
         setting.results.check(f"{test}: nothing left behind",

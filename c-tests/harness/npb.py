@@ -44,7 +44,7 @@ def verified(outcome: Outcome) -> str | None:
         words = line.upper()
         if "VERIFICATION" in words and "SUCCESSFUL" in words and "UNSUCCESSFUL" not in words:
             return None
-    return f"not verified; {outcome.last_words()}"
+    return f"not verified; {outcome.output_tail()}"
 
 
 class Suite:
@@ -81,7 +81,7 @@ class Suite:
             return program, ""
         made = run(["make", "-C", self.tree, kernel, f"CLASS={size}"], timeout=600)
         if made.code != 0 or not program.exists():
-            return None, f"does not compile: {made.last_words()}"
+            return None, f"does not compile: {made.output_tail()}"
         return program, ""
 
     def job(self, kernel: str, jobs):
@@ -95,7 +95,7 @@ class Suite:
                 outcome = run(
                     [*self.setting.mpiexec(jobs.ranks, "--protocol", "pessimistic"), program],
                     timeout=600,
-                    cwd=self.setting.fresh("run"),
+                    cwd=self.setting.new_folder("run"),
                 )
                 problem = verified(outcome)
                 if problem:
@@ -114,7 +114,7 @@ def npb(
     ranks: list[int],
     peer_built: bool,
 ) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     suites = [Suite(setting, sources)]
     if peer_built:
@@ -137,7 +137,7 @@ def npb(
                         outcome = run(
                             [*setting.mpiexec(n, *options), program],
                             timeout=max(setting.timeout, 300),
-                            cwd=setting.fresh("run"),
+                            cwd=setting.new_folder("run"),
                         )
                         setting.results.check(
                             f"{name} on {n}, {label}", verified(outcome), f"{outcome.seconds:.1f} s"

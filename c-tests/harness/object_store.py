@@ -16,8 +16,8 @@ import urllib.request
 from pathlib import Path
 
 from .core import ROOT, Setting, descendants, kill, problem_of, which
-from .jobs import RANKS, TOO_SOON, Job, Jobs, program_pids, until_it_lasts
-from .restart import Stopper, begin, go_on, interrupted, together
+from .jobs import RANKS, TOO_SOON, Job, Jobs, program_pids, retry_with_more_work
+from .restart import Stopper, begin, continue_job, interruption_problem, with_earlier_output
 
 SERVER = "checkpoint-server-0"
 BUCKET = "images"
@@ -27,11 +27,11 @@ LOSES = "loses its disk"
 FLIPS = "has wrong bytes on its disk"
 
 
-class Flushed(Stopper):
+class StoreFilled(Stopper):
     """Waits until every rank has this many images in the store, whatever `count` says is there."""
 
-    def __init__(self, folder: Path, how: str, count, images: int = 2 * RANKS):
-        super().__init__(folder, 0.5, how)
+    def __init__(self, folder: Path, fault: str, count, images: int = 2 * RANKS):
+        super().__init__(folder, 0.5, fault)
         self.count, self.wanted = count, images
 
     def __call__(self, process: subprocess.Popen) -> None:
@@ -39,27 +39,27 @@ class Flushed(Stopper):
             super().__call__(process)
 
 
-class DiskLoser:
+class DiskFault:
     """Once images are in the store: does something to the server's disk, then kills a rank."""
 
-    def __init__(self, job: Job, folder: Path, count, how: str):
-        self.job, self.folder, self.count, self.how = job, folder, count, how
+    def __init__(self, job: Job, folder: Path, count, fault: str):
+        self.job, self.folder, self.count, self.fault = job, folder, count, fault
         self.done = False
 
     def __call__(self, process: subprocess.Popen) -> None:
         if self.done or self.count() < 2 * RANKS:
             return
         self.done = True
-        if self.how == DIES:
+        if self.fault == DIES:
             server = [pid for pid in descendants(process.pid) if name_of(pid) == "ftmpi-checkpoin"]
             # The next one must not find half of what is wiped.
             kill(server, signal.SIGSTOP)
-            wipe(self.folder / SERVER)
+            delete_files(self.folder / SERVER)
             kill(server)
-        elif self.how == LOSES:
-            wipe(self.folder / SERVER, (".image", ".ground"))
+        elif self.fault == LOSES:
+            delete_files(self.folder / SERVER, (".image", ".ground"))
         else:
-            flip(self.folder / SERVER)
+            corrupt_images(self.folder / SERVER)
         kill(program_pids(process.pid, self.job.program)[:1])
 
 
@@ -70,13 +70,13 @@ def name_of(pid: int) -> str:
         return ""
 
 
-def wipe(folder: Path, suffixes: tuple[str, ...] = ("",)) -> None:
+def delete_files(folder: Path, suffixes: tuple[str, ...] = ("",)) -> None:
     for entry in folder.iterdir():
         if entry.name != "lock" and entry.name.endswith(suffixes):
             entry.unlink(missing_ok=True)
 
 
-def flip(folder: Path) -> None:
+def corrupt_images(folder: Path) -> None:
     """A wrong byte in the middle of each image."""
     for entry in folder.iterdir():
         if entry.suffix in (".image", ".ground"):
@@ -88,17 +88,17 @@ def flip(folder: Path) -> None:
                 file.write(bytes([byte[0] ^ 1]))
 
 
-def in_directory(store: Path):
+def image_counter(store: Path):
     return lambda: len([*store.rglob("*.image")])
 
 
-def from_images(text: str) -> str | None:
+def images_problem(text: str) -> str | None:
     """Whether every rank of a continued job came from an image."""
     wanted = f"going on with the job: {RANKS} of {RANKS} ranks from images"
     return None if wanted in text else f"it did not say `{wanted}`: {text.strip()[-300:]}"
 
 
-def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, left,
+def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, remaining,
               *options: str) -> None:
     """Everything dies, the server's disk is lost, and a later launcher goes on."""
     test += "".join(f" {option}" for option in options)
@@ -108,22 +108,22 @@ def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, left
         return
 
     def attempt(factor: int) -> tuple[str | None, str]:
-        folder = setting.fresh("run") / "job"
-        stop = Flushed(folder, "everything", count)
-        early = begin(setting, job.lasting(factor), folder, stop, "--object-store", address, *options)
-        problem = interrupted(early, stop)
+        folder = setting.new_folder("run") / "job"
+        stop = StoreFilled(folder, "everything", count)
+        early = begin(setting, job.with_more_work(factor), folder, stop, "--object-store", address, *options)
+        problem = interruption_problem(early, stop)
         if problem is None:
             until = time.monotonic() + 20
             while time.monotonic() < until and server_runs(folder):
                 time.sleep(0.05)
-            wipe(folder / SERVER)
-            late = go_on(setting, folder, None)
-            problem = problem_of(together(early.out, late), says=job.says) or from_images(late.err)
-            if problem is None and left():
-                problem = f"{left()} objects are left after the end"
+            delete_files(folder / SERVER)
+            late = continue_job(setting, folder, None)
+            problem = problem_of(with_earlier_output(early.out, late), expected_text=job.expected_text) or images_problem(late.err)
+            if problem is None and remaining():
+                problem = f"{remaining()} objects are left after the end"
         return problem, f"{early.seconds:.1f} s to the death"
 
-    setting.results.check(test, *until_it_lasts(attempt))
+    setting.results.check(test, *retry_with_more_work(attempt))
 
 
 def server_runs(folder: Path) -> bool:
@@ -137,9 +137,9 @@ def server_runs(folder: Path) -> bool:
     return False
 
 
-def living_job(setting: Setting, jobs: Jobs, how: str, *options: str) -> None:
+def running_job(setting: Setting, jobs: Jobs, fault: str, *options: str) -> None:
     """Something happens to the server's disk while the job runs, and a rank dies."""
-    test = f"object store: a living job whose server {how}"
+    test = f"object store: a living job whose server {fault}"
     test += "".join(f" {option}" for option in options)
     job, why = jobs.make("master_worker", setting.seed)
     if job is None:
@@ -147,25 +147,25 @@ def living_job(setting: Setting, jobs: Jobs, how: str, *options: str) -> None:
         return
 
     def attempt(factor: int) -> tuple[str | None, str]:
-        run_folder = setting.fresh("run")
+        run_folder = setting.new_folder("run")
         folder, store = run_folder / "job", run_folder / "store"
-        loser = DiskLoser(job, folder, in_directory(store), how)
-        outcome = begin(setting, job.lasting(factor), folder, loser, "--object-store", f"file://{store}",
+        disk_fault = DiskFault(job, folder, image_counter(store), fault)
+        outcome = begin(setting, job.with_more_work(factor), folder, disk_fault, "--object-store", f"file://{store}",
                         *options)
-        problem = problem_of(outcome, says=job.says)
-        if problem is None and not loser.done:
+        problem = problem_of(outcome, expected_text=job.expected_text)
+        if problem is None and not disk_fault.done:
             problem = f"{TOO_SOON}: nothing was lost yet"
-        wanted = "starting it again" if how == DIES else "came anew from file://"
+        wanted = "starting it again" if fault == DIES else "came anew from file://"
         if problem is None and wanted not in outcome.err:
             if "killed by signal 9" not in outcome.err:
                 return f"{TOO_SOON}: the rank had ended", ""
-            problem = f"it did not say `{wanted}`: {outcome.last_words()}"
-        left = len([*store.rglob("*.image"), *store.rglob("*.record")])
-        if problem is None and left:
-            problem = f"{left} objects are left after the end"
+            problem = f"it did not say `{wanted}`: {outcome.output_tail()}"
+        remaining = len([*store.rglob("*.image"), *store.rglob("*.record")])
+        if problem is None and remaining:
+            problem = f"{remaining} objects are left after the end"
         return problem, f"{outcome.seconds:.1f} s"
 
-    setting.results.check(test, *until_it_lasts(attempt))
+    setting.results.check(test, *retry_with_more_work(attempt))
 
 
 class S3:
@@ -238,17 +238,17 @@ def with_s3(setting: Setting, jobs: Jobs) -> None:
 
 
 def object_store(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     jobs = Jobs(setting, 6)
     for options in [(), ("--protocol", "hierarchical", "--cluster", "2"), ("--protocol", "coordinated")]:
-        store = setting.fresh("store")
+        store = setting.new_folder("store")
         whole_job(setting, jobs,
                   "object store: a directory, everything dies and the server's disk is lost",
-                  f"file://{store}", in_directory(store), in_directory(store), *options)
+                  f"file://{store}", image_counter(store), image_counter(store), *options)
         shutil.rmtree(store, ignore_errors=True)
-    living_job(setting, Jobs(setting, 3), DIES)
-    living_job(setting, Jobs(setting, 4), DIES, "--protocol", "hierarchical", "--cluster", "2")
-    living_job(setting, Jobs(setting, 4), LOSES, "--protocol", "coordinated")
-    living_job(setting, Jobs(setting, 4), FLIPS)
+    running_job(setting, Jobs(setting, 3), DIES)
+    running_job(setting, Jobs(setting, 4), DIES, "--protocol", "hierarchical", "--cluster", "2")
+    running_job(setting, Jobs(setting, 4), LOSES, "--protocol", "coordinated")
+    running_job(setting, Jobs(setting, 4), FLIPS)
     with_s3(setting, jobs)

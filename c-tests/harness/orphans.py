@@ -11,7 +11,7 @@ import re
 
 from . import reports
 from .core import Setting, run
-from .jobs import RANKS, TCP, TOO_SOON, Jobs, long_enough, until_it_lasts
+from .jobs import RANKS, TCP, TOO_SOON, Jobs, judge_with_faults, retry_with_more_work
 
 PROTOCOLS = [["optimistic", "--tracking", "o2p"], ["optimistic", "--tracking", "standard"],
              ["hierarchical", "--cluster", "2", "--between", "optimistic"]]
@@ -19,13 +19,13 @@ PROTOCOLS = [["optimistic", "--tracking", "o2p"], ["optimistic", "--tracking", "
 DELAYS = ["60ms", "150ms", "30ms"]
 PROGRAMS = ["waitany", "traffic", "probe_loop", "collectives", "cg", "test_loop", "master_worker"]
 # Of a rank that returns because its image had less of its log than a peer needs whose newest image was damaged.
-LEAN = "which a newer image of rank"
-LOST = re.compile(r"it depends on event \d+ of (?:life|incarnation) (\d+) of rank (\d+), which was lost")
+SHORT_LOG = "which a newer image of rank"
+LOST = re.compile(r"it depends on event \d+ of incarnation (\d+) of rank (\d+), which was lost")
 
 
 def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, kills: int = 6) -> None:
     """`runs` runs; programs, delays, ways of tracking and transports in turn."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     jobs = Jobs(setting, seconds)
     names = programs or PROGRAMS
@@ -40,39 +40,39 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
         if job is None:
             setting.results.bad(test, why)
             continue
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file = where / "report.json"
         options = ["--protocol", *protocol, *mode, "--ckpt-interval", "1s",
                    "--inject", f"delay:logger={delay}",
                    "--inject", f"kill:every=2s,count={kills},seed={seed}", "--report", file]
 
         def attempt(factor: int) -> tuple[str | None, str]:
-            problem, note = long_enough(
-                job.lasting(factor), file, 1,
+            problem, note = judge_with_faults(
+                job.with_more_work(factor), file, 1,
                 lambda words: run([*setting.mpiexec(RANKS, *options), *words],
                                   timeout=max(setting.timeout, 10 * factor * seconds), cwd=where))
-            what, _ = reports.read(file)
-            if what is not None:
-                note += f", {len(what.get('orphans', []))} orphans"
-                problem = problem or wrong(what)
+            report, _ = reports.read(file)
+            if report is not None:
+                note += f", {len(report.get('orphans', []))} orphans"
+                problem = problem or rollback_problem(report)
             return problem, note
 
-        setting.results.check(test, *until_it_lasts(attempt))
+        setting.results.check(test, *retry_with_more_work(attempt))
 
 
-def wrong(what: dict) -> str | None:
+def rollback_problem(report: dict) -> str | None:
     """Whether somebody was rolled back, and rightly."""
-    if not what["orphans"]:
+    if not report["orphans"]:
         return f"{TOO_SOON}: nobody was rolled back"
-    if what["piggyback"]["events"] == 0:
+    if report["piggyback"]["events"] == 0:
         return "no dependency was ever sent along"
-    for orphan in what["orphans"]:
-        if LEAN in orphan["cause"]:
+    for orphan in report["orphans"]:
+        if SHORT_LOG in orphan["cause"]:
             continue
         found = LOST.search(orphan["cause"])
         if not found:
             return f"an orphan that does not say of what: {orphan}"
         incarnation, rank = int(found[1]), int(found[2])
-        if what["pids"][rank][-1]["incarnation"] <= incarnation:
+        if report["pids"][rank][-1]["incarnation"] <= incarnation:
             return f"rank {rank} is still the incarnation on which rank {orphan['rank']} depended"
     return None

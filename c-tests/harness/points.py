@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import reports
 from .core import ROOT, Setting, run
-from .jobs import BLOCKING, NONBLOCKING, RANKS, Jobs, failures_of, judge
+from .jobs import BLOCKING, NONBLOCKING, RANKS, Jobs, rank_failures, judge
 
 # Where, and which time: early and late. `log` points exist where determinants are.
 NTH = {
@@ -36,7 +36,7 @@ def points_of_library() -> list[str]:
 
 def points(setting: Setting) -> None:
     """Rank 1 dies at every named point, and so does rank 0."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     names = points_of_library()
     if not names:
@@ -59,7 +59,7 @@ def points(setting: Setting) -> None:
                 if job is None:
                     setting.results.bad(test, why)
                     continue
-                where = setting.fresh("run")
+                where = setting.new_folder("run")
                 file = where / "report.json"
                 options = ["--ckpt-interval", "700ms", "--report", file, *setting.protocol_options()]
                 arguments = list(job.arguments)
@@ -80,19 +80,19 @@ def points(setting: Setting) -> None:
                     timeout=setting.timeout,
                     cwd=where,
                 )
-                problem, note = judge(outcome, file, job.says, 2 if replaying else 1)
+                problem, note = judge(outcome, file, job.expected_text, 2 if replaying else 1)
                 if problem is None:
-                    problem = died_at(file, rank, replaying)
+                    problem = deaths_problem(file, rank, replaying)
                 setting.results.check(test, problem, note)
 
 
-def died_at(file: Path, rank: int, replaying: bool) -> str | None:
+def deaths_problem(file: Path, rank: int, replaying: bool) -> str | None:
     """Whether the deaths were where they were wanted: of that rank, once more in its replay if it
     was to die there, and the last incarnation came to the end of its own."""
-    what, unread = reports.read(file)
-    if what is None:
+    report, unread = reports.read(file)
+    if report is None:
         return unread
-    failures = failures_of(what)
+    failures = rank_failures(report)
     if {failure["rank"] for failure in failures} != {rank}:
         return f"failures of other ranks than {rank}: {failures}"
     if failures[-1]["catch_up_ms"] is None:

@@ -13,7 +13,7 @@ from .core import TESTS, Setting, problem_of, run, which
 MODES = [["--protocol", "none"], ["--protocol", "pessimistic"]]
 
 def programs(setting: Setting, peers: Path) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     wheel, why = imb.environment(peers, "mpi4py")
     mpi4py(setting, "mpi4py", wheel, why)
@@ -31,11 +31,11 @@ def parts(setting: Setting) -> None:
     """A command with `:` is one job, and each process knows of which part it is."""
     program, made = build.build(setting, TESTS / "programs" / "parts.c")
     if program is None:
-        setting.results.bad("parts of a command", made.last_words())
+        setting.results.bad("parts of a command", made.output_tail())
         return
     outcome = run([*setting.mpiexec(1), program, ":", "-n", "2", program, "a", ":", "-n", "1", program],
-                  timeout=setting.timeout, cwd=setting.fresh("run"))
-    setting.results.check("parts of a command", problem_of(outcome, says="1 102 102 201"),
+                  timeout=setting.timeout, cwd=setting.new_folder("run"))
+    setting.results.check("parts of a command", problem_of(outcome, expected_text="1 102 102 201"),
                           f"{outcome.seconds:.1f} s")
 
 
@@ -45,14 +45,14 @@ def mpi4py(setting: Setting, name: str, folder: Path | None, why: str) -> None:
         return
     for ranks in (1, 3, 4):
         for mode in MODES:
-            where = setting.fresh("run")
+            where = setting.new_folder("run")
             outcome = run(
                 [*setting.mpiexec(ranks, *mode), folder / "bin" / "python",
                  TESTS / "programs" / "mpi4py_basics.py", where / "data"],
                 timeout=setting.timeout, cwd=where,
             )
             setting.results.check(f"{name} on {ranks}, {mode[1]}",
-                                  problem_of(outcome, says=f"mpi4py on {ranks}: ok"),
+                                  problem_of(outcome, expected_text=f"mpi4py on {ranks}: ok"),
                                   f"{outcome.seconds:.1f} s")
 
 
@@ -66,7 +66,7 @@ def mocassin(setting: Setting) -> None:
         setting.results.skip("mocassin", "no input (Debian package mocassin-benchmarks)")
         return
     for ranks, mode in ((1, MODES[0]), (3, MODES[0]), (3, MODES[1])):
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         (where / "output").mkdir()
         shutil.copytree(HII_REGION, where / "input")
         given = (where / "input" / "input.in").read_text()
@@ -79,11 +79,11 @@ def mocassin(setting: Setting) -> None:
                       cwd=where)
         problem = problem_of(outcome)
         if problem is None:
-            problem = hot(where / "output" / "summary.out")
+            problem = temperature_problem(where / "output" / "summary.out")
         setting.results.check(f"mocassin on {ranks}, {mode[1]}", problem, f"{outcome.seconds:.0f} s")
 
 
-def hot(summary: Path) -> str | None:
+def temperature_problem(summary: Path) -> str | None:
     """The gas has the temperature of such a region after the second iteration."""
     if not summary.is_file():
         return "no summary was written"
@@ -95,8 +95,8 @@ def hot(summary: Path) -> str | None:
 
 def yorick(setting: Setting) -> None:
     for mode in MODES:
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         (where / "hello.i").write_text('if (!mp_rank) write, format="yorick on %ld\\n", mp_size;\nquit;\n')
         outcome = run([*setting.mpiexec(3, *mode), which("mpy.mpich2"), "-batch", "hello.i"],
                       timeout=setting.timeout, cwd=where)
-        setting.results.check(f"yorick on 3, {mode[1]}", problem_of(outcome, says="yorick on 3"))
+        setting.results.check(f"yorick on 3, {mode[1]}", problem_of(outcome, expected_text="yorick on 3"))

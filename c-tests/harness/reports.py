@@ -31,66 +31,66 @@ def read(path: Path) -> tuple[dict | None, str | None]:
         return None, f"report: {error}"
 
 
-def shaped(what: object, fields: dict, where: str) -> str | None:
+def field_problem(report: object, fields: dict, where: str) -> str | None:
     """Whether all fields are there and of their kinds."""
-    if not isinstance(what, dict):
+    if not isinstance(report, dict):
         return f"report: {where} is no object"
     for name, kind in fields.items():
-        if name not in what:
+        if name not in report:
             return f"report: {where} has no `{name}`"
-        if not isinstance(what[name], kind) or isinstance(what[name], bool):
-            return f"report: {where}.{name} is {what[name]!r}"
-        if isinstance(what[name], NUMBER) and name != "exit_code" and what[name] < 0:
-            return f"report: {where}.{name} is negative: {what[name]}"
+        if not isinstance(report[name], kind) or isinstance(report[name], bool):
+            return f"report: {where}.{name} is {report[name]!r}"
+        if isinstance(report[name], NUMBER) and name != "exit_code" and report[name] < 0:
+            return f"report: {where}.{name} is negative: {report[name]}"
     return None
 
 
-def wrong(what: dict, ranks: int, code: int | None = None, seconds: float | None = None) -> str | None:
+def report_problem(report: dict, ranks: int, code: int | None = None, seconds: float | None = None) -> str | None:
     """What is wrong with a report, or None; `code` and `seconds` are what the run showed."""
-    problem = shaped(what, WHOLE, "the whole")
-    problem = problem or shaped(what["checkpoints"], CHECKPOINTS, "checkpoints")
-    problem = problem or shaped(what["messages"], MESSAGES, "messages")
-    problem = problem or shaped(what["logs"], LOGS, "logs")
-    for failure in [] if problem else what["failures"] + what["orphans"]:
-        problem = problem or shaped(failure, FAILURE, "a failure")
-    for incarnations in [] if problem else what["pids"]:
+    problem = field_problem(report, WHOLE, "the whole")
+    problem = problem or field_problem(report["checkpoints"], CHECKPOINTS, "checkpoints")
+    problem = problem or field_problem(report["messages"], MESSAGES, "messages")
+    problem = problem or field_problem(report["logs"], LOGS, "logs")
+    for failure in [] if problem else report["failures"] + report["orphans"]:
+        problem = problem or field_problem(failure, FAILURE, "a failure")
+    for incarnations in [] if problem else report["pids"]:
         if not isinstance(incarnations, list) or not incarnations:
             return f"report: a rank without a process in pids: {incarnations!r}"
         for incarnation in incarnations:
-            problem = problem or shaped(incarnation, INCARNATION, "an incarnation in pids")
-    return problem or disagreement(what, ranks, code, seconds)
+            problem = problem or field_problem(incarnation, INCARNATION, "an incarnation in pids")
+    return problem or contradiction(report, ranks, code, seconds)
 
 
-def disagreement(what: dict, ranks: int, code: int | None, seconds: float | None) -> str | None:
+def contradiction(report: dict, ranks: int, code: int | None, seconds: float | None) -> str | None:
     """Fields that cannot all be true."""
-    wall, images, messages = what["wall_s"], what["checkpoints"], what["messages"]
+    wall, images, messages = report["wall_s"], report["checkpoints"], report["messages"]
     # Where all ranks return to a wave together, no protocol logs payload.
-    all_return = len(set(what.get("clusters") or [])) == 1
+    all_return = len(set(report.get("clusters") or [])) == 1
     facts = [
-        (what["ranks"] == ranks == len(what["pids"]), f"{what['ranks']} ranks, {ranks} were started"),
-        (code is None or what["exit_code"] == code, f"exit code {what['exit_code']}, it was {code}"),
+        (report["ranks"] == ranks == len(report["pids"]), f"{report['ranks']} ranks, {ranks} were started"),
+        (code is None or report["exit_code"] == code, f"exit code {report['exit_code']}, it was {code}"),
         (seconds is None or 0 < wall <= seconds + 0.1, f"wall_s {wall}, the run took {seconds}"),
-        (len(what["hosts"]) >= 1 and all(isinstance(h, str) for h in what["hosts"]), "hosts"),
+        (len(report["hosts"]) >= 1 and all(isinstance(h, str) for h in report["hosts"]), "hosts"),
         ((images["bytes"] > 0) == (images["count"] > 0), f"checkpoints: {images}"),
         (images["pause_ms_mean"] <= images["pause_ms_max"], f"pauses of checkpoints: {images}"),
         (images["duration_ms_mean"] <= images["duration_ms_max"], f"checkpoints: {images}"),
         (images["count"] == 0 or images["duration_ms_max"] > 0, f"checkpoints: {images}"),
-        (what["logs"]["bytes"] <= what["logs"]["peak_bytes"], f"logs: {what['logs']}"),
-        (what["protocol"] != "none" or not what["failures"] and not messages["determinants"]
-         and not images["count"] and not what["logs"]["peak_bytes"], "`none` logs nothing"),
-        (code != 0 or what["protocol"] == "none" or all_return or ranks == 1 or not messages["payload_bytes"]
-         or what["logs"]["peak_bytes"] > 0, "payload was sent and nothing logged"),
+        (report["logs"]["bytes"] <= report["logs"]["peak_bytes"], f"logs: {report['logs']}"),
+        (report["protocol"] != "none" or not report["failures"] and not messages["determinants"]
+         and not images["count"] and not report["logs"]["peak_bytes"], "`none` logs nothing"),
+        (code != 0 or report["protocol"] == "none" or all_return or ranks == 1 or not messages["payload_bytes"]
+         or report["logs"]["peak_bytes"] > 0, "payload was sent and nothing logged"),
         (code != 0 or messages["received"] <= messages["sent"],
          f"more messages received than sent: {messages}"),
     ]
     for true, text in facts:
         if not true:
             return f"report: {text}"
-    for failure in what["failures"] + what["orphans"]:
-        problem = implausible(failure, what)
+    for failure in report["failures"] + report["orphans"]:
+        problem = failure_problem(failure, report)
         if problem:
             return f"report: {problem}: {failure}"
-    for rank, incarnations in enumerate(what["pids"]):
+    for rank, incarnations in enumerate(report["pids"]):
         numbers = [incarnation["incarnation"] for incarnation in incarnations]
         if numbers != sorted(set(numbers)):
             return f"report: incarnations of rank {rank} are out of order: {incarnations}"
@@ -100,11 +100,11 @@ def disagreement(what: dict, ranks: int, code: int | None, seconds: float | None
     return None
 
 
-def implausible(failure: dict, what: dict) -> str | None:
+def failure_problem(failure: dict, report: dict) -> str | None:
     """What cannot be so about one failure."""
-    if not 0 <= failure["rank"] < what["ranks"]:
+    if not 0 <= failure["rank"] < report["ranks"]:
         return "no such rank"
-    if failure["at_s"] > what["wall_s"]:
+    if failure["at_s"] > report["wall_s"]:
         return "it came after the end"
     if not failure["cause"]:
         return "it has no cause"

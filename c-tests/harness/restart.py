@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import build
 from .core import TESTS, Outcome, Setting, descendants, kill, problem_of, run
-from .jobs import RANKS, TOO_SOON, Job, Jobs, until_it_lasts
+from .jobs import RANKS, TOO_SOON, Job, Jobs, retry_with_more_work
 
 SUSPENDED = 75
 
@@ -26,9 +26,9 @@ class Stopper:
     """Once the job has run for some time and has images: kills everything, or the launcher alone, or
     sends it a signal."""
 
-    def __init__(self, folder: Path, after: float, how: str, images: int = RANKS):
-        self.folder, self.after, self.how, self.images = folder, after, how, images
-        self.draw = random.Random(f"{after} {how}")
+    def __init__(self, folder: Path, after: float, way: str, images: int = RANKS):
+        self.folder, self.after, self.way, self.images = folder, after, way, images
+        self.draw = random.Random(f"{after} {way}")
         self.begin = time.monotonic()
         self.done = False
 
@@ -38,23 +38,23 @@ class Stopper:
         if len(list(self.folder.rglob("*.image"))) < self.images:
             return
         self.done = True
-        if self.how == "everything":
+        if self.way == "everything":
             below = descendants(process.pid)
             kill([process.pid, *below])
-        elif self.how == "one by one":
+        elif self.way == "one by one":
             # The launcher first: nobody starts anything again. The others outlive it for a moment each.
             below = descendants(process.pid)
             self.draw.shuffle(below)
             for pid in [process.pid, *below]:
                 kill([pid])
                 time.sleep(self.draw.uniform(0, 0.03))
-        elif self.how == "launcher":
+        elif self.way == "launcher":
             kill([process.pid])
         else:
-            os.kill(process.pid, getattr(signal, self.how))
+            os.kill(process.pid, getattr(signal, self.way))
 
 
-def left_running(folder: Path, patience: float = 10.0) -> list[int]:
+def remaining_processes(folder: Path, patience: float = 10.0) -> list[int]:
     """Processes whose command line names the job's directory and that do not go away."""
     until = time.monotonic() + patience
     while True:
@@ -81,7 +81,7 @@ def begin(setting: Setting, job: Job, folder: Path, stop: Stopper | None, *optio
     )
 
 
-def go_on(setting: Setting, folder: Path, stop: Stopper | None, *options: str | Path,
+def continue_job(setting: Setting, folder: Path, stop: Stopper | None, *options: str | Path,
           stdin: str | int | None = None) -> Outcome:
     return run(
         [setting.launcher, "--restart", folder, *options],
@@ -89,30 +89,30 @@ def go_on(setting: Setting, folder: Path, stop: Stopper | None, *options: str | 
     )
 
 
-def together(earlier: str, outcome: Outcome) -> Outcome:
+def with_earlier_output(earlier: str, outcome: Outcome) -> Outcome:
     """With what the runs before it said: what a job says before its last images it does not say again."""
     return replace(outcome, out=earlier + outcome.out)
 
 
-def interrupted(outcome: Outcome, stop: Stopper) -> str | None:
+def interruption_problem(outcome: Outcome, stop: Stopper) -> str | None:
     """Whether a run ended because it was stopped."""
     if outcome.code is None:
-        return f"hang: {outcome.last_words()}"
+        return f"hang: {outcome.output_tail()}"
     if not stop.done:
         return (f"{TOO_SOON}: it could not be interrupted" if outcome.code == 0 else
-                f"ended ({outcome.code}) before it could be interrupted; {outcome.last_words()}")
-    wanted = SUSPENDED if stop.how.startswith("SIG") else -signal.SIGKILL
+                f"ended ({outcome.code}) before it could be interrupted; {outcome.output_tail()}")
+    wanted = SUSPENDED if stop.way.startswith("SIG") else -signal.SIGKILL
     if outcome.code != wanted:
-        return f"exit code {outcome.code}, expected {wanted}; {outcome.last_words()}"
-    if stop.how.startswith("SIG") and "--restart" not in outcome.err:
+        return f"exit code {outcome.code}, expected {wanted}; {outcome.output_tail()}"
+    if stop.way.startswith("SIG") and "--restart" not in outcome.err:
         return "it does not say how to go on"
     return None
 
 
-def death(setting: Setting, jobs: Jobs, program: str, hows: list[str], *options: str | Path,
+def interrupt_and_continue(setting: Setting, jobs: Jobs, program: str, ways: list[str], *options: str | Path,
           later: list[str | Path] | None = None) -> None:
     """The job is interrupted once for each way, and goes on each time."""
-    test = f"restart: {program}, {', '.join(hows)}" + "".join(f" {o}" for o in options)
+    test = f"restart: {program}, {', '.join(ways)}" + "".join(f" {o}" for o in options)
     if later:
         test += " then " + " ".join(str(o) for o in later)
     job, why = jobs.make(program, setting.seed)
@@ -122,34 +122,34 @@ def death(setting: Setting, jobs: Jobs, program: str, hows: list[str], *options:
     draw = random.Random(f"{setting.seed} {test}")
 
     def attempt(factor: int) -> tuple[str | None, str]:
-        longer = job.lasting(factor)
-        folder = setting.fresh("run") / "job"
+        longer = job.with_more_work(factor)
+        folder = setting.new_folder("run") / "job"
         problem, seconds, earlier = None, 0.0, ""
-        for number, how in enumerate([*hows, ""]):
+        for number, way in enumerate([*ways, ""]):
             images = 0 if "--ckpt" in options else RANKS
-            stop = Stopper(folder, draw.uniform(0.5, 2.0), how, images) if how else None
+            stop = Stopper(folder, draw.uniform(0.5, 2.0), way, images) if way else None
             if number == 0:
                 outcome = begin(setting, longer, folder, stop, *options)
             else:
-                outcome = go_on(setting, folder, stop, *(later or []))
+                outcome = continue_job(setting, folder, stop, *(later or []))
             seconds += outcome.seconds
-            said = together(earlier, outcome)
-            earlier = said.out
-            problem = interrupted(outcome, stop) if stop else problem_of(said, says=job.says)
-            if problem is None and left_running(folder):
+            continued = with_earlier_output(earlier, outcome)
+            earlier = continued.out
+            problem = interruption_problem(outcome, stop) if stop else problem_of(continued, expected_text=job.expected_text)
+            if problem is None and remaining_processes(folder):
                 problem = "processes of the dead job are left"
             if problem:
                 problem = f"run {number + 1}: {problem}"
                 break
         return problem, f"{seconds:.1f} s"
 
-    setting.results.check(test, *until_it_lasts(attempt))
+    setting.results.check(test, *retry_with_more_work(attempt))
 
 
 LINE = re.compile(r"^line (\d+) (\d+)$", re.M)
 
 
-def output(setting: Setting, jobs: Jobs) -> None:
+def output_and_input(setting: Setting, jobs: Jobs) -> None:
     """No line is lost, none comes in the wrong order, and only what was just being printed when
     everything died may come twice; input is read once."""
     test = "restart: output and input"
@@ -157,7 +157,7 @@ def output(setting: Setting, jobs: Jobs) -> None:
     if job is None:
         setting.results.bad(test, why)
         return
-    folder = setting.fresh("run") / "job"
+    folder = setting.new_folder("run") / "job"
     numbers = [str(n * 37 % 101) for n in range(200)]
     first, rest = "\n".join(numbers[:120]) + "\n", "\n".join(numbers[120:]) + "\n"
     stop = Stopper(folder, 1.0, "launcher")
@@ -167,11 +167,11 @@ def output(setting: Setting, jobs: Jobs) -> None:
     early = begin(setting, job, folder, stop, stdin=reader)
     os.close(reader)
     os.close(writer)
-    late = go_on(setting, folder, None, stdin=rest)
+    late = continue_job(setting, folder, None, stdin=rest)
     problem = None
     if not stop.done:
-        problem = f"ended before it could be interrupted; {early.last_words()}"
-    problem = problem or problem_of(late, says=job.says)
+        problem = f"ended before it could be interrupted; {early.output_tail()}"
+    problem = problem or problem_of(late, expected_text=job.expected_text)
     problem = problem or lines_are_whole(early.out, late.out)
     if problem is None:
         total = sum(int(n) * (i % 7 + 1) for i, n in enumerate(numbers, 1))
@@ -189,21 +189,21 @@ def exactly_once(setting: Setting, jobs: Jobs) -> None:
         return
 
     def attempt(factor: int) -> tuple[str | None, str]:
-        longer = job.lasting(factor)
-        folder = setting.fresh("run") / "job"
+        longer = job.with_more_work(factor)
+        folder = setting.new_folder("run") / "job"
         stop = Stopper(folder, 1.2, "SIGTERM")
         early = begin(setting, longer, folder, stop, "--protocol", "coordinated", "--output", "committed")
-        problem = interrupted(early, stop)
+        problem = interruption_problem(early, stop)
         if problem is None:
-            late = go_on(setting, folder, None)
-            problem = (problem_of(together(early.out, late), says=job.says)
+            late = continue_job(setting, folder, None)
+            problem = (problem_of(with_earlier_output(early.out, late), expected_text=job.expected_text)
                        or lines_are_whole(early.out, late.out, twice=0))
         return problem, f"{early.seconds:.1f} s to the end of the first run"
 
-    setting.results.check(test, *until_it_lasts(attempt))
+    setting.results.check(test, *retry_with_more_work(attempt))
 
 
-def files_of_output(setting: Setting, jobs: Jobs) -> None:
+def output_files(setting: Setting, jobs: Jobs) -> None:
     """What the ranks print into files is still there after `--restart`, wherever that is called, and a
     launcher that comes too early does not touch it."""
     test = "restart: -outfile-pattern"
@@ -213,12 +213,12 @@ def files_of_output(setting: Setting, jobs: Jobs) -> None:
         return
 
     def attempt(factor: int) -> tuple[str | None, str]:
-        longer = job.lasting(factor)
-        where = setting.fresh("run")
+        longer = job.with_more_work(factor)
+        where = setting.new_folder("run")
         folder = where / "job"
         stop = Stopper(folder, 1.2, "everything")
         early = begin(setting, longer, folder, stop, "-outfile-pattern", "out.%r")
-        problem = interrupted(early, stop)
+        problem = interruption_problem(early, stop)
         texts = [where / f"out.{rank}" for rank in range(RANKS)]
         before = "".join(text.read_text() for text in texts)
         elsewhere = where / "elsewhere"
@@ -226,7 +226,7 @@ def files_of_output(setting: Setting, jobs: Jobs) -> None:
         if problem is None:
             late = run([setting.launcher, "--restart", folder], timeout=setting.timeout, cwd=elsewhere)
             after = [text.read_text() for text in texts]
-            problem = problem_of(replace(late, out="".join(after)), says=job.says)
+            problem = problem_of(replace(late, out="".join(after)), expected_text=job.expected_text)
             if problem is None and not before:
                 problem = "the first run printed nothing"
         if problem is None:
@@ -241,17 +241,17 @@ def files_of_output(setting: Setting, jobs: Jobs) -> None:
             problem = problem or lines_are_whole(before, rest)
         return problem, f"{early.seconds:.1f} s to the death"
 
-    setting.results.check(test, *until_it_lasts(attempt))
+    setting.results.check(test, *retry_with_more_work(attempt))
 
 
-def after_a_mistake(setting: Setting, jobs: Jobs) -> None:
+def after_failed_command(setting: Setting, jobs: Jobs) -> None:
     """A command that cannot be carried out leaves the job's directory as it was: of a new job nothing,
     of an old one everything."""
     job, why = jobs.make("waitany", setting.seed)
     if job is None:
         setting.results.bad("restart: after a mistake", why)
         return
-    folder = setting.fresh("run") / "job"
+    folder = setting.new_folder("run") / "job"
     with socket.create_server(("127.0.0.1", 0)) as taken:
         metrics = ["--metrics", f"127.0.0.1:{taken.getsockname()[1]}"]
         wrong = begin(setting, job, folder, None, *metrics)
@@ -261,15 +261,15 @@ def after_a_mistake(setting: Setting, jobs: Jobs) -> None:
             problem = f"left in the directory: {left}"
         stop = Stopper(folder, 1.0, "everything")
         early = begin(setting, job, folder, stop)
-        problem = problem or interrupted(early, stop)
+        problem = problem or interruption_problem(early, stop)
         if problem is None:
-            wrong = go_on(setting, folder, None, *metrics)
+            wrong = continue_job(setting, folder, None, *metrics)
             problem = problem_of(wrong, code=2)
         if problem is None:
-            late = go_on(setting, folder, None)
-            problem = problem_of(together(early.out, late), says=job.says)
+            late = continue_job(setting, folder, None)
+            problem = problem_of(with_earlier_output(early.out, late), expected_text=job.expected_text)
             if problem is None and f"{RANKS} of {RANKS} ranks from images" not in late.err:
-                problem = f"not from images: {late.last_words()}"
+                problem = f"not from images: {late.output_tail()}"
     setting.results.check("restart: after a command that could not be carried out", problem)
 
 
@@ -302,22 +302,22 @@ def encrypted(setting: Setting, jobs: Jobs) -> None:
     if job is None:
         setting.results.bad(test, why)
         return
-    where = setting.fresh("run")
+    where = setting.new_folder("run")
     folder, key = where / "job", where / "key"
     stop = Stopper(folder, 1.5, "everything", 2 * RANKS)
     early = begin(setting, job, folder, stop, "--encrypt-images", "--image-key", key, "--compress", "3",
                   "--inject", f"kill:every=700ms,count=2,seed={setting.seed}")
-    problem = interrupted(early, stop)
+    problem = interruption_problem(early, stop)
     tool = setting.dist / "bin" / "ftmpi-ckpt"
     if problem is None:
         closed = run([tool, "verify", folder], timeout=60)
         opened = run([tool, "--image-key", key, "verify", folder], timeout=60)
         shown = run([tool, "--image-key", key, "show", folder], timeout=60)
         hidden = run([tool, "show", folder], timeout=60)
-        problem = (problem_of(closed, says="are encrypted") or problem_of(opened, says="0 damaged")
-                   or problem_of(shown, says="master_worker") or problem_of(hidden, code=2))
+        problem = (problem_of(closed, expected_text="are encrypted") or problem_of(opened, expected_text="0 damaged")
+                   or problem_of(shown, expected_text="master_worker") or problem_of(hidden, code=2))
         if problem is None and "key is not at hand" not in hidden.err:
-            problem = f"show without the key: {hidden.last_words()}"
+            problem = f"show without the key: {hidden.output_tail()}"
         if problem is None and "are encrypted" in opened.out:
             problem = "verify with the key did not open the images"
         # The program's own text is in every image.
@@ -327,16 +327,16 @@ def encrypted(setting: Setting, jobs: Jobs) -> None:
     if problem is None:
         saved = key.read_bytes()
         key.unlink()
-        without = go_on(setting, folder, None)
+        without = continue_job(setting, folder, None)
         problem = problem_of(without, code=2)
         if problem is None and "--image-key" not in without.err:
-            problem = f"without the key: {without.last_words()}"
+            problem = f"without the key: {without.output_tail()}"
         elsewhere = where / "elsewhere"
         elsewhere.write_bytes(saved)
         elsewhere.chmod(0o600)
     if problem is None:
-        late = go_on(setting, folder, None, "--image-key", elsewhere)
-        problem = problem_of(together(early.out, late), says=job.says)
+        late = continue_job(setting, folder, None, "--image-key", elsewhere)
+        problem = problem_of(with_earlier_output(early.out, late), expected_text=job.expected_text)
         wanted = f"{RANKS} of {RANKS} ranks from images"
         if problem is None and wanted not in late.err:
             problem = f"it did not say `{wanted}`"
@@ -348,15 +348,15 @@ def killed_at_its_end(setting: Setting) -> None:
     job that can be continued for the rest, with all that this takes. Once everything is printed nobody goes on
     with it, and nothing is left beside its files."""
     test = "restart: killed at its end while nobody reads"
-    program, made = build.build(setting, TESTS / "programs" / "last_words.c")
+    program, made = build.build(setting, TESTS / "programs" / "output_at_end.c")
     if program is None:
-        setting.results.bad(test, made.last_words() if made else "it does not compile")
+        setting.results.bad(test, made.output_tail() if made else "it does not compile")
         return
     lines, steps = 8000, 150
-    where = setting.fresh("run")
+    where = setting.new_folder("run")
     folder, journal = where / "job", where / ".noted.data.ftmpi-undo"
-    words = setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "500ms", "--protocol", "coordinated")
-    process = subprocess.Popen([str(word) for word in [*words, program, steps, lines]], stdout=subprocess.PIPE,
+    command = setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "500ms", "--protocol", "coordinated")
+    process = subprocess.Popen([str(word) for word in [*command, program, steps, lines]], stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, cwd=where, start_new_session=True)
     try:
         problem = None if end_of_ranks(process, program, setting.timeout) else "its ranks do not end"
@@ -370,9 +370,9 @@ def killed_at_its_end(setting: Setting) -> None:
         kill([process.pid, *descendants(process.pid)])
     early = process.communicate()[0].decode()
     if problem is None:
-        late = go_on(setting, folder, None)
+        late = continue_job(setting, folder, None)
         problem = problem_of(late)
-        numbers = [[int(n) for n in re.findall(r"^line (\d+) of the last words$", text, re.M)]
+        numbers = [[int(n) for n in re.findall(r"^line (\d+) of the output at the end$", text, re.M)]
                    for text in (early, late.out, early + late.out)]
         # A full pipe may end in the middle of a line, and the later launcher goes on there.
         if problem is None and sorted({n for some in numbers for n in some}) != list(range(lines)):
@@ -384,7 +384,7 @@ def killed_at_its_end(setting: Setting) -> None:
         elif journal.exists():
             problem = "the journal stays"
         else:
-            problem = problem_of(go_on(setting, folder, None), code=2)
+            problem = problem_of(continue_job(setting, folder, None), code=2)
     setting.results.check(test, problem)
 
 
@@ -411,64 +411,64 @@ def refusals(setting: Setting, jobs: Jobs) -> None:
     if job is None:
         setting.results.bad("restart: refusals", why)
         return
-    folder = setting.fresh("run") / "job"
-    said: list[Outcome] = []
+    folder = setting.new_folder("run") / "job"
+    continued: list[Outcome] = []
 
     def second(process: subprocess.Popen) -> None:
-        if not said and list(folder.rglob("*.image")):
-            said.append(go_on(setting, folder, None))
+        if not continued and list(folder.rglob("*.image")):
+            continued.append(continue_job(setting, folder, None))
 
     # The second one waits three seconds for the first to go away.
     outcome = run(
-        [*setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "300ms"), *job.longer(3)],
+        [*setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "300ms"), *job.command(3)],
         timeout=setting.timeout, cwd=folder.parent, meanwhile=second,
     )
-    problem = problem_of(outcome, says=job.says)
+    problem = problem_of(outcome, expected_text=job.expected_text)
     if problem is None:
-        problem = "the job ended too soon" if not said else problem_of(said[0], code=2)
-    if problem is None and "is alive" not in said[0].err:
-        problem = f"the second launcher: {said[0].last_words()}"
+        problem = "the job ended too soon" if not continued else problem_of(continued[0], code=2)
+    if problem is None and "is alive" not in continued[0].err:
+        problem = f"the second launcher: {continued[0].output_tail()}"
     setting.results.check("restart: a second launcher is refused", problem)
-    ended = go_on(setting, folder, None)
+    ended = continue_job(setting, folder, None)
     problem = problem_of(ended, code=2)
     if problem is None and "has ended" not in ended.err:
-        problem = ended.last_words()
+        problem = ended.output_tail()
     setting.results.check("restart: a job that has ended is refused", problem)
     plan = folder / "plan"
     text = bytearray(plan.read_bytes())
     text[len(text) // 2] ^= 1
     plan.write_bytes(text)
-    damaged = go_on(setting, folder, None)
+    damaged = continue_job(setting, folder, None)
     problem = problem_of(damaged, code=2)
     if problem is None and "checksum" not in damaged.err:
-        problem = damaged.last_words()
+        problem = damaged.output_tail()
     setting.results.check("restart: a damaged plan is refused", problem)
 
 
 def restart(setting: Setting, full: bool = False) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     jobs = Jobs(setting, 4)
-    death(setting, jobs, "master_worker", ["everything", "launcher"])
+    interrupt_and_continue(setting, jobs, "master_worker", ["everything", "launcher"])
     two = ["-hosts", "one,two", "--launcher", "fork"]
-    death(setting, jobs, "collectives", ["everything"], *two, later=["-hosts", "other"])
-    death(setting, jobs, "probe_loop", ["SIGTERM", "SIGUSR1"])
-    death(setting, jobs, "scratch_files", ["everything", "SIGTERM"], "--protocol", "coordinated")
-    death(setting, jobs, "waitany", ["launcher"], "--protocol", "hierarchical", "--cluster", "2")
+    interrupt_and_continue(setting, jobs, "collectives", ["everything"], *two, later=["-hosts", "other"])
+    interrupt_and_continue(setting, jobs, "probe_loop", ["SIGTERM", "SIGUSR1"])
+    interrupt_and_continue(setting, jobs, "scratch_files", ["everything", "SIGTERM"], "--protocol", "coordinated")
+    interrupt_and_continue(setting, jobs, "waitany", ["launcher"], "--protocol", "hierarchical", "--cluster", "2")
     three = ["--event-loggers", "3"]
-    death(setting, jobs, "waitany", ["one by one", "everything"], "--protocol", "causal", "--events",
+    interrupt_and_continue(setting, jobs, "waitany", ["one by one", "everything"], "--protocol", "causal", "--events",
           "all", *three, "--acknowledge", "durable")
-    death(setting, jobs, "traffic", ["one by one"], *three)
-    output(setting, jobs)
+    interrupt_and_continue(setting, jobs, "traffic", ["one by one"], *three)
+    output_and_input(setting, jobs)
     exactly_once(setting, jobs)
-    files_of_output(setting, jobs)
-    after_a_mistake(setting, jobs)
+    output_files(setting, jobs)
+    after_failed_command(setting, jobs)
     encrypted(setting, Jobs(setting, 6))
     killed_at_its_end(setting)
     refusals(setting, Jobs(setting, 2))
     if full:
         for program in [*Jobs.CRASH, *Jobs.KERNELS]:
-            death(setting, Jobs(setting, 8), program, ["everything"] * 3)
-            death(setting, Jobs(setting, 8), program, ["SIGTERM", "everything", "launcher"],
+            interrupt_and_continue(setting, Jobs(setting, 8), program, ["everything"] * 3)
+            interrupt_and_continue(setting, Jobs(setting, 8), program, ["SIGTERM", "everything", "launcher"],
                   "--transport", "tcp")
-        death(setting, Jobs(setting, 8), "waitany", ["everything", "everything"], "--ckpt", "off")
+        interrupt_and_continue(setting, Jobs(setting, 8), "waitany", ["everything", "everything"], "--ckpt", "off")

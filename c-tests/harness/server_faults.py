@@ -8,7 +8,7 @@ from pathlib import Path
 from . import reports
 from .abandoned_wave import abandoned_wave
 from .core import Setting, run
-from .jobs import NONBLOCKING, RANKS, Jobs, long_enough
+from .jobs import NONBLOCKING, RANKS, Jobs, judge_with_faults
 
 
 def simple(setting: Setting, test: str, program: str, injections: list[str], least: int,
@@ -19,28 +19,28 @@ def simple(setting: Setting, test: str, program: str, injections: list[str], lea
     if job is None:
         setting.results.bad(test, why)
         return
-    where = setting.fresh("run")
+    where = setting.new_folder("run")
     file = where / "report.json"
     protocol = setting.protocol_options()
     test += "".join(f" {word}" for word in protocol)
     words: list[str | Path] = ["--ckpt-interval", "1s", "--report", file, *(options or []), *protocol]
     for injection in injections:
         words += ["--inject", injection]
-    problem, note = long_enough(
+    problem, note = judge_with_faults(
         job, file, least,
         lambda program: run([*setting.mpiexec(RANKS, *words), *program], timeout=setting.timeout,
                             cwd=where),
         injections)
     if problem is None and also:
-        what, unread = reports.read(file)
-        problem = unread if what is None else also(what)
+        report, unread = reports.read(file)
+        problem = unread if report is None else also(report)
     setting.results.check(test, problem, note)
 
 
 def servers(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
-    memories(setting)
+    channel_memories(setting)
     if setting.protocol.startswith("channel-memory"):
         return
     for server in ("event-logger", "checkpoint-server"):
@@ -81,14 +81,14 @@ def servers(setting: Setting) -> None:
 
 def restarted(servers: int) -> Callable[[dict], str | None]:
     """Whether exactly so many servers were started again."""
-    def look(report: dict) -> str | None:
+    def problem(report: dict) -> str | None:
         seen = report["servers_restarted"]
         return None if seen == servers else f"{seen} servers were started again, {servers} wanted"
 
-    return look
+    return problem
 
 
-def memories(setting: Setting) -> None:
+def channel_memories(setting: Setting) -> None:
     """Channel memories die, alone and with ranks; they are event loggers as well."""
     options = [] if setting.protocol else ["--protocol", "channel-memory"]
     two = [*options, "--channel-memories", "2"]
@@ -112,7 +112,7 @@ def memories(setting: Setting) -> None:
 
 
 def all_ranks(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     for program in ("master_worker", "wavefront", "collectives"):
         simple(setting, f"all ranks killed at once under {program}", program,

@@ -19,13 +19,13 @@ LIMITS = {
 
 def speed(setting: Setting) -> None:
     """Counts, by tracing, and compares with the limits."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
-    work = setting.fresh("speed")
+    work = setting.new_folder("speed")
     program = work / "instructions"
     made = run([setting.cc, "-O2", "-o", program, TESTS / "speed" / "instructions.c"], timeout=60)
     if made.code != 0:
-        setting.results.bad("instructions of a message", made.last_words())
+        setting.results.bad("instructions of a message", made.output_tail())
         return
     for protocol, limits in LIMITS.items():
         name = f"instructions of a message, {protocol}"

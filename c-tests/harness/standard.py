@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import build, conformance, published
+from . import build, conformance, standard_header
 from .core import Setting, problem_of, run
 
 # Prints the numbers of the first interface (its like for the standard's is standard/values.c), or calls
@@ -17,9 +17,9 @@ NUMBERS_DIFFER = {"errors", "topologies"}
 
 def standard(setting: Setting, peers: Path, short: bool = False) -> None:
     """All programs of `standard/`, `conformance/` and `random/` in C."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
-    published.published(setting, peers)
+    standard_header.compare_published(setting, peers)
     sources = [s for folder in ("standard", "conformance", "random") for s in build.sources(folder)]
     modes = conformance.modes(False)[:1] if short else conformance.modes(False)
     for source in sources:
@@ -28,17 +28,17 @@ def standard(setting: Setting, peers: Path, short: bool = False) -> None:
             continue
         program, made = build.build(setting, source, standard=True)
         if program is None:
-            setting.results.bad(f"{name} compiles for the standard ABI", made.last_words())
+            setting.results.bad(f"{name} compiles for the standard ABI", made.output_tail())
             continue
         expected = None
         if source.parent.name != "standard" and name not in NUMBERS_DIFFER:
             first, made = build.build(setting, source)
             if first is None:
-                setting.results.bad(f"{name} compiles", made.last_words())
+                setting.results.bad(f"{name} compiles", made.output_tail())
                 continue
-            expected = conformance.once(setting, first, 4, ["--protocol", "none"]).out
+            expected = conformance.run_program(setting, first, 4, ["--protocol", "none"]).out
         for label, options in modes:
-            outcome = conformance.once(setting, program, 4, options)
+            outcome = conformance.run_program(setting, program, 4, options)
             problem = problem_of(outcome)
             if problem is None and expected is not None and outcome.out != expected:
                 problem = "differs from the first interface: " + conformance.difference(outcome.out, expected)

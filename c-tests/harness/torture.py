@@ -27,12 +27,12 @@ RANKS = 2
 STEPS = 4000
 
 
-def restores(what: dict) -> int:
-    return sum(1 for failure in what["failures"] if failure["recovery"] and failure["image"])
+def restores(report: dict) -> int:
+    return sum(1 for failure in report["failures"] if failure["recovery"] and failure["image"])
 
 
 def torture(setting: Setting, wanted: int, kinds: list[str], as_user: bool) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     user: list[str] = []
     if as_user and os.geteuid() == 0:
@@ -50,9 +50,9 @@ def torture(setting: Setting, wanted: int, kinds: list[str], as_user: bool) -> N
             (setting.results.skip if missing else setting.results.bad)(f"torture: {kind}", why)
         elif len(program) > 1:
             # The interpreter is where its user has it, which others may not read.
-            one(setting, program, kind, wanted, [])
+            torture_kind(setting, program, kind, wanted, [])
         else:
-            one(setting, program, kind, wanted, user)
+            torture_kind(setting, program, kind, wanted, user)
 
 
 def program_of(setting: Setting, kind: str) -> tuple[list[str | Path] | None, str]:
@@ -64,22 +64,22 @@ def program_of(setting: Setting, kind: str) -> tuple[list[str | Path] | None, st
             return None, why
         python = place / "bin" / "python"
         if run([python, "-c", "import numpy"], timeout=60).code != 0:
-            why = imb.add(place, "numpy")
+            why = imb.install_package(place, "numpy")
         return ([python, folder / "interpreter.py"], "") if not why else (None, why)
     if kind == "units" and not build.fortran_available(setting):
         return None, "no gfortran"
     program, made = build.build(setting, folder / ("units.f90" if kind == "units" else "state.c"))
     if program is None:
-        return None, f"{FAILED}: {made.last_words() if made else ''}"
+        return None, f"{FAILED}: {made.output_tail() if made else ''}"
     return [program], ""
 
 
-def one(setting: Setting, parts: list[str | Path], kind: str, wanted: int, user: list[str]) -> None:
+def torture_kind(setting: Setting, parts: list[str | Path], kind: str, wanted: int, user: list[str]) -> None:
     test = f"torture: {kind}, {wanted} restores" + (", as an ordinary user" if user else "")
     done, seconds, passes, every = 0, 0.0, 0, EVERY
     program = parts[0]
     while done < wanted:
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         launcher = setting.launcher
         if user:
             program, launcher = copy_for_user(setting, program, where)
@@ -96,19 +96,19 @@ def one(setting: Setting, parts: list[str | Path], kind: str, wanted: int, user:
         outcome: Outcome = run(command, timeout=setting.timeout + 10 * wanted, cwd=where)
         seconds += outcome.seconds
         passes += 1
-        problem = problem_of(outcome, says=f"state {kind} on {RANKS}: ok")
-        what = None
+        problem = problem_of(outcome, expected_text=f"state {kind} on {RANKS}: ok")
+        report = None
         if problem is None:
-            what, problem = reports.read(file)
-        if problem or what is None:
+            report, problem = reports.read(file)
+        if problem or report is None:
             setting.results.bad(test, f"after {done} restores: {problem}")
             return
-        images = what["checkpoints"]
+        images = report["checkpoints"]
         if images["failed"] > images["count"]:
             # One that a kill cuts off is none of the program's fault; all others must come.
             setting.results.bad(test, f"{images['count']} images, {images['failed']} failed")
             return
-        more = restores(what)
+        more = restores(report)
         if more == 0:
             every = min(2 * every, EVERY_MAX)
         if more == 0 and passes > 9:
@@ -123,16 +123,16 @@ def high_descriptor(setting: Setting) -> None:
     test = "torture: a descriptor among the library's"
     program, made = build.build(setting, TESTS / "programs" / "high_descriptor.c")
     if program is None:
-        setting.results.bad(test, made.last_words() if made else FAILED)
+        setting.results.bad(test, made.output_tail() if made else FAILED)
         return
     outcome = run(
         [*setting.mpiexec(RANKS, "--ckpt-interval", "150ms", "--inject",
                           f"kill:every=700ms,count=3,seed={setting.seed}"), program, "1500", "200"],
-        timeout=setting.timeout, cwd=setting.fresh("run"),
+        timeout=setting.timeout, cwd=setting.new_folder("run"),
     )
-    problem = problem_of(outcome, says=f"descriptor 1500 on {RANKS}: ok")
+    problem = problem_of(outcome, expected_text=f"descriptor 1500 on {RANKS}: ok")
     if problem is None and "descriptor 1500 of the program (/dev/null) has a number" not in outcome.err:
-        problem = f"nobody was told: {outcome.last_words()}"
+        problem = f"nobody was told: {outcome.output_tail()}"
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 
@@ -141,18 +141,18 @@ def closes_all(setting: Setting) -> None:
     test = "torture: all descriptors closed"
     program, made = build.build(setting, TESTS / "programs" / "closes_all.c")
     if program is None:
-        setting.results.bad(test, made.last_words() if made else FAILED)
+        setting.results.bad(test, made.output_tail() if made else FAILED)
         return
-    report = setting.fresh("run") / "report.json"
+    report_file = setting.new_folder("run") / "report.json"
     outcome = run(
-        [*setting.mpiexec(RANKS, "--ckpt-interval", "200ms", "--report", report, "--inject",
+        [*setting.mpiexec(RANKS, "--ckpt-interval", "200ms", "--report", report_file, "--inject",
                           f"kill:every=900ms,count=3,seed={setting.seed}"), program, "300"],
-        timeout=setting.timeout, cwd=report.parent,
+        timeout=setting.timeout, cwd=report_file.parent,
     )
-    problem = problem_of(outcome, says=f"everything closed on {RANKS}: ok")
+    problem = problem_of(outcome, expected_text=f"everything closed on {RANKS}: ok")
     if problem is None:
-        what, problem = reports.read(report)
-        if what is not None and restores(what) == 0:
+        report, problem = reports.read(report_file)
+        if report is not None and restores(report) == 0:
             problem = "no incarnation began from an image"
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 

@@ -25,9 +25,9 @@ DATA = ["MPI_UNWEIGHTED", "MPI_WEIGHTS_EMPTY", "MPI_F_STATUS_IGNORE", "MPI_F_STA
 
 
 def wrappers(setting: Setting) -> None:
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
-    folder = setting.fresh("wrappers")
+    folder = setting.new_folder("wrappers")
     compiled(setting, folder)
     for ours, theirs, letters in [("ftmpicc", "mpicc.mpich", "CC"), ("ftmpicxx", "mpicxx.mpich", "CXX"),
                                   ("ftmpifort", "mpifort.mpich", "FC")]:

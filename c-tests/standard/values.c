@@ -110,11 +110,11 @@ static void statuses(void)
     EQUAL(n, 3);
 }
 
-static int told;
+static int calls;
 
 static void operation(void *in, void *inout, int *count, MPI_Datatype *type)
 {
-    told += *type == MPI_INT && *count == 1;
+    calls += *type == MPI_INT && *count == 1;
     *(int *)inout += *(int *)in;
 }
 
@@ -122,12 +122,12 @@ static void failed(MPI_Comm *comm, int *code, ...)
 {
     int class;
     MPI_Error_class(*code, &class);
-    told += *comm == MPI_COMM_SELF && class == MPI_ERR_TAG;
+    calls += *comm == MPI_COMM_SELF && class == MPI_ERR_TAG;
 }
 
 static int copied(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
 {
-    told += comm == MPI_COMM_SELF && key == *(int *)extra;
+    calls += comm == MPI_COMM_SELF && key == *(int *)extra;
     *(void **)out = in;
     *flag = 1;
     return MPI_SUCCESS;
@@ -135,13 +135,13 @@ static int copied(MPI_Comm comm, int key, void *extra, void *in, void *out, int 
 
 static int deleted(MPI_Comm comm, int key, void *value, void *extra)
 {
-    told += comm != MPI_COMM_NULL && key == *(int *)extra && value == (void *)&told;
+    calls += comm != MPI_COMM_NULL && key == *(int *)extra && value == (void *)&calls;
     return MPI_SUCCESS;
 }
 
 static int query(void *extra, MPI_Status *s)
 {
-    told += extra == (void *)&told;
+    calls += extra == (void *)&calls;
     s->MPI_SOURCE = MPI_ANY_SOURCE;
     s->MPI_TAG = 12;
     MPI_Status_set_elements(s, MPI_INT, 2);
@@ -151,7 +151,7 @@ static int query(void *extra, MPI_Status *s)
 
 static int released(void *extra)
 {
-    told += extra == (void *)&told;
+    calls += extra == (void *)&calls;
     return MPI_SUCCESS;
 }
 
@@ -168,7 +168,7 @@ static void callbacks(void)
     MPI_Op op;
     MPI_Op_create(operation, 1, &op);
     MPI_Reduce_local(&one, &sum, 1, MPI_INT, op);
-    EQUAL(told, 1);
+    EQUAL(calls, 1);
     EQUAL(sum, 1);
     MPI_Op_free(&op);
     CHECK(op == MPI_OP_NULL, "a freed operation");
@@ -177,32 +177,32 @@ static void callbacks(void)
     MPI_Comm_create_errhandler(failed, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     MPI_Send(&one, 1, MPI_INT, 0, -7, MPI_COMM_SELF);
-    EQUAL(told, 2);
+    EQUAL(calls, 2);
     MPI_Comm_get_errhandler(MPI_COMM_SELF, &got);
     CHECK(got == handler, "the handler that was set");
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Errhandler_free(&handler);
 
     MPI_Comm_create_keyval(copied, deleted, &key, &key);
-    MPI_Comm_set_attr(MPI_COMM_SELF, key, &told);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &calls);
     MPI_Comm dup;
     MPI_Comm_dup(MPI_COMM_SELF, &dup);
-    EQUAL(told, 3);
+    EQUAL(calls, 3);
     MPI_Comm_get_attr(dup, key, &value, &flag);
-    CHECK(flag && value == (void *)&told, "the copied attribute");
+    CHECK(flag && value == (void *)&calls, "the copied attribute");
     MPI_Comm_free(&dup);
-    EQUAL(told, 4);
+    EQUAL(calls, 4);
     MPI_Comm_delete_attr(MPI_COMM_SELF, key);
-    EQUAL(told, 5);
+    EQUAL(calls, 5);
     MPI_Comm_free_keyval(&key);
     EQUAL(key, MPI_KEYVAL_INVALID);
 
     MPI_Request r;
     MPI_Status s;
-    MPI_Grequest_start(query, released, cancelled, &told, &r);
+    MPI_Grequest_start(query, released, cancelled, &calls, &r);
     MPI_Grequest_complete(r);
     MPI_Wait(&r, &s);
-    EQUAL(told, 7);
+    EQUAL(calls, 7);
     EQUAL(s.MPI_TAG, 12);
     EQUAL(s.MPI_SOURCE, MPI_ANY_SOURCE);
 }

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     size_t words = (argc > 2 ? strtoul(argv[2], 0, 10) : 64) << 17;
     double amount = argc > 3 ? strtod(argv[3], 0) : 1;
     int children = argc > 4 ? atoi(argv[4]) : 0;
-    unsigned life = argc > 5 ? atoi(argv[5]) : 0;
+    unsigned lifetime = argc > 5 ? atoi(argv[5]) : 0;
     uint64_t *memory = malloc(words * 8), x = 88172645463325252ull;
     for (size_t i = 0; i < words; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         long passes = (long)amount, every = children ? passes / children : 0;
         for (long pass = 0; pass < passes; pass++) {
             if (every && pass % every == every / 2)
-                bare_child(life);
+                bare_child(lifetime);
             for (size_t i = 0; i < words; i += 8)
                 memory[i] += pass;
         }

@@ -35,17 +35,17 @@ def round_of(bench) -> None:
     if program is None:
         return
     megabytes = 32 if bench.args.tiny else 1024
-    whole(bench, library, program, megabytes)
+    whole_images(bench, library, program, megabytes)
     slowdown(bench, library, program)
     if not bench.args.tiny:
-        others(bench, megabytes)
+        other_tools(bench, megabytes)
 
 
-def launch(bench, library: Library, what: str, options: list[str], words: list, timeout: float = 180):
+def launch(bench, library: Library, title: str, options: list[str], command: list, timeout: float = 180):
     """Output and report of a run of ours."""
-    report = bench.work / f"{what.replace(' ', '-')}.json"
+    report = bench.work / f"{title.replace(' ', '-')}.json"
     ours = Library(LOGGED, [*library.launcher, *options, "--report", str(report)])
-    outcome = bench.measure(ours, what, 1, False, words, timeout)
+    outcome = bench.measure(ours, title, 1, False, command, timeout)
     return (outcome, json.loads(report.read_text())) if outcome else (None, None)
 
 
@@ -68,19 +68,19 @@ def raw_sink(work: Path, bytes_: int) -> float:
     return statistics.median(times)
 
 
-def whole(bench, library: Library, program: Path, megabytes: int) -> None:
+def whole_images(bench, library: Library, program: Path, megabytes: int) -> None:
     """Whole images of one process, and its restore."""
     seconds, interval, death = (2, "300ms", "1.5s") if bench.args.tiny else (16, "2s", "14s")
-    outcome, told = launch(bench, library, "images",
+    outcome, report = launch(bench, library, "images",
                            ["--ckpt-interval", interval, "--ckpt-incremental", "off",
                             "--inject", f"kill:rank=0,at={death}"],
                            [program, "steps", megabytes, seconds])
     clone = number(outcome, "clone")
     if clone is None:
         return
-    images, failures = told["checkpoints"], told["failures"]
+    images, failures = report["checkpoints"], report["failures"]
     if images["count"] < 3 or not failures or not failures[0]["image"]:
-        bench.give_up(library, "images", f"only {images['count']} images, {len(failures)} restores")
+        bench.record_failure(library, "images", f"only {images['count']} images, {len(failures)} restores")
         return
     size = f"{megabytes} MiB"
 
@@ -99,22 +99,22 @@ def whole(bench, library: Library, program: Path, megabytes: int) -> None:
 def slowdown(bench, library: Library, program: Path) -> None:
     """What a program that rewrites its memory all the time loses with each image."""
     megabytes, passes = (16, 200) if bench.args.tiny else (RESIDENT_MB, 1200)
-    words = [program, "rewrite", megabytes, passes]
-    plain, _ = launch(bench, library, "rewriting", ["--ckpt", "off"], words)
+    command = [program, "rewrite", megabytes, passes]
+    plain, _ = launch(bench, library, "rewriting", ["--ckpt", "off"], command)
     base = number(plain, "rewrite")
     if base is None:
         return
     # So that there are about five in a run.
     interval = f"{max(base / 6, 0.05) * 1e3:.0f}ms"
-    imaged, told = launch(bench, library, "rewriting with images", ["--ckpt-interval", interval], words)
+    imaged, report = launch(bench, library, "rewriting with images", ["--ckpt-interval", interval], command)
     with_images = number(imaged, "rewrite")
-    if with_images is None or told["checkpoints"]["count"] < 3:
+    if with_images is None or report["checkpoints"]["count"] < 3:
         bench.results.skip("slowdown by images", "fewer than three images in a run")
         return
-    images = told["checkpoints"]
+    images = report["checkpoints"]
     duration = f"{images['duration_ms_mean']:.0f}"
     cloned, _ = launch(bench, library, "rewriting with children", ["--ckpt", "off"],
-                       [*words, images["count"], duration])
+                       [*command, images["count"], duration])
     with_children = number(cloned, "rewrite")
     if with_children is None:
         return
@@ -125,11 +125,11 @@ def slowdown(bench, library: Library, program: Path) -> None:
     metric.add(FLOOR, max(with_children - base, 0) * share)
 
 
-def others(bench, megabytes: int) -> None:
+def other_tools(bench, megabytes: int) -> None:
     program = bench.work / "images-plain"
     made = run(["cc", "-O2", "-DPLAIN", "-o", str(program), str(SOURCE)], timeout=60)
     if made.code != 0:
-        bench.results.bad("images of other tools", made.last_words())
+        bench.results.bad("images of other tools", made.output_tail())
         return
     for name, tool in zip(OTHERS, (criu, dmtcp)):
         why = tool(bench, program, megabytes)
@@ -154,8 +154,8 @@ def fresh(bench, name: str) -> Path:
     return folder
 
 
-def ready(words: list) -> subprocess.Popen:
-    process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True,
+def start_until_ready(command: list) -> subprocess.Popen:
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True,
                                start_new_session=True)
     process.stdout.readline()
     return process
@@ -176,22 +176,22 @@ def criu(bench, program: Path, megabytes: int) -> str | None:
         return "not installed"
     check = run([tool, "check"], timeout=30)
     if check.code != 0:
-        return f"does not run on kernel {os.uname().release}: {check.last_words()}"
+        return f"does not run on kernel {os.uname().release}: {check.output_tail()}"
     folder = fresh(bench, "criu")
-    process = ready([program, "steps", megabytes, 60])
+    process = start_until_ready([program, "steps", megabytes, 60])
     begin = time.monotonic()
     dumped = run([tool, "dump", "--shell-job", "-t", str(process.pid), "-D", folder], timeout=120)
     taken = time.monotonic() - begin
     end(process.pid)
     process.wait()
     if dumped.code != 0:
-        return f"no image: {dumped.last_words()}"
+        return f"no image: {dumped.output_tail()}"
     pids = folder.parent / "criu.pid"
     begin = time.monotonic()
     restored = run([tool, "restore", "--shell-job", "-d", "--pidfile", pids, "-D", folder], timeout=120)
     took = time.monotonic() - begin
     if restored.code != 0:
-        return f"no restore: {restored.last_words()}"
+        return f"no restore: {restored.output_tail()}"
     end(int(pids.read_text()))
     add(bench, "CRIU", megabytes, taken, took, folder)
     return None
@@ -203,7 +203,7 @@ def dmtcp(bench, program: Path, megabytes: int) -> str | None:
         return "not installed (Debian 12 has no package of it)"
     folder = fresh(bench, "dmtcp")
     port = ["--coord-port", "0", "--port-file", folder / "port"]
-    process = ready(["dmtcp_launch", *port, "--ckptdir", folder, "--no-gzip", program, "steps", megabytes, 60])
+    process = start_until_ready(["dmtcp_launch", *port, "--ckptdir", folder, "--no-gzip", program, "steps", megabytes, 60])
     coordinator = ["--coord-port", (folder / "port").read_text().strip()]
     begin = time.monotonic()
     written = run(["dmtcp_command", *coordinator, "--bcheckpoint"], timeout=120)
@@ -212,7 +212,7 @@ def dmtcp(bench, program: Path, megabytes: int) -> str | None:
     process.wait()
     images = list(folder.glob("ckpt_*.dmtcp"))
     if written.code != 0 or not images:
-        return f"no image: {written.last_words()}"
+        return f"no image: {written.output_tail()}"
     begin = time.monotonic()
     again = subprocess.Popen(["dmtcp_restart", *map(str, port), *map(str, images)],
                              stdout=subprocess.DEVNULL, start_new_session=True)

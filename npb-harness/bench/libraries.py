@@ -30,12 +30,12 @@ class Library:
     def is_ours(self) -> bool:
         return self.name.startswith("ftmpi")
 
-    def command(self, ranks: int, tcp: bool, words: list[str],
+    def command(self, ranks: int, tcp: bool, program: list[str],
                 reserve: bool = False) -> tuple[list[str], dict[str, str]]:
         more, env = self.tcp if tcp else ([], {})
         if reserve and self.name == LOGGED:
             more = [*more, "--log-reserve", str(RESERVE // ranks)]
-        return [*self.launcher, *more, "-n", str(ranks), *words], {**self.env, **env}
+        return [*self.launcher, *more, "-n", str(ranks), *program], {**self.env, **env}
 
 
 def libraries(dist: Path, peers: Path, results: Results, install: bool) -> list[Library]:

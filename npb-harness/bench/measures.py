@@ -20,7 +20,7 @@ CURVE = [1 << n for n in range(3, 23)]
 COLLECTIVES = ["Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"]
 
 
-def alike(one: float, other: float) -> bool:
+def same_placement(one: float, other: float) -> bool:
     """Whether two distances are of the same place."""
     return max(one, other) <= 1.6 * min(one, other)
 
@@ -54,24 +54,24 @@ class Bench:
         target = self.work / f"{source.stem}.{key[0]}"
         dist = self.args.dist.resolve()
         if library.same_abi:
-            words = ["cc", "-O3", f"-I{dist / 'include'}", "-o", str(target), str(source),
+            arguments = ["cc", "-O3", f"-I{dist / 'include'}", "-o", str(target), str(source),
                      f"-L{dist / 'lib'}", "-lmpi", "-lm", f"-Wl,-rpath-link,{dist / 'lib'}"]
         else:
-            words = [str(library.cc), "-O3", "-o", str(target), str(source), "-lm"]
-        made = run(words, timeout=120, env=library.env if not library.same_abi else None)
+            arguments = [str(library.cc), "-O3", "-o", str(target), str(source), "-lm"]
+        made = run(arguments, timeout=120, env=library.env if not library.same_abi else None)
         self.programs[key] = target if made.code == 0 else None
         if made.code != 0:
-            self.results.skip(f"{source.stem} for {key[0]}", made.last_words())
+            self.results.skip(f"{source.stem} for {key[0]}", made.output_tail())
         return self.programs[key]
 
-    def measure(self, library: Library, what: str, ranks: int, tcp: bool, words: list,
+    def measure(self, library: Library, title: str, ranks: int, tcp: bool, arguments: list,
                 timeout: float, reserve: bool = True) -> Outcome | None:
         """Runs once; the outcome, or None with a line that says why not. `reserve`: the log of ours touches its
         memory in MPI_Init, which is not measured then."""
-        if (library.name, what) in self.broken:
+        if (library.name, title) in self.broken:
             return None
         reserves = reserve and not self.args.tiny
-        command, env = library.command(ranks, tcp, [str(word) for word in words], reserves)
+        command, env = library.command(ranks, tcp, [str(word) for word in arguments], reserves)
         outcome = run(command, timeout=timeout, env=env, cwd=self.work)
         if reserves and library.name == LOGGED:
             # A virtual machine gives so much memory back to its host, beside whatever runs next.
@@ -79,12 +79,12 @@ class Bench:
         if outcome.code == 0:
             return outcome
         why = "hang" if outcome.code is None else f"exit code {outcome.code}"
-        self.give_up(library, what, f"{why}: {outcome.last_words()}")
+        self.record_failure(library, title, f"{why}: {outcome.output_tail()}")
         return None
 
-    def give_up(self, library: Library, what: str, why: str) -> None:
-        self.broken.add((library.name, what))
-        (self.results.bad if library.is_ours else self.results.skip)(f"{what}, {library.name}", why)
+    def record_failure(self, library: Library, title: str, why: str) -> None:
+        self.broken.add((library.name, title))
+        (self.results.bad if library.is_ours else self.results.skip)(f"{title}, {library.name}", why)
 
     def metric(self, name: str, **about) -> Metric:
         return self.metrics.setdefault(name, Metric(name, **about))
@@ -96,7 +96,7 @@ class Bench:
         if not program.exists():
             made = run(["cc", "-O2", "-o", str(program), str(HERE / "floor.c")], timeout=60)
             if made.code != 0:
-                self.results.bad("floor", made.last_words())
+                self.results.bad("floor", made.output_tail())
                 return None
         return program
 
@@ -122,9 +122,9 @@ class Bench:
                 for measurement in measurements:
                     measurement(library)
                 after = self.distance()
-                if not first and alike(before, after):
+                if not first and same_placement(before, after):
                     first = before
-                if attempt == last or (first and alike(before, first) and alike(after, first)):
+                if attempt == last or (first and same_placement(before, first) and same_placement(after, first)):
                     break
                 for name, metric in self.metrics.items():
                     if library.name in metric.values:
@@ -142,7 +142,7 @@ class Bench:
         for kind in ("tcp", "shm"):
             outcome = run([program, kind], timeout=60)
             if outcome.code != 0:
-                self.results.bad(f"floor {kind}", outcome.last_words())
+                self.results.bad(f"floor {kind}", outcome.output_tail())
                 continue
             for line in outcome.out.splitlines():
                 size, value = line.split()
@@ -165,17 +165,17 @@ class Bench:
         for size, value in self.curve(library, f"ping-pong {kind}", tcp, 1).items():
             self.ping_metric(kind, size).add(library.name, value)
 
-    def curve(self, library: Library, what: str, tcp: bool, scale: int, *words: str) -> dict[int, float]:
+    def curve(self, library: Library, title: str, tcp: bool, scale: int, *arguments: str) -> dict[int, float]:
         """Microseconds of each size that is wanted, one way. With a log so few messages that no image is needed
         to cut it: that is another question ([`images`])."""
         scale = 50 if self.args.tiny else 8 if library.name == LOGGED else scale
         program = self.program(library, HERE / "pingpong.c")
         if program is None:
             return {}
-        times = pairs(self.measure(library, what, 2, tcp, [program, scale, *words], 120))
+        times = pairs(self.measure(library, title, 2, tcp, [program, scale, *arguments], 120))
         return {size: value for size, value in times.items() if size in self.sizes}
 
-    def written(self, library: Library) -> None:
+    def written_payloads(self, library: Library) -> None:
         """The same over shared memory with payloads that are written before each message; the times include that."""
         for size, value in self.curve(library, "ping-pong written", False, 4, "written").items():
             if size >= 4096:
@@ -193,7 +193,7 @@ class Bench:
             before = self.distance()
             for library in ours:
                 times[library.name] = self.curve(library, "logging", False, 8)
-            if alike(before, self.distance()):
+            if same_placement(before, self.distance()):
                 break
         copies = pairs(run([floor, "log"], timeout=60))
         for size in self.sizes:
@@ -206,12 +206,12 @@ class Bench:
 
     # ---- small things -----------------------------------------------------------------------
 
-    def micro(self, library: Library, what: str, words: list, ranks: int = 2,
+    def micro(self, library: Library, title: str, arguments: list, ranks: int = 2,
               reserve: bool = True) -> dict[str, float]:
         program = self.program(library, HERE / "micro.c")
         if program is None:
             return {}
-        outcome = self.measure(library, what, ranks, False, [program, *words], 60, reserve)
+        outcome = self.measure(library, title, ranks, False, [program, *arguments], 60, reserve)
         return {n: float(v) for n, v in re.findall(r"^(\w+) ([\d.]+)$", outcome.out if outcome else "", re.M)}
 
     def rate(self, library: Library) -> None:
@@ -251,13 +251,13 @@ class Bench:
             return
         few = self.args.tiny or ranks > 2
         largest = 16 if few else 20
-        words = ["-npmin", ranks, "-time", "0.2", "-msglog", f"3:{largest}"]
+        arguments = ["-npmin", ranks, "-time", "0.2", "-msglog", f"3:{largest}"]
         for operation in COLLECTIVES[:3] if self.args.tiny else COLLECTIVES:
-            what = f"{operation}, {ranks} ranks"
+            title = f"{operation}, {ranks} ranks"
             # One size, which takes less than a microsecond between two ranks: it needs more of them.
             times_each = (20 if few else 200) * (10 if operation == "Barrier" and not self.args.tiny else 1)
-            outcome = self.measure(library, what, ranks, False,
-                                   [self.imb, operation, "-iter", times_each, *words], 120)
+            outcome = self.measure(library, title, ranks, False,
+                                   [self.imb, operation, "-iter", times_each, *arguments], 120)
             if outcome is None:
                 continue
             times = [float(row.split()[-1]) for row in re.findall(
@@ -266,25 +266,25 @@ class Bench:
             times = [value for value in times if value > 0]
             wanted = 1 if operation == "Barrier" else largest - 2
             if len(times) < wanted:
-                self.broken.add((library.name, what))
-                self.results.skip(f"{what}, {library.name}", f"IMB's time was over after {len(times)} of {wanted} sizes")
+                self.broken.add((library.name, title))
+                self.results.skip(f"{title}, {library.name}", f"IMB's time was over after {len(times)} of {wanted} sizes")
             else:
                 mean = math.exp(sum(map(math.log, times)) / len(times))
                 self.metric(f"{operation} on {ranks}", goal=1.0).add(library.name, mean)
 
     # ---- kernels ----------------------------------------------------------------------------
 
-    def kernel(self, library: Library, source: Path, name: str, ranks: int, goal: float, words: list[str]) -> None:
+    def kernel(self, library: Library, source: Path, name: str, ranks: int, goal: float, arguments: list[str]) -> None:
         program = self.program(library, source)
         if program is None:
             return
-        outcome = self.measure(library, name, ranks, False, [program, *words],
+        outcome = self.measure(library, name, ranks, False, [program, *arguments],
                                60 if library.name in ("mpich", "openmpi") else 180)
         if outcome is None:
             return
         found = re.search(r"^time ([\d.]+) s", outcome.out, re.M)
         if "VERIFICATION SUCCESSFUL" not in outcome.out or not found:
-            self.give_up(library, name, "did not verify")
+            self.record_failure(library, name, "did not verify")
             return
         self.metric(name, unit="s", goal=goal, goal_logged=goal * 1.02, against="impi-rt").add(
             library.name, float(found.group(1)))
@@ -303,7 +303,7 @@ class Bench:
         self.floors()
         images.round_of(self)
         self.side_by_side(lambda library: self.ping_pong(library, False))
-        self.side_by_side(self.written)
+        self.side_by_side(self.written_payloads)
         self.logging()
         for library in self.libraries:
             self.ping_pong(library, True)

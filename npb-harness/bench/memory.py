@@ -43,7 +43,7 @@ def touch(size: int) -> float:
     return time.monotonic() - begin
 
 
-def warm() -> str:
+def touch_available() -> str:
     """Touches most of what is available and gives it back; says what it cost."""
     size = int(available() * SHARE) // STEP * STEP
     if not size:

@@ -63,11 +63,11 @@ def rows(metrics: list[Metric]) -> list[dict]:
 def verdict(row: dict) -> str:
     """What became of the goals of a row, in words."""
     parts = []
-    for name, goal, what in ((OURS, row["goal"], "none"), (LOGGED, row["goal logged"], "logged")):
+    for name, goal, kind in ((OURS, row["goal"], "none"), (LOGGED, row["goal logged"], "logged")):
         met = row[f"met {name}"]
         if met is not None:
             by = "" if met else f" by {row[f'ratio {name}'] / goal:.2f}"
-            parts.append(f"{what} {'met' if met else 'missed' + by}")
+            parts.append(f"{kind} {'met' if met else 'missed' + by}")
     return ", ".join(parts)
 
 

@@ -73,13 +73,13 @@ class Runs:
 
     def once(self, kernel: str, program: Path, variant: str) -> None:
         """Runs once; what does not verify is counted as a failure of ours, or leaves a peer out."""
-        folder = self.setting.fresh("run")
-        report, env = folder / "report.json", {}
+        folder = self.setting.new_folder("run")
+        report_file, env = folder / "report.json", {}
         if variant in self.peers:
             command, env = self.peers[variant].command(self.ranks, False, [str(program)])
         else:
             command = [*self.setting.mpiexec(self.ranks, "--protocol", *VARIANTS[variant], *self.options,
-                                             *self.interval(kernel, variant), "--report", report), program]
+                                             *self.interval(kernel, variant), "--report", report_file), program]
         outcome = run(command, timeout=self.setting.timeout, cwd=folder, env=env)
         problem, seconds = npb.verified(outcome), seconds_of(outcome.out)
         if problem or seconds is None:
@@ -89,10 +89,10 @@ class Runs:
         cell = self.cells.setdefault((kernel, variant), Cell())
         cell.seconds.append(seconds)
         if variant not in self.peers:
-            told = json.loads(report.read_text())
-            cell.images.append(told["checkpoints"]["count"] // self.ranks)
-            cell.logged.append(told["logs"]["peak_bytes"])
-            cell.determinants.append(told["messages"]["determinants"])
+            report = json.loads(report_file.read_text())
+            cell.images.append(report["checkpoints"]["count"] // self.ranks)
+            cell.logged.append(report["logs"]["peak_bytes"])
+            cell.determinants.append(report["messages"]["determinants"])
 
     def interval(self, kernel: str, variant: str) -> list[str]:
         none = self.cells.get((kernel, NONE))
@@ -128,8 +128,8 @@ class Runs:
                     row[f"{kernel} cost"] = statistics.median(cost)
                     row[f"{kernel} low"], row[f"{kernel} high"] = min(cost), max(cost)
                 for name in ("images", "logged", "determinants"):
-                    if told := getattr(cell, name):
-                        row[f"{kernel} {name}"] = int(statistics.median(told))
+                    if report := getattr(cell, name):
+                        row[f"{kernel} {name}"] = int(statistics.median(report))
             rows.append(row)
         return rows
 

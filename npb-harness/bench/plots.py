@@ -63,10 +63,10 @@ def ratios(table: list[dict], out: Path) -> None:
     figure.savefig(out / "ratios.svg")
 
 
-def costs(told: dict, out: Path) -> None:
+def costs(table: dict, out: Path) -> None:
     """Of each protocol and kernel: the time by that of `none`."""
-    rows = [row for row in told["table"] if row["variant"] != "none"]
-    kernels = told["kernels"]
+    rows = [row for row in table["table"] if row["variant"] != "none"]
+    kernels = table["kernels"]
     figure, axes = plt.subplots(figsize=(1.2 * len(kernels) + 4, 5))
     width = 0.8 / max(len(rows), 1)
     for number, row in enumerate(rows):
@@ -78,7 +78,7 @@ def costs(told: dict, out: Path) -> None:
     axes.axhline(1, color="black", linewidth=1)
     axes.set_xticks(range(len(kernels)), kernels)
     axes.set(ylabel="time by that of none (smaller is better)",
-             title=f"NAS Parallel Benchmarks, {told['about']['ranks']} ranks on {told['about']['processors']} processors")
+             title=f"NAS Parallel Benchmarks, {table['about']['ranks']} ranks on {table['about']['processors']} processors")
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
     figure.savefig(out / "costs.svg")

@@ -12,18 +12,18 @@ import random
 from pathlib import Path
 
 from . import build, reports
-from .conformance import ANY_ERROR, EXIT_CODES, NEEDS_RANKS, difference, once
+from .conformance import ANY_ERROR, EXIT_CODES, NEEDS_RANKS, difference, run_program
 from .core import Outcome, Setting, problem_of, run
-from .jobs import failures_of, survivors
+from .jobs import rank_failures, process_count_problem
 
 POINTS = ["ring-read", "log-sent", "log-acknowledged"]
-SURE = ["finalize-begin", "init"]
+CERTAIN_POINTS = ["finalize-begin", "init"]
 TRIES = 7
 
 
-def killed(setting: Setting, only: list[str], runs: int) -> None:
+def random_kills(setting: Setting, only: list[str], runs: int) -> None:
     """`runs` seeds of every program (or of those that are named)."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     for source in build.sources("conformance"):
         name = source.stem
@@ -34,17 +34,17 @@ def killed(setting: Setting, only: list[str], runs: int) -> None:
             continue
         program, made = build.build(setting, source)
         if program is None:
-            setting.results.bad(f"{name} compiles", made.last_words())
+            setting.results.bad(f"{name} compiles", made.output_tail())
             continue
         undisturbed: dict[int, Outcome] = {}
         for seed in range(setting.seed, setting.seed + runs):
-            one(setting, name, program, seed, undisturbed)
+            kill_once(setting, name, program, seed, undisturbed)
 
 
-def swept(setting: Setting, only: list[str], until: int) -> None:
+def kills_at_every_event(setting: Setting, only: list[str], until: int) -> None:
     """The named programs with a death at every single n-th batch of events and every n-th thing done to the
     file system, up to `until`, of two ranks: what is done outside must neither be done twice nor be left out."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     protocol = setting.protocol_options() or ["--protocol", "pessimistic"]
     for source in build.sources("conformance"):
@@ -52,30 +52,30 @@ def swept(setting: Setting, only: list[str], until: int) -> None:
             continue
         program, made = build.build(setting, source)
         if program is None:
-            setting.results.bad(f"{source.stem} compiles", made.last_words())
+            setting.results.bad(f"{source.stem} compiles", made.output_tail())
             continue
         ranks = max(NEEDS_RANKS.get(source.stem, 1), 3)
-        plain = once(setting, program, ranks, protocol)
+        plain = run_program(setting, program, ranks, protocol)
         for victim in (0, 1):
             for point in ("log-sent", "acted"):
-                sweep(setting, source.stem, program, plain, [*protocol, "--ckpt", "off"], ranks, victim, point, until)
+                kill_at_every(setting, source.stem, program, plain, [*protocol, "--ckpt", "off"], ranks, victim, point, until)
 
 
-def sweep(setting: Setting, name: str, program: Path, plain: Outcome, options: list[str], ranks: int, victim: int,
+def kill_at_every(setting: Setting, name: str, program: Path, plain: Outcome, options: list[str], ranks: int, victim: int,
           point: str, until: int) -> None:
     problem, deaths, seconds = problem_of(plain), 0, 0.0
     for nth in range(1, until + 1):
         if problem:
             break
-        where = setting.fresh("run")
+        where = setting.new_folder("run")
         file = where / "report.json"
         fault = f"kill:rank={victim},point={point},nth={nth}"
         outcome = run([*setting.mpiexec(ranks, *options, "--report", file, "--inject", fault), program],
                       timeout=setting.timeout, cwd=where)
         seconds += outcome.seconds
-        what, unread = reports.read(file)
-        problem = problem_of(outcome) or (unread if what is None else None)
-        if problem is None and what is not None and not failures_of(what):
+        report, unread = reports.read(file)
+        problem = problem_of(outcome) or (unread if report is None else None)
+        if problem is None and report is not None and not rank_failures(report):
             break
         deaths += 1
         if problem is None and outcome.out != plain.out:
@@ -88,12 +88,12 @@ def sweep(setting: Setting, name: str, program: Path, plain: Outcome, options: l
                           f"{deaths} deaths, {seconds:.0f} s")
 
 
-def moments(dice: random.Random, seconds: float) -> list[str]:
+def kill_moments(dice: random.Random, seconds: float) -> list[str]:
     """One after the other, until the kill takes place: each earlier than the one before."""
     listed, nth, last = [], int(10 ** dice.uniform(0, 3.5)), seconds
     point = dice.choice(POINTS)
     by_time = dice.random() < 0.5
-    for _ in range(TRIES - len(SURE)):
+    for _ in range(TRIES - len(CERTAIN_POINTS)):
         if by_time:
             last = dice.uniform(0.1, 0.95) * last
             listed.append(f"at={max(1, int(last * 1000))}ms")
@@ -101,15 +101,15 @@ def moments(dice: random.Random, seconds: float) -> list[str]:
             nth = dice.randint(1, nth)
             listed.append(f"point={point},nth={nth}")
         by_time = by_time and len(listed) < 2
-    return listed + [f"point={point},nth=1" for point in SURE]
+    return listed + [f"point={point},nth=1" for point in CERTAIN_POINTS]
 
 
-def one(setting: Setting, name: str, program: Path, seed: int, undisturbed: dict[int, Outcome]) -> None:
+def kill_once(setting: Setting, name: str, program: Path, seed: int, undisturbed: dict[int, Outcome]) -> None:
     dice = random.Random(f"{name} {seed}")
     ranks = max(NEEDS_RANKS.get(name, 1), dice.choice([2, 2, 3, 4]))
     protocol = setting.protocol_options() or ["--protocol", "pessimistic"]
     if ranks not in undisturbed:
-        undisturbed[ranks] = once(setting, program, ranks, protocol)
+        undisturbed[ranks] = run_program(setting, program, ranks, protocol)
     plain = undisturbed[ranks]
     victim, images = dice.randrange(ranks), dice.choice(["off", "off", "100ms", "300ms"])
     options = [*protocol, *(["--ckpt", "off"] if images == "off" else ["--ckpt-interval", images])]
@@ -120,19 +120,19 @@ def one(setting: Setting, name: str, program: Path, seed: int, undisturbed: dict
     if problem:
         setting.results.bad(test, f"without a kill: {problem}")
         return
-    for moment in moments(dice, plain.seconds):
-        where = setting.fresh("run")
+    for moment in kill_moments(dice, plain.seconds):
+        where = setting.new_folder("run")
         file = where / "report.json"
         outcome = run(
             [*setting.mpiexec(ranks, *options, "--report", file, "--inject", f"kill:rank={victim},{moment}"),
              program],
             timeout=setting.timeout, cwd=where)
-        what, unread = reports.read(file)
-        problem = problem_of(outcome) or (unread if what is None else None)
-        if problem is None and what is not None:
-            if not failures_of(what):
+        report, unread = reports.read(file)
+        problem = problem_of(outcome) or (unread if report is None else None)
+        if problem is None and report is not None:
+            if not rank_failures(report):
                 continue
-            problem = survivors(what)
+            problem = process_count_problem(report)
         if problem is None and outcome.out != plain.out:
             problem = "prints something else than undisturbed: " + difference(outcome.out, plain.out)
         setting.results.check(f"{test}, rank {victim} dies at {moment}", problem, f"{outcome.seconds:.1f} s")

@@ -1,5 +1,5 @@
 /* Rank 0 prints what it received in the order in which it received it, at once; who reads the text
- * must read one story, whatever life of rank 0 wrote it: at the end rank 0 prints the digest of all
+ * must read one digest, whatever life of rank 0 wrote it: at the end rank 0 prints the digest of all
  * that it has told, as it remembers it. Run with --output committed. With --memory it prints what the others
  * have put into its memory by then: also that there is nothing new must be true in its next life. */
 #include "order.h"
@@ -7,15 +7,15 @@
 
 enum { PACE_US = 2000 };
 
-static uint64_t tell(uint64_t story, int a, int b, int c)
+static uint64_t print_line(uint64_t digest, int a, int b, int c)
 {
     int line[3] = {a, b, c};
-    printf("told %d %d %d\n", a, b, c);
+    printf("received %d %d %d\n", a, b, c);
     fflush(stdout);
-    return chain(story, line, sizeof line);
+    return chain(digest, line, sizeof line);
 }
 
-static uint64_t memory(uint64_t story, int count, struct random *r)
+static uint64_t memory(uint64_t digest, int count, struct random *r)
 {
     volatile int *values;
     MPI_Win win;
@@ -27,7 +27,7 @@ static uint64_t memory(uint64_t story, int count, struct random *r)
     for (int k = 0; k < count; k++) {
         if (check_rank == 0) {
             MPI_Win_sync(win);
-            story = tell(story, k, k % check_size, values[k % check_size]);
+            digest = print_line(digest, k, k % check_size, values[k % check_size]);
             pause_us(PACE_US);
         } else if (k % 16 == 0) {
             int value = (int)below(r, 1000000);
@@ -38,36 +38,36 @@ static uint64_t memory(uint64_t story, int count, struct random *r)
     }
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
-    return story;
+    return digest;
 }
 
 int main(int argc, char **argv)
 {
-    order_begin(&argc, &argv, "told");
+    order_begin(&argc, &argv, "output_digest");
     int windows = 0;
     for (int i = 1; i < argc; i++)
         windows |= !strcmp(argv[i], "--memory");
     struct random r = {order_seed * 104729 + (uint64_t)check_rank};
     int count = rounds(PACE_US), workers = check_size - 1;
-    uint64_t story = 1;
+    uint64_t digest = 1;
     if (check_rank == 0) {
-        printf("told begins\n");
+        printf("output begins\n");
         fflush(stdout);
     }
     if (windows)
-        story = memory(story, count, &r);
+        digest = memory(digest, count, &r);
     if (check_rank == 0) {
         for (int k = 0; !windows && k < count * workers; k++) {
             int value;
             MPI_Status s;
             MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &s);
             got(s.MPI_SOURCE, &value, sizeof value);
-            story = tell(story, k, s.MPI_SOURCE, value);
+            digest = print_line(digest, k, s.MPI_SOURCE, value);
             /* sometimes long after the last word: it must not have to wait for the next call */
             if (k % 500 == 499)
                 pause_us(300000);
         }
-        printf("story %016" PRIx64 "\n", story);
+        printf("digest %016" PRIx64 "\n", digest);
         fflush(stdout);
     } else {
         for (int k = 0; !windows && k < count; k++) {

@@ -1,5 +1,5 @@
 /* Each step is noted in a file; at the end there is more to say than fits into a pipe.
- * usage: last_words STEPS LINES */
+ * usage: output_at_end STEPS LINES */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     MPI_File_close(&file);
     if (rank == 0)
         for (int i = 0; i < lines; i++)
-            printf("line %d of the last words\n", i);
+            printf("line %d of the output at the end\n", i);
     MPI_Finalize();
     return 0;
 }

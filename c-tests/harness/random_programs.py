@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import build
 from .core import Outcome, Setting, problem_of, run
-from .jobs import failures_of
+from .jobs import rank_failures
 from . import reports
 
 PLAIN = [
@@ -23,9 +23,9 @@ PLAIN = [
 PAUSE_US = 25_000   # between rounds of a run in which somebody dies
 
 
-def mixed(setting: Setting, runs: int, only: list[str], rounds: int) -> None:
+def random_programs(setting: Setting, runs: int, only: list[str], rounds: int) -> None:
     """`runs` seeds of each program; in each once undisturbed and once with the death of a rank."""
-    if not setting.ready():
+    if not setting.dist_is_built():
         return
     for source in build.sources("random"):
         name = source.stem
@@ -33,7 +33,7 @@ def mixed(setting: Setting, runs: int, only: list[str], rounds: int) -> None:
             continue
         program, made = build.build(setting, source)
         if program is None:
-            setting.results.bad(f"{name} compiles", made.last_words())
+            setting.results.bad(f"{name} compiles", made.output_tail())
             continue
         for number in range(runs):
             seed = setting.seed + number
@@ -45,17 +45,17 @@ def one_seed(
 ) -> None:
     ranks = [4, 3, 2, 5][number % 4]
     arguments = ["--seed", str(seed), "--rounds", str(rounds)]
-    says = f"{name} on {ranks}: ok"
+    expected_text = f"{name} on {ranks}: ok"
 
-    def start(options: list[str | Path], more: list[str]) -> Outcome:
+    def run_once(options: list[str | Path], more: list[str]) -> Outcome:
         return run([*setting.mpiexec(ranks, *options), program, *arguments, *more],
-                   timeout=setting.timeout, cwd=setting.fresh("run"))
+                   timeout=setting.timeout, cwd=setting.new_folder("run"))
 
     modes = PLAIN if setting.full else [PLAIN[0], PLAIN[1 + number % 4]]
     expected = None
     for mode in modes:
-        outcome = start(mode, [])
-        problem = problem_of(outcome, says=says)
+        outcome = run_once(mode, [])
+        problem = problem_of(outcome, expected_text=expected_text)
         if problem is None and expected is not None and outcome.out != expected:
             problem = "another sum than in the first run"
         expected = expected or outcome.out
@@ -66,17 +66,17 @@ def one_seed(
     if number % 2:
         protocol = [*protocol, "--transport", "tcp"]
     victim, at = dice.randrange(ranks), dice.randrange(300, 300 + rounds * PAUSE_US // 1500)
-    report = setting.work / f"random-{name}.json"
-    report.unlink(missing_ok=True)
-    outcome = start(["--ckpt-interval", "500ms", "--report", report, *protocol,
+    report_file = setting.work / f"random-{name}.json"
+    report_file.unlink(missing_ok=True)
+    outcome = run_once(["--ckpt-interval", "500ms", "--report", report_file, *protocol,
                      "--inject", f"kill:rank={victim},at={at}ms"], ["--pause-us", str(PAUSE_US)])
-    problem = problem_of(outcome, says=says)
+    problem = problem_of(outcome, expected_text=expected_text)
     if problem is None and outcome.out != expected:
         problem = "another sum than without a death"
     if problem is None:
-        what, unread = reports.read(report)
-        problem = unread if what is None else None
-        if what is not None and not failures_of(what):
+        report, unread = reports.read(report_file)
+        problem = unread if report is None else None
+        if report is not None and not rank_failures(report):
             problem = "nobody died"
     setting.results.check(
         f"random {name}, seed {seed} on {ranks}, {' '.join(protocol)}, rank {victim} dies at {at} ms", problem,

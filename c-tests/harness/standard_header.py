@@ -42,7 +42,7 @@ def prototypes(text: str) -> dict[str, str]:
 
 
 def values(setting: Setting, folder: Path, names: list[str], types: list[str]) -> dict[str, str] | Outcome:
-    where = setting.fresh("published")
+    where = setting.new_folder("published")
     lines = ["#include <mpi.h>", "#include <stdio.h>", "#include <stddef.h>", "#include <stdint.h>",
              "int main(void) {"]
     lines += [f'printf("{n} %lld\\n", (long long)(intptr_t)({n}));' for n in names]
@@ -53,48 +53,48 @@ def values(setting: Setting, folder: Path, names: list[str], types: list[str]) -
                 "-Wl,--unresolved-symbols=ignore-all"], timeout=60)
     if made.code != 0:
         return made
-    told = run([where / "values"], timeout=20)
-    return dict(line.split(" ", 1) for line in told.out.splitlines()) if told.code == 0 else told
+    outcomes = run([where / "values"], timeout=20)
+    return dict(line.split(" ", 1) for line in outcomes.out.splitlines()) if outcomes.code == 0 else outcomes
 
 
-def compared(setting: Setting, theirs: Path) -> tuple[list[str], int]:
+def compare(setting: Setting, theirs: Path) -> tuple[list[str], int]:
     """What differs, and how many things were looked at. `theirs`: a folder where it is called mpi.h."""
     ours = setting.dist / "include" / "ftmpi" / "standard"
     texts = [(folder / "mpi.h").read_text() for folder in (ours, theirs)]
     here, there = map(constants, texts)
-    differ = [f"{n}: not in ours" for n in sorted(there - here - set(THEIRS_ALONE))]
-    differ += [f"{n}: ours alone" for n in sorted(here - there - set(OURS_ALONE))]
+    differences = [f"{n}: not in ours" for n in sorted(there - here - set(THEIRS_ALONE))]
+    differences += [f"{n}: ours alone" for n in sorted(here - there - set(OURS_ALONE))]
     types = [t for t in TYPES if all(re.search(rf"\b{t}\b", text) for text in texts)]
-    differ += [f"{t}: a type that only one has" for t in TYPES if t not in types]
-    told = [values(setting, folder, sorted(here & there), types) for folder in (ours, theirs)]
-    for one in told:
+    differences += [f"{t}: a type that only one has" for t in TYPES if t not in types]
+    outcomes = [values(setting, folder, sorted(here & there), types) for folder in (ours, theirs)]
+    for one in outcomes:
         if isinstance(one, Outcome):
-            return [f"the values cannot be told: {one.last_words()}"], 0
-    differ += [f"{n}: {value}, there {told[1].get(n)}" for n, value in told[0].items() if told[1].get(n) != value]
+            return [f"the values cannot be told: {one.output_tail()}"], 0
+    differences += [f"{n}: {value}, there {outcomes[1].get(n)}" for n, value in outcomes[0].items() if outcomes[1].get(n) != value]
     mine, known = map(prototypes, texts)
-    differ += [f"{n}: no prototype in ours" for n in sorted(set(known) - set(mine))]
+    differences += [f"{n}: no prototype in ours" for n in sorted(set(known) - set(mine))]
     # Ours behind theirs: the compiler itself refuses what is another type.
     both = sorted(set(mine) & set(known))
-    where = setting.fresh("published")
+    where = setting.new_folder("published")
     (where / "both.c").write_text("#include <mpi.h>\n" + "".join(
         f"#undef {n}\nextern {mine[n]};\n" for n in both) + "int x;\n")
     made = run(["cc", "-std=gnu11", f"-I{theirs}", "-fsyntax-only", where / "both.c"], timeout=60)
-    differ += [line for line in made.err.splitlines() if " error: " in line]
-    return differ, len(told[0]) + len(both)
+    differences += [line for line in made.err.splitlines() if " error: " in line]
+    return differences, len(outcomes[0]) + len(both)
 
 
-def published(setting: Setting, peers: Path) -> None:
+def compare_published(setting: Setting, peers: Path) -> None:
     name = "standard ABI: mpi.h against the published header"
     folder, why = imb.environment(peers, "mpich")
     header = folder / "include" / "mpi_abi.h" if folder else None
     if header is None or not header.is_file():
         setting.results.skip(name, why or "the package mpich has no mpi_abi.h")
         return
-    theirs = setting.fresh("reference")
+    theirs = setting.new_folder("reference")
     (theirs / "mpi.h").write_text(header.read_text())
-    differ, count = compared(setting, theirs)
-    if not differ and count < 1500:
-        differ = [f"only {count} names were found"]
-    for line in differ:
+    differences, count = compare(setting, theirs)
+    if not differences and count < 1500:
+        differences = [f"only {count} names were found"]
+    for line in differences:
         print(f"  {line}", flush=True)
-    setting.results.check(f"{name} ({count} compared)", "; ".join(differ[:5]) or None)
+    setting.results.check(f"{name} ({count} compared)", "; ".join(differences[:5]) or None)
