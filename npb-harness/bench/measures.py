@@ -54,14 +54,16 @@ class Bench:
         target = self.work / f"{source.stem}.{key[0]}"
         dist = self.args.dist.resolve()
         if library.same_abi:
-            arguments = ["cc", "-O3", f"-I{dist / 'include'}", "-o", str(target), str(source),
-                     f"-L{dist / 'lib'}", "-lmpi", "-lm", f"-Wl,-rpath-link,{dist / 'lib'}"]
+            lib = dist / "lib" / "ftmpi"
+            arguments = ["cc", "-O3", f"-I{dist / 'include' / 'ftmpi'}", "-o", str(target), str(source),
+                     f"-L{lib}", "-lmpi", "-lm", f"-Wl,-rpath-link,{lib}"]
         else:
             arguments = [str(library.cc), "-O3", "-o", str(target), str(source), "-lm"]
         made = run(arguments, timeout=120, env=library.env if not library.same_abi else None)
         self.programs[key] = target if made.code == 0 else None
         if made.code != 0:
-            self.results.skip(f"{source.stem} for {key[0]}", made.output_tail())
+            report = self.results.bad if library.same_abi else self.results.skip
+            report(f"{source.stem} for {key[0]}", made.output_tail())
         return self.programs[key]
 
     def measure(self, library: Library, title: str, ranks: int, tcp: bool, arguments: list,
