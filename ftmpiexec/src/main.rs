@@ -1,5 +1,5 @@
-//! `ftmpiexec`: starts, watches and restarts the ranks of a job. With `--agent` it is the agent of one
-//! host, which the launcher starts.
+//! `ftmpiexec`: starts, watches and restarts the ranks of a job. With `--agent` it is the agent of
+//! one host, which the launcher starts.
 
 mod agent;
 mod agent_protocol;

@@ -1,9 +1,9 @@
 //! Facts about a host that decide whether it can restore the images of another host.
 //!
-//! An image fits only where the processor features and the vDSO are identical. `--doctor` shows the
-//! facts of this host and, with `-f` or `-hosts`, compares all hosts. `--restart` compares the hosts
-//! of the job with the hosts that it gets. `ftmpiexec --restore-facts` prints the facts as one line
-//! of JSON, so that the same question can be put to a host by ssh.
+//! An image fits only where the processor features and the vDSO are identical. `--doctor` shows
+//! the facts of this host and, with `-f` or `-hosts`, compares all hosts. `--restart` compares the
+//! hosts of the job with the hosts that it gets. `ftmpiexec --restore-facts` prints the facts as
+//! one line of JSON, so that the same question can be put to a host by ssh.
 
 use ftmpi_checkpoint::host;
 use serde::{Deserialize, Serialize};

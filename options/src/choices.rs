@@ -52,7 +52,8 @@ pub enum StableVectorChoice {
 pub enum AcknowledgeChoice {
     /// When they are in the logger's file: they survive the death of every process (default)
     Written,
-    /// When they are on the disk: they survive a loss of power, at the price of a sync for each batch
+    /// When they are on the disk: they survive a loss of power, at the price of a sync for each
+    /// batch
     Durable,
 }
 

@@ -76,8 +76,8 @@ pub enum CkptCommand {
         #[arg(num_args = 0..=2, value_name = "IMAGE", value_parser = number::<u64>(0, u64::MAX, 3))]
         images: Vec<u64>,
     },
-    /// Removes damaged and unfinished images, and all but the newest images of each rank. Works only
-    /// while the job does not run.
+    /// Removes damaged and unfinished images, and all but the newest images of each rank. Works
+    /// only while the job does not run.
     Prune {
         /// Where.
         #[command(flatten)]

@@ -1,12 +1,12 @@
 //! The options of every program, as one table.
 //!
-//! From this table follow the parsing of command lines, `-h`, `--help`, `--help TOPIC`, what is said
-//! about a wrong command line, the manual pages, the completions of three shells, and
+//! From this table follow the parsing of command lines, `-h`, `--help`, `--help TOPIC`, what is
+//! said about a wrong command line, the manual pages, the completions of three shells, and
 //! `docs/reference/options.md`.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`ftmpiexec`], [`servers`], [`ckpt`], [`wrappers`] | the tables: one struct for each heading, one field for each option |
+//! | [`ftmpiexec`], [`servers`], [`ckpt`], [`wrappers`] | the tables: a field for each option |
 //! | [`choices`], [`values`] | what options accept |
 //! | [`errors`], [`foreign`] | every text about a wrong command line; options of other launchers |
 //! | [`page`], [`render`] | a table as a page; pages for terminals, man, Markdown, shells |

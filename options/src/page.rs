@@ -1,4 +1,5 @@
-//! What is said about a program, as data: made from its table of options, shown by [`crate::render`].
+//! What is said about a program, as data: made from its table of options, shown by
+//! [`crate::render`].
 
 use clap::{Arg, Command};
 

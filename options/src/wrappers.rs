@@ -9,15 +9,24 @@ pub const NAMES: &[(&str, &str)] =
 
 /// What the script takes out of the command line; everything else is for the compiler.
 pub const OPTIONS: &[(&str, &str)] = &[
-    ("-show", "Print the command and do not run it"),
+    ("-show", "Print the whole command and do not run it"),
     ("-compile_info", "Print the command that compiles, and do not run it"),
     ("-link_info", "Print the command that links, and do not run it"),
-    ("-cc=COMPILER", "Use this C compiler; FTMPI_CC and MPICH_CC do the same"),
-    ("-cxx=COMPILER", "Use this C++ compiler; FTMPI_CXX and MPICH_CXX do the same"),
-    ("-fc=COMPILER", "Use this Fortran compiler; FTMPI_FC and MPICH_FC do the same"),
-    ("-mpi-abi", "Link with the standard binary interface of MPI 5.0, libmpi_abi.so.1 (C and C++)"),
-    ("-profile=NAME", "Link libNAME, which wraps MPI functions, before the MPI library"),
-    ("-config=NAME", "Use the compiler that etc/ftmpicc-NAME.conf in the installation names"),
+    ("-cc=COMPILER", "Use this C compiler. The variables FTMPI_CC and MPICH_CC do the same"),
+    ("-cxx=COMPILER", "Use this C++ compiler. The variables FTMPI_CXX and MPICH_CXX do the same"),
+    ("-fc=COMPILER", "Use this Fortran compiler. The variables FTMPI_FC and MPICH_FC do the same"),
+    ("-mpi-abi", "Link with libmpi_abi.so.1, the standard binary interface of MPI 5.0 (C and C++)"),
+    (
+        "-profile=NAME",
+        "Link libNAME, which wraps MPI functions, before the MPI library. It is searched in the \
+         installation and where the linker looks",
+    ),
+    (
+        "-config=NAME",
+        "Use the compiler of the file etc/ftmpicc-NAME.conf or etc/mpicc-NAME.conf of the \
+         installation (ftmpicxx, ftmpifort: cxx, fort). The file is a shell fragment that sets CC, \
+         CXX or FC",
+    ),
     ("-nativelinking", "Link with the libraries of the compiler only"),
     ("-echo", "Print each step of the script"),
     ("-help", "Print these options"),
@@ -60,9 +69,30 @@ pub fn page(name: &str, language: &str) -> Page {
     }
 }
 
+/// The page as the script prints it for `-help`: one text for its three names.
+#[cfg(test)]
+fn script_page() -> String {
+    let mut page = page("ftmpicc", "C");
+    page.about =
+        "Compiles and links programs for ftmpi, with the compiler of this machine: ftmpicc C, \
+                  ftmpicxx C++, ftmpifort Fortran."
+            .to_owned();
+    anstream::adapter::strip_str(&crate::render::terminal::long(&page)).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_script_prints_the_page() {
+        let script = include_str!("../../tools/ftmpicc");
+        let comments = script.lines().skip(1).take_while(|line| line.starts_with('#'));
+        let printed: Vec<&str> =
+            comments.map(|line| line.strip_prefix("# ").unwrap_or_default()).collect();
+        let wanted = script_page();
+        assert_eq!(printed.join("\n") + "\n", wanted, "what `tools/ftmpicc -help` prints");
+    }
 
     #[test]
     fn the_script_has_these_options() {

@@ -1,4 +1,5 @@
-//! Command lines that are wrong, and what users read then; and the page of common options, line by line.
+//! Command lines that are wrong, and what users read then; and the page of common options, line by
+//! line.
 
 use ftmpi_options::errors::OptionError;
 use ftmpi_options::ftmpiexec::{Answer, read};

@@ -1,5 +1,5 @@
-//! Which variables ranks see: all variables of `ftmpiexec`, or those that `-genvlist`, `-envnone` and
-//! their relatives choose, and those that `-genv` and `-env` set.
+//! Which variables ranks see: all variables of `ftmpiexec`, or those that `-genvlist`, `-envnone`
+//! and their relatives choose, and those that `-genv` and `-env` set.
 
 use super::errors::PlanError;
 use ftmpi_options::ftmpiexec::{Cli, Part};

@@ -1,4 +1,5 @@
-//! Command lines and machine files that nobody would write: each is understood, or refused with a text.
+//! Command lines and machine files that nobody would write: each is understood, or refused with a
+//! text.
 
 use super::machinefile::{ServerDuty, parse_file, parse_list};
 use super::{Cli, Plan, parse_time};

@@ -1,5 +1,5 @@
-//! What a command line asks for, checked and complete: the [`Plan`]. How command lines are read is in
-//! `ftmpi_options::ftmpiexec`.
+//! What a command line asks for, checked and complete: the [`Plan`]. How command lines are read is
+//! in `ftmpi_options::ftmpiexec`.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -44,7 +44,8 @@ pub fn merge(machines: Vec<Machine>) -> Vec<Machine> {
     merged
 }
 
-/// Number of ranks where the command line gives none: the slots of the hosts that it names, as under Hydra.
+/// Number of ranks where the command line gives none: the slots of the hosts that it names, as
+/// under Hydra.
 pub fn slots(cli: &Cli, machines: &[Machine]) -> u64 {
     if cli.placement.hosts.is_none() && cli.placement.machinefile.is_none() {
         return 1;
@@ -56,8 +57,8 @@ pub fn slots(cli: &Cli, machines: &[Machine]) -> u64 {
     slots.sum::<u64>().max(1)
 }
 
-/// The host of each rank. Ranks fill the slots of a host, then those of the next host, and begin again at
-/// the first, as under Hydra.
+/// The host of each rank. Ranks fill the slots of a host, then those of the next host, and begin
+/// again at the first, as under Hydra.
 pub fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> Result<Vec<u32>, PlanError> {
     let round: Vec<u32> = machines
         .iter()
@@ -79,8 +80,8 @@ pub fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> Result<Vec
     Ok(round.iter().copied().cycle().take(ranks).collect())
 }
 
-/// The host of each rank where ranks of one host share memory. All ranks of an earlier host go together to
-/// the host that has the fewest ranks.
+/// The host of each rank where ranks of one host share memory. All ranks of an earlier host go
+/// together to the host that has the fewest ranks.
 pub fn together(machines: &[Machine], node_of: &[u32]) -> Vec<u32> {
     let mut load = vec![0; machines.len()];
     let mut host_of = BTreeMap::new();

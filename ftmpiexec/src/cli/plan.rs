@@ -26,107 +26,108 @@ use std::time::Duration;
 /// How agents on other hosts are started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Starter {
-    /// Everything is started here.
+    /// All agents start on this host.
     Fork,
-    /// By this command (ssh).
+    /// This command starts agents on other hosts (ssh).
     Remote(Vec<String>),
 }
 
-/// Everything that the launcher must know.
+/// Everything that the launcher must know before it starts a job.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Hosts, in order, without repetition.
+    /// Hosts in their order, each once.
     pub machines: Vec<Machine>,
     /// Host of each rank.
     pub placement: Vec<u32>,
     /// The parts of the command line.
     pub programs: Vec<Program>,
-    /// Part of each rank.
+    /// Index into `programs` for each rank.
     pub program_of: Vec<u32>,
     /// The protocol.
     pub protocol: ProtocolConfig,
-    /// How many event loggers are started beside the launcher, if the machine file places none.
+    /// Number of event loggers on the launcher's host, where the machine file places none.
     pub event_loggers: u32,
-    /// How many channel memories there are, if the machine file does not place them.
+    /// Number of channel memories, where the machine file places none.
     pub channel_memories: u32,
     /// What follows from the protocol for the job.
     pub traits: ProtocolTraits,
     /// The cluster of each rank, if the ranks of a cluster return together to their last wave of
     /// images after a failure.
     pub clusters: Option<Vec<u32>>,
-    /// When images are taken.
+    /// Time between two images of a rank; `None`: no images.
     pub ckpt_interval: Option<Duration>,
-    /// Whose image is next.
+    /// Which rank takes an image next.
     pub ckpt_policy: Policy,
-    /// Where images go from the checkpoint servers, if anywhere: the folder of this job.
+    /// Object store to which checkpoint servers copy images.
     pub object_store: Option<String>,
     /// Bytes that images may take on each checkpoint server.
     pub image_space: Option<u64>,
     /// A name that no other job has.
     pub job_id: String,
-    /// Given by the user, or none.
+    /// Directory of `--job-dir` or `--restart`; `None`: a private one.
     pub job_dir: Option<PathBuf>,
-    /// Where the state of the job is told over HTTP.
+    /// Address of the metrics.
     pub metrics: Option<std::net::SocketAddr>,
-    /// Where the report goes.
+    /// File of `--report`.
     pub report: Option<PathBuf>,
-    /// Sockets everywhere.
+    /// Ranks of one host use sockets, too.
     pub force_tcp: bool,
-    /// Ranks beside their event logger share memory with it.
+    /// Ranks on the host of their event logger share memory with it.
     pub event_rings: bool,
-    /// Of channel memories, in MiB: may be given anew when the job is continued, unlike the protocol's settings.
+    /// MiB that a channel memory keeps in main memory. Unlike the settings of the protocol it may
+    /// change at `--restart`.
     pub memory_limit: Option<String>,
     /// Bytes that a rank's sender log may hold; 0: a share of memory.
     pub log_limit: u64,
-    /// Bytes of memory for it that a rank touches when it begins.
+    /// Bytes of its sender log that a rank touches in `MPI_Init`.
     pub log_reserve: u64,
-    /// Images leave out of the logs what the newest image of the receiver has.
+    /// An image holds only the part of the sender log that the newest images of the peers need.
     pub lean_images: bool,
     /// Which processors the ranks of a host may use, if not all.
     pub binding: Option<Binding>,
-    /// In the whole job.
+    /// Restarts of ranks in the whole job before it is given up.
     pub max_restarts: u32,
     /// How long ranks wait for an event logger that cannot serve them.
     pub storage_patience: Duration,
     /// Faults to inject.
     pub faults: Vec<Fault>,
-    /// Rank numbers before lines.
+    /// The rank's number stands before each line.
     pub prepend_rank: bool,
-    /// Whole lines only.
+    /// Output is printed by whole lines.
     pub whole_lines: bool,
-    /// Text is held until it is final; by what.
+    /// What makes output final, where output waits until it is.
     pub commitment: Option<Commitment>,
-    /// Images hold only what changed since an earlier one.
+    /// Most images hold only what changed since an earlier image.
     pub incremental: bool,
-    /// How they are compressed ([`ftmpi_checkpoint::container::Compression::of_level`]).
+    /// How images are compressed ([`ftmpi_checkpoint::container::Compression::of_level`]).
     pub compress: u8,
-    /// Images are encrypted; with the key in this file, if it is not in the job's directory.
-    pub encrypt_images: Option<Option<std::path::PathBuf>>,
-    /// Where hosts keep images of their own, if they do.
-    pub local_dir: Option<std::path::PathBuf>,
-    /// Files for output and error of the ranks.
+    /// Images are encrypted; the file of the key, where it is not in the job directory.
+    pub encrypt_images: Option<Option<PathBuf>>,
+    /// Directory in which each host keeps images of its own ranks.
+    pub local_dir: Option<PathBuf>,
+    /// Patterns for the files of standard output and standard error.
     pub file_patterns: [Option<String>; 2],
     /// How other hosts are reached.
     pub starter: Starter,
-    /// Names of the hosts whose agents are not started here.
+    /// Hosts whose agents or servers start by `starter`.
     remote: HashSet<String>,
-    /// Path of ftmpiexec there.
+    /// Path of ftmpiexec on other hosts.
     pub remote_path: PathBuf,
-    /// Say more.
+    /// Print more about what happens.
     pub verbose: bool,
-    /// The options as given, for the plan of the job.
+    /// Options in their one form, for the plan file.
     pub options: Vec<String>,
-    /// The job that is to be continued, if it is not a new one.
+    /// The earlier run that `--restart` continues.
     pub continued: Option<Box<EarlierRun>>,
-    /// How long the job may run; zero: for ever.
+    /// Time after which the job ends; zero: no limit.
     pub timeout: Duration,
-    /// For the last images after SIGTERM or SIGUSR1.
+    /// Time for the last images after SIGTERM or SIGUSR1.
     pub grace: Duration,
-    /// SIGTERM asks for them; else it ends the job.
+    /// SIGTERM takes last images; otherwise it ends the job.
     pub grace_at_sigterm: bool,
 }
 
-/// What `--grace` is when it is not given.
+/// Default of `--grace`.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Most ranks of one job: a job view must fit into one datagram.
@@ -139,12 +140,12 @@ const CKPT_INTERVAL_MIN: Duration = Duration::from_millis(10);
 const SSH: [&str; 6] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-x"];
 
 impl Plan {
-    /// Whether the agent of this host is started by ssh.
+    /// Whether the agent of this host starts by ssh.
     pub fn is_remote(&self, host: &str) -> bool {
         self.remote.contains(host)
     }
 
-    /// Whether anything is started on another machine.
+    /// Whether anything starts on another host.
     pub fn is_anything_remote(&self) -> bool {
         !self.remote.is_empty()
     }
@@ -247,8 +248,9 @@ impl Plan {
                 && cli.network.transport != TransportChoice::Tcp,
             log_limit: cli.fault_tolerance.log_limit.saturating_mul(1 << 20),
             log_reserve: cli.fault_tolerance.log_reserve.saturating_mul(1 << 20),
-            // The object store may hold an older image than the newest one. Without a logger a rank that
-            // returns to an older image than it must can take another course than its peers have seen.
+            // The object store may hold an older image than the newest one. Without a logger a
+            // rank that returns to an older image than it must can take another course than its
+            // peers have seen.
             lean_images: cli.checkpoints.image_logs == ImageLogsChoice::Newest
                 && cli.storage.object_store.is_none()
                 && traits.logger,

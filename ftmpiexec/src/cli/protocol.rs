@@ -13,8 +13,8 @@ use ftmpi_protocols::{hierarchical, registry};
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use std::path::Path;
 
-/// The protocol that the command line wants, for ranks on these hosts; `given` are the fields that this
-/// command line sets.
+/// The protocol that the command line wants, for ranks on these hosts; `given` are the fields that
+/// this command line sets.
 ///
 /// # Errors
 /// It has no such setting, or its library cannot be used.
@@ -57,8 +57,8 @@ pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolCo
     Ok(config)
 }
 
-/// How many event loggers start here. Adds to the protocol when they acknowledge, and how ranks learn what
-/// they have stored.
+/// How many event loggers start here. Adds to the protocol when they acknowledge, and how ranks
+/// learn what they have stored.
 ///
 /// # Errors
 /// There is nothing to spread, or this protocol does not allow it.

@@ -14,8 +14,8 @@ use ftmpi_protocols::registry;
 use std::path::{Path, PathBuf};
 
 impl Plan {
-    /// The plan of a job that an earlier launcher began. What its images depend on stays; everything else
-    /// is as it was, or as this command line says.
+    /// The plan of a job that an earlier launcher began. What its images depend on stays;
+    /// everything else is as it was, or as this command line says.
     ///
     /// # Errors
     /// The job cannot be continued, or not so.

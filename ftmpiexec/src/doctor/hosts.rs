@@ -1,4 +1,5 @@
-//! Other hosts: can they be reached, is the same ftmpi there, and can they restore images of this host?
+//! Other hosts: can they be reached, is the same ftmpi there, and can they restore images of this
+//! host?
 
 use super::Finding;
 use crate::cli::{CommandLine, Plan, Starter};

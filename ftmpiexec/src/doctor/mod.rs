@@ -1,4 +1,5 @@
-//! `ftmpiexec --doctor [program]`: looks for what could stand in the way of a job, and says what to do.
+//! `ftmpiexec --doctor [program]`: looks for what could stand in the way of a job, and says what
+//! to do.
 //!
 //! Guarantee: nothing is changed; what is written to measure the storage is removed.
 

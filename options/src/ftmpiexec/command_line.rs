@@ -52,8 +52,8 @@ impl CommandLine {
         given
     }
 
-    /// The options of an earlier command line, where this one says nothing else. What is part of the
-    /// job ([`super::FIXED_AT_RESTART`]) stays.
+    /// The options of an earlier command line, where this one says nothing else. What is part of
+    /// the job ([`super::FIXED_AT_RESTART`]) stays.
     #[must_use]
     pub fn over(&self, mut earlier: Cli) -> Cli {
         let later = &self.cli;
@@ -84,7 +84,8 @@ impl CommandLine {
     }
 }
 
-/// Reads the command line. Prints help or an error and ends the process where there is nothing to do.
+/// Reads the command line. Prints help or an error and ends the process where there is nothing to
+/// do.
 #[must_use]
 pub fn parse(arguments: Vec<String>) -> CommandLine {
     match read(arguments) {

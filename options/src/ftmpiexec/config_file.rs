@@ -1,4 +1,5 @@
-//! Hydra's `-configfile`: the parts of a command in a file, a line each, where `:` would separate them.
+//! Hydra's `-configfile`: the parts of a command in a file, a line each, where `:` would separate
+//! them.
 
 use crate::errors::OptionError;
 use std::path::Path;

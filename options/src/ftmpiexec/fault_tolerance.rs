@@ -80,8 +80,8 @@ pub struct FaultTolerance {
     pub piggyback: Option<PiggybackChoice>,
     /// Whether there is an event logger
     ///
-    /// Without one, ranks hold the events of each other. For --protocol causal and --between causal.
-    /// Default: on.
+    /// Without one, ranks hold the events of each other. For --protocol causal and --between
+    /// causal. Default: on.
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     pub event_logger: Option<Switch>,
     /// How ranks learn what several event loggers have stored

@@ -12,8 +12,8 @@ use std::time::Duration;
 pub struct Checkpoints {
     /// Time between two images of a rank
     ///
-    /// From the end of one transfer to the beginning of the next image; under --protocol coordinated
-    /// and hierarchical from wave to wave. At least 10ms.
+    /// From the end of one transfer to the beginning of the next image; under --protocol
+    /// coordinated and hierarchical from wave to wave. At least 10ms.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub ckpt_interval: Duration,
     /// Whether images are taken
@@ -46,8 +46,8 @@ pub struct Checkpoints {
     pub ckpt_incremental: Switch,
     /// How images are compressed
     ///
-    /// 0: not at all. 1: LZ4. 2 to 19: Zstandard of that level. Compression uses the processors that
-    /// the ranks of a host leave free.
+    /// 0: not at all. 1: LZ4. 2 to 19: Zstandard of that level. Compression uses the processors
+    /// that the ranks of a host leave free.
     #[arg(long, default_value_t = 1, value_name = "LEVEL", value_parser = number::<u8>(0, 19, 1))]
     pub compress: u8,
     /// How much of its sender log an image holds
@@ -63,9 +63,9 @@ pub struct Checkpoints {
     pub encrypt_images: bool,
     /// File with the key of the images
     ///
-    /// ftmpiexec makes the file if it is missing. Keep it apart from the images, and do not lose it:
-    /// without it nobody can continue the job. Works with --encrypt-images. Default: image-key in
-    /// the job directory.
+    /// ftmpiexec makes the file if it is missing. Keep it apart from the images, and do not lose
+    /// it: without it nobody can continue the job. Works with --encrypt-images. Default: image-key
+    /// in the job directory.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub image_key: Option<PathBuf>,
 }
@@ -84,15 +84,16 @@ pub struct Storage {
     pub local_dir: Option<PathBuf>,
     /// Bytes that images may take on a checkpoint server
     ///
-    /// Three images of each of its ranks must fit, six with --object-store. When no room is left, new
-    /// images are refused and older ones stay. Default: what the disk holds.
+    /// Three images of each of its ranks must fit, six with --object-store. When no room is left,
+    /// new images are refused and older ones stay. Default: what the disk holds.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub image_space: Option<u64>,
     /// Copy images to this object store
     ///
-    /// s3://BUCKET/PREFIX or file:///DIRECTORY. The servers copy in the background. Images come back
-    /// when a server has lost its disk, finds a file damaged, or runs on a new host. Credentials come
-    /// from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.
+    /// s3://BUCKET/PREFIX or file:///DIRECTORY. The servers copy in the background. Images come
+    /// back when a server has lost its disk, finds a file damaged, or runs on a new host.
+    /// Credentials come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+    /// AWS_REGION, AWS_ENDPOINT_URL.
     #[arg(long, value_name = "ADDRESS", value_parser = store, value_hint = ValueHint::Url)]
     pub object_store: Option<String>,
 }

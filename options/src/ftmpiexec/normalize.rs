@@ -1,8 +1,8 @@
 //! One form for what may be written in several: `-np 4`, `-n 4` and `--np=4` become `--np=4`.
 //!
 //! Guarantees: options of ours come out with two dashes, their first name, and their value in the
-//! same word; the program and its arguments come out as they are. What is not an option of ours is an
-//! error here already, so that the parser library never sees it.
+//! same word; the program and its arguments come out as they are. What is not an option of ours is
+//! an error here already, so that the parser library never sees it.
 
 use crate::errors::OptionError;
 use clap::{Arg, Command};
@@ -144,7 +144,8 @@ fn attached(command: &Command, word: &str) -> Option<String> {
     digits.then(|| format!("--{}={number}", arg.get_long().unwrap_or(letter)))
 }
 
-/// Open MPI's `-x NAME` and `-x NAME=VALUE`: ranks get all variables anyway, so only a value is news.
+/// Open MPI's `-x NAME` and `-x NAME=VALUE`: ranks get all variables anyway, so only a value is
+/// news.
 fn exported(word: Option<String>, out: &mut Vec<String>) -> Result<(), OptionError> {
     let missing = || OptionError::NoValue { form: "-x".to_owned(), value: "NAME=VALUE".to_owned() };
     let word = word.filter(|word| !word.is_empty()).ok_or_else(missing)?;

@@ -79,8 +79,8 @@ pub struct Placement {
     pub bind_to: Option<String>,
     /// Order in which ranks are bound
     ///
-    /// Successive ranks go to successive units of this kind: hwthread, core, l3cache, numa or socket,
-    /// also with a number. Works with --bind-to. Default: the unit of --bind-to.
+    /// Successive ranks go to successive units of this kind: hwthread, core, l3cache, numa or
+    /// socket, also with a number. Works with --bind-to. Default: the unit of --bind-to.
     #[arg(long, value_name = "WHAT")]
     pub map_by: Option<String>,
     /// Read the parts of the command line from a file
@@ -102,8 +102,8 @@ pub struct Environment {
     pub genv: Vec<String>,
     /// Pass only these variables to the ranks
     ///
-    /// NAMES is separated by commas. Ranks always get PATH, HOME, USER, LOGNAME, SHELL, LANG, TZ, and
-    /// what --genv and --env set. Default: all variables are passed.
+    /// NAMES is separated by commas. Ranks always get PATH, HOME, USER, LOGNAME, SHELL, LANG, TZ,
+    /// and what --genv and --env set. Default: all variables are passed.
     #[arg(long, value_name = "NAMES", overrides_with_all = ["genvlist", "genvnone", "genvall"])]
     pub genvlist: Option<String>,
     /// Pass no variables to the ranks

@@ -68,9 +68,9 @@ pub struct Batch {
     pub grace: Option<Duration>,
     /// End the job after this time
     ///
-    /// With --job-dir or --grace it ends as by SIGTERM and can be continued; otherwise with exit code
-    /// 124. 0 or -1: no limit. The variable MPIEXEC_TIMEOUT (seconds) does the same. Default: no
-    /// limit.
+    /// With --job-dir or --grace it ends as by SIGTERM and can be continued; otherwise with exit
+    /// code 124. 0 or -1: no limit. The variable MPIEXEC_TIMEOUT (seconds) does the same. Default:
+    /// no limit.
     #[arg(long, value_name = "TIME", env = "MPIEXEC_TIMEOUT", hide_env = true,
           value_parser = time_limit)]
     pub timeout: Option<Duration>,
@@ -117,12 +117,14 @@ pub struct Testing {
     pub inject: Vec<String>,
     /// Check this machine, the hosts and the program
     ///
-    /// Says what could stand in the way and what to do. Runs nothing. Exit code 1: a job would fail.
+    /// Says what could stand in the way and what to do. Runs nothing. Exit code 1: a job would
+    /// fail.
     #[arg(long)]
     pub doctor: bool,
 }
 
-/// Help and version. `-h` and `--help` never reach the parser: the command line is searched for them first.
+/// Help and version. `-h` and `--help` never reach the parser: the command line is searched for
+/// them first.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Help")]
 pub struct Help {
