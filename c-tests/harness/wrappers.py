@@ -119,7 +119,7 @@ def own_options(setting: Setting, folder: Path) -> None:
     done = call(tool, ["-c", "x.c"], folder, MPICH_CC=str(tool))
     expect(setting, "a wrapper that names itself", done, done.code == 1)
     done = call(tool, ["-help"], folder)
-    expect(setting, "ftmpicc -help", done, done.code == 0 and "-profile=X" in done.out and "set -eu" not in done.out)
+    expect(setting, "ftmpicc -help", done, done.code == 0 and "-profile=NAME" in done.out and "set -eu" not in done.out)
 
 
 def configurations(setting: Setting, folder: Path) -> None:

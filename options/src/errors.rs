@@ -232,7 +232,8 @@ impl OptionError {
             ErrorKind::WrongNumberOfValues | ErrorKind::TooFewValues => {
                 Self::NoValue { form: option, value: value_name }
             }
-            ErrorKind::TooManyValues => Self::NeedlessValue(option),
+            ErrorKind::TooManyValues if option.starts_with('-') => Self::NeedlessValue(option),
+            ErrorKind::TooManyValues => Self::Surplus { word: value, program },
             ErrorKind::ArgumentConflict => {
                 let other = list(ContextKind::PriorArg).first().map(|arg| split(arg).0);
                 match other {
@@ -266,10 +267,10 @@ impl OptionError {
 /// `--report <FILE>` is the option `--report` with a value called `FILE`.
 fn split(arg: &str) -> (String, String) {
     let plain = arg.replace(['<', '>', '[', ']'], "").replace('=', " ").replace("...", "");
-    match plain.split_once(' ') {
-        Some((option, value)) => (option.to_owned(), value.trim().to_owned()),
-        None => (plain, String::new()),
-    }
+    let (option, value) = plain.split_once(' ').unwrap_or((&plain, ""));
+    // Nearly everybody writes the short name of this one.
+    let option = if option == "--np" { "-n" } else { option };
+    (option.to_owned(), value.trim().to_owned())
 }
 
 #[cfg(test)]

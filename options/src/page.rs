@@ -154,7 +154,14 @@ fn entry(arg: &Arg, common: &[&str]) -> Entry {
     if arg.is_positional() {
         names.push(value.clone());
     }
-    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = match arg.get_id().as_str() {
+        // The parser library adds these two to the programs without topics.
+        "help" if arg.get_action().takes_values() => arg.get_help().map(ToString::to_string),
+        "help" => Some("Print this page".to_owned()),
+        "version" => Some("Print the version".to_owned()),
+        _ => arg.get_help().map(ToString::to_string),
+    };
+    let help = help.unwrap_or_default();
     let long_help = arg.get_long_help().map(ToString::to_string);
     let mut text = vec![sentence(help)];
     text.extend(long_help.iter().flat_map(|long| long.split("\n\n").skip(1)).map(str::to_owned));

@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// Nothing to run.
-    #[error("which program? write it after the options: ftmpiexec -n 4 ./prog")]
+    #[error("which program? write it after the options: ftmpiexec -n 4 ./prog; more: ftmpiexec -h")]
     NoProgram,
     /// More ranks than there can be.
     #[error("-n: {ranks} ranks are too many; ftmpiexec starts at most {most}")]

@@ -46,7 +46,10 @@ mod tests {
 
     /// Each line and its whole answer.
     const REFUSED: &[(&str, &str)] = &[
-        ("-n 2", "which program? write it after the options: ftmpiexec -n 4 ./prog"),
+        (
+            "-n 2",
+            "which program? write it after the options: ftmpiexec -n 4 ./prog; more: ftmpiexec -h",
+        ),
         ("-n 16385 ./p", "-n: 16385 ranks are too many; ftmpiexec starts at most 16384"),
         ("-hosts , ./p", "--hosts names no host; write for example --hosts a,b:2"),
         ("-hosts a -f b ./p", "--hosts and -f cannot be used together; drop one of them"),
