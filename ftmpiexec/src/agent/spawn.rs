@@ -58,14 +58,14 @@ impl SpawnError {
     }
 }
 
-/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib` beside the directory of this program.
+/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib/ftmpi` beside the directory of this program.
 #[must_use]
 pub fn library_directory() -> PathBuf {
     if let Some(directory) = std::env::var_os("FTMPI_LIB_DIR") {
         return directory.into();
     }
     let own = std::env::current_exe().unwrap_or_default();
-    own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib"))
+    own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib/ftmpi"))
 }
 
 /// Starts the process; the result names the file that was executed. `died` is [`RankEnv::died`],
