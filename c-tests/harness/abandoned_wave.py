@@ -1,4 +1,4 @@
-"""Waves that a kill abandons: nothing of them may be offered to a later launcher."""
+"""Tests that a wave that a kill interrupts is abandoned: its images are never offered to a later launcher."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .jobs import RANKS, TOO_SOON, Job, Jobs, rank_failures, judge, program_pids
 
 
 class WaveBreaker:
-    """Kills rank 1 when a wave (not the first) has an image of rank 0 and none of rank 1; then waits
-    for the new processes and looks whether the server still offers that image of rank 0."""
+    """Kills rank 1 while a wave has an image of rank 0 and none of rank 1. The first wave does not count. Then waits
+    for the new processes, and records whether the server still offers that image of rank 0."""
 
     def __init__(self, folder: Path, program: Path):
         self.folder, self.program = folder, program
@@ -23,7 +23,7 @@ class WaveBreaker:
         self.left: list[str] | None = None
 
     def images(self, rank: int) -> dict[int, str]:
-        """The complete images of a rank: number of the wave, name of the file."""
+        """The complete images of a rank: number of the wave, and name of the file."""
         found = {}
         for file in self.folder.glob(f"checkpoint-server-*/r{rank:010}-i*-n*.image"):
             found[int(file.name.split("-")[1][1:])] = file.name
@@ -45,7 +45,7 @@ class WaveBreaker:
 
 
 def rank_of(pid: int) -> int | None:
-    """The rank that a process is, by its environment."""
+    """The rank of a process, from the process's environment."""
     try:
         text = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
@@ -55,7 +55,7 @@ def rank_of(pid: int) -> int | None:
 
 
 def abandoned_wave(setting: Setting, library: Path) -> None:
-    """After all ranks have returned to a wave, nothing of a newer one is offered to `--restart`."""
+    """After all ranks return to a wave, `--restart` is offered no image of a newer wave."""
     for protocol in ("coordinated", f"plugin:{library}"):
         test = f"a rank killed within a wave, {protocol.split(':')[0]}: its images are given up"
         job, why = Jobs(setting, 12).make("uneven", setting.seed)
@@ -71,7 +71,7 @@ def abandoned_wave(setting: Setting, library: Path) -> None:
                        "--job-dir", folder, "--report", file]
             outcome = run([*setting.mpiexec(RANKS, *options), *job.command(factor)],
                           timeout=setting.timeout, cwd=where, meanwhile=breaker)
-            # Without a death there is nothing to judge yet.
+            # Without a death there is nothing to judge.
             problem, note = judge(outcome, file, job.expected_text, 1 if breaker.wave else 0)
             report, _ = reports.read(file)
             images = [failure["image"] for failure in rank_failures(report or {})]

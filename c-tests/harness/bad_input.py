@@ -1,4 +1,4 @@
-"""What users do wrong, and what strangers do: one clear line each, no hang, nothing lost."""
+"""Tests mistakes of users and hostile connections. Each must give one clear line, without a hang or a loss."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from . import build
 from .core import TESTS, Outcome, Setting, descendants, problem_of, run, which
 from .jobs import RANKS, Jobs, judge
 
-# Room for a few images of the test program, not for two of every rank.
+# The file system has room for a few images of the test program, but not for two of every rank.
 FULL_BYTES = 1 << 20
 
-# No message of ours may look like this.
+# No message of ours may contain these texts.
 FORBIDDEN_TEXTS = ("panicked at", "RUST_BACKTRACE", "unwrap()", "core dumped", "Segmentation fault")
 
 
 def error_message_problem(outcome: Outcome, *words: str, most_lines: int = 6) -> str | None:
-    """The command must fail soon, with few lines that contain one of the words."""
+    """The command must fail soon, with few lines. The lines must contain one of the words."""
     if outcome.code is None:
         return problem_of(outcome)
     if outcome.code == 0:
@@ -101,13 +101,13 @@ def command_lines(setting: Setting) -> None:
         cases.append(("a statically linked program", ["-n", "2", where / "static"], ("static",)))
     made = subprocess.run(["gcc", "-m32", "-o", str(where / "small"), str(source)], capture_output=True)
     if made.returncode != 0:
-        # no 32-bit compiler here: a header that says so will do
+        # Without a 32-bit compiler, a header of a 32-bit program is enough.
         header = bytearray(Path("/bin/true").read_bytes())
         header[4] = 1
         (where / "small").write_bytes(header)
         (where / "small").chmod(0o755)
     cases.append(("a 32-bit program", ["-n", "2", where / "small"], ("32",)))
-    # a program that names Open MPI's library: the name is what the launcher can see
+    # The launcher can see only the name of Open MPI's library.
     fake = where / "libmpi.so.40"
     subprocess.run(["gcc", "-shared", "-o", str(fake), "-Wl,-soname,libmpi.so.40", "-x", "c", "/dev/null"],
                    capture_output=True)
@@ -120,7 +120,7 @@ def command_lines(setting: Setting) -> None:
     for label, words, expected in cases:
         outcome = run([setting.launcher, *words], timeout=60, cwd=where)
         setting.results.check(f"bad input: {label}", error_message_problem(outcome, *expected, most_lines=8))
-    # a shell script is a program, too
+    # A shell script is a program, too.
     script = where / "script.sh"
     program, made_program = build.build(setting, TESTS / "conformance" / "topologies.c")
     if program is None:
@@ -142,7 +142,7 @@ def command_lines(setting: Setting) -> None:
 
 
 def job_directory(setting: Setting) -> None:
-    """Image directories that cannot be written, or are full, or may not take more."""
+    """Image directories that cannot be written, are full, or must not be used."""
     job, why = Jobs(setting, 5).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("job directory", why)
@@ -170,7 +170,7 @@ def job_directory(setting: Setting) -> None:
     if os.geteuid() != 0:
         setting.results.skip("a full disk", "needs root for a small file system")
         return
-    # Images go to a file system of their own here, so that the events still have room.
+    # Images have a file system of their own here, so that events still have room.
     small = where / "job" / "checkpoint-server-0"
     small.mkdir(parents=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={FULL_BYTES}", "tmpfs", str(small)],
@@ -185,7 +185,7 @@ def job_directory(setting: Setting) -> None:
 
 
 def listening_addresses(pids: list[int]) -> list[tuple[str, int]]:
-    """Addresses on which these processes listen."""
+    """The addresses on which these processes listen."""
     inodes = set()
     for pid in pids:
         try:
@@ -215,7 +215,7 @@ def listening_addresses(pids: list[int]) -> list[tuple[str, int]]:
 
 
 class Scanner:
-    """Talks nonsense to every listening port of the job, and leaves connections open."""
+    """Sends nonsense to every listening port of the job, and leaves connections open."""
 
     MESSAGES = [b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes(4096), os.urandom(10000), b"\xff" * 64,
                 b"\x00\x00\x00\x10" + bytes(16)]
@@ -250,7 +250,7 @@ class Scanner:
 
 
 def port_scanner(setting: Setting) -> None:
-    """A port scanner during a run with kills."""
+    """A port scanner runs during a run with kills."""
     job, why = Jobs(setting, 6).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("a port scanner", why)
@@ -271,7 +271,7 @@ def port_scanner(setting: Setting) -> None:
 
 
 def nothing_left_behind(setting: Setting) -> None:
-    """Ctrl-C, SIGTERM and a launcher that is killed leave nothing behind."""
+    """Ctrl-C, SIGTERM and a kill of the launcher leave nothing behind."""
     job, why = Jobs(setting, 30).make("master_worker", setting.seed)
     if job is None:
         setting.results.bad("leftovers", why)
@@ -318,7 +318,7 @@ def is_running(pid: int) -> bool:
 
 
 def repeated_failures(setting: Setting) -> None:
-    """A rank that dies again and again ends the job with one clear error, and so does its time limit."""
+    """A rank that fails again and again ends the job with one clear error. The time limit of a job does so, too."""
     limited = {**os.environ, "MPIEXEC_TIMEOUT": "1"}
     outcome = run([*setting.mpiexec(2, "--protocol", "none"), "sleep", "60"], timeout=30, env=limited)
     problem = error_message_problem(outcome, "--timeout") or (outcome.code != 124 and f"exit code {outcome.code}, not 124") or None
@@ -337,7 +337,7 @@ def repeated_failures(setting: Setting) -> None:
 
 
 def rank_that_left(setting: Setting) -> None:
-    """A rank that has left without `exit` is brought back for another one that is killed and needs its log."""
+    """A rank that left without `exit` is brought back when another rank is killed and needs its log."""
     program, made = build.build(setting, TESTS / "programs" / "exits_early.c")
     if program is None:
         setting.results.bad("leaving", made.output_tail())
@@ -354,7 +354,7 @@ def rank_that_left(setting: Setting) -> None:
 
 
 def doctor(setting: Setting) -> None:
-    """`--doctor` says what it looked at."""
+    """`--doctor` reports what it looked at."""
     program, made = build.build(setting, TESTS / "conformance" / "topologies.c")
     if program is None:
         setting.results.bad("doctor", made.output_tail())

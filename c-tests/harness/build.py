@@ -1,4 +1,4 @@
-"""Compiles the programs of this tree, with our wrappers and, to compare, with the peer's."""
+"""Compiles the programs of this tree with our wrappers and, for comparison, with the peer's."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ PEER_FC = "mpifort.mpich"
 PEER_EXEC = "mpiexec.mpich"
 
 CFLAGS = ["-O2", "-g", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized"]
-# What this run has compiled already.
+# The programs that this run has compiled already.
 COMPILED: set[Path] = set()
 FFLAGS = ["-O1", "-g", "-w", "-fallow-argument-mismatch"]
 
 
 def sources(folder: str) -> list[Path]:
-    """Programs of a folder, in a fixed order; Fortran ones only where there is a compiler."""
+    """The programs of a folder, in a fixed order."""
     found = [p for p in (TESTS / folder).iterdir() if p.suffix in (".c", ".f", ".f90")]
     return sorted(found)
 
@@ -33,10 +33,10 @@ def is_fortran(source: Path) -> bool:
 def build(
     setting: Setting, source: Path, peer: bool = False, standard: bool = False
 ) -> tuple[Path | None, Outcome | None]:
-    """Compiles one program (once), for the other MPI (`peer`) or the standard ABI; gives its path, or what the
-    compiler said."""
+    """Compiles one program once. `peer`: for the other MPI. `standard`: for the standard ABI. Returns its path, or the
+    compiler's output."""
     where = setting.work / ("peer" if peer else "bin-standard" if standard else "bin")
-    # Programs of two folders may have one name.
+    # Two folders may have programs of the same name.
     target = where / source.parent.name / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
     if target in COMPILED:

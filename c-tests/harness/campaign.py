@@ -1,9 +1,11 @@
-"""The campaign: every protocol and option, so many seeds of each, programs and faults rotated over them.
+"""Runs the campaign: every protocol and option with several seeds, while programs and faults rotate.
 
-A run counts only if it ended with 0, verified its result, had the faults that it was meant to have
-(as many dead ranks, as many servers started again), and every rank that neither failed nor was an
-orphan nor belongs to a cluster that returned kept its process. One line per run, and a table at the
-end; what a failed run left behind is kept below the working directory."""
+A run counts only if all of this holds: the exit code is 0, the result is verified, and as many ranks failed and servers
+restarted as the fault asks for. In addition, a rank may have a new process only if it failed, was an orphan, or belongs
+to a cluster that returned.
+
+Each run prints one line, and a table ends the output. The files of a failed run are kept below the working directory.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ THREE = ["--event-loggers", "3", "--stable-vector"]
 CLUSTERS = ["hierarchical", "--cluster", "2"]
 SLOW = ["--inject", "delay:logger=60ms"]
 
-# What follows `--protocol`. Under `optimistic` the logger is slow, so that there are orphans.
+# The arguments of `--protocol`. Under `optimistic` the logger is slow, so that orphans arise.
 VARIANTS: list[list[str]] = [
     ["channel-memory"],
     ["channel-memory", "--channel-memories", "3"],
@@ -47,13 +49,13 @@ VARIANTS: list[list[str]] = [
     ["plugin:{waves}"],
 ]
 
-# Without a class long enough they are skipped.
+# These benchmarks are skipped if no class lasts long enough.
 NPB = ["npb-bt", "npb-lu", "npb-mg", "npb-cg"]
 
 
 @dataclass
 class Fault:
-    """What is done to a run, how many ranks must fail in it, and how many servers must come back."""
+    """A fault: the injections, how many ranks must fail, and how many servers must restart."""
 
     name: str
     injections: list[str]
@@ -63,7 +65,7 @@ class Fault:
 
 @dataclass
 class Count:
-    """What became of one variant."""
+    """The counts of one variant."""
 
     runs: int = 0
     failed: list[str] = field(default_factory=list)
@@ -73,7 +75,7 @@ class Count:
 
 
 def loggers_of(variant: list[str]) -> tuple[str, int]:
-    """The servers that keep a variant's events: kind (empty: there are none) and how many."""
+    """The servers that keep a variant's events: their kind (empty if there are none) and their number."""
     name = variant[0]
     if name == "channel-memory":
         count = variant[variant.index("--channel-memories") + 1] if len(variant) > 1 else 1
@@ -85,7 +87,7 @@ def loggers_of(variant: list[str]) -> tuple[str, int]:
 
 
 def faults_of(variant: list[str], ranks: int, draw: random.Random) -> list[Fault]:
-    """All faults for a variant, at moments and of ranks that this generator draws."""
+    """All faults for a variant. The generator draws the moments and the ranks."""
     def at() -> str:
         return f"at={draw.randint(900, 2200)}ms"
 
@@ -131,7 +133,7 @@ def faults_of(variant: list[str], ranks: int, draw: random.Random) -> list[Fault
 
 
 def programs(sources: Path | None) -> Iterator[str]:
-    """Kernels and programs with choices, in turn for ever."""
+    """Kernels and nondeterministic programs, in an endless rotation."""
     names = ["cg", "master_worker", "wavefront", "waitany", "traffic", "sort", "probe_loop", "pipeline",
              "test_loop", "two_receives", "collectives", "clock", "overlap", "addresses", *(NPB if sources else [])]
     while True:
@@ -139,7 +141,7 @@ def programs(sources: Path | None) -> Iterator[str]:
 
 
 def fault_problem(report: dict | None, fault: Fault) -> str | None:
-    """What a report must show beside what every run with kills must."""
+    """What the report of this fault must show in addition to `judge`."""
     if report is None:
         return None
     if report["servers_restarted"] < fault.servers:
@@ -149,7 +151,7 @@ def fault_problem(report: dict | None, fault: Fault) -> str | None:
 
 def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sources: Path | None,
              ranks: int = RANKS) -> None:
-    """`runs` runs of each variant whose words contain one of `only`, if there are such."""
+    """Runs `runs` seeds of each variant. `only`: variants whose names contain one of these words."""
     if not setting.dist_is_built():
         return
     library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_protocol.so"
@@ -159,14 +161,14 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
     table: dict[str, Count] = {}
     for index, variant in enumerate(VARIANTS):
         if ranks <= 2 and variant[:3] == CLUSTERS:
-            # Two clusters, or nothing would be logged between them.
+            # The ranks form two clusters, because nothing is logged within one cluster.
             variant = [CLUSTERS[0], CLUSTERS[1], "1", *variant[3:]]
         name = " ".join(variant).format(library="example", waves="waves")
         if only and not any(part in name for part in only):
             continue
         count = table[name] = Count()
         names = programs(sources)
-        # Another program for each variant to begin with.
+        # Each variant begins with another program.
         [next(names) for _ in range(index)]
         for seed in range(setting.seed, setting.seed + runs):
             draw = random.Random(f"{seed} {name}")
@@ -189,8 +191,8 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
                 options += ["--inject", injection]
             outcomes: list[Outcome] = []
 
-            # Kernels are measured over shared memory; over TCP, an event stable before each message, many ranks
-            # take ten times as long.
+            # Kernels are measured over shared memory. Over TCP with many ranks a run takes ten times as long, because
+            # every message waits for a stable event.
             patience = 20 * max(seconds, job.seconds) * max(1, ranks // RANKS)
 
             def execute(program: list) -> Outcome:
@@ -218,7 +220,7 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
 
 
 def print_table(table: dict[str, Count]) -> None:
-    """One line per variant."""
+    """Prints one line per variant."""
     print("runs failed incarnations-ended orphans servers-restarted protocol")
     for name, count in table.items():
         seeds = f" (failed: {', '.join(count.failed)})" if count.failed else ""

@@ -1,5 +1,6 @@
-"""`FTMPI_CHECK=1`: collective calls that do not fit together are errors on every rank, with a text that names
-both; what a program leaves open is told at `MPI_Finalize` and `MPI_Comm_free`. Without it nothing is told."""
+"""Tests `FTMPI_CHECK=1`. Collective calls that do not match are errors on every rank, with a text that names both
+calls. `MPI_Finalize` and `MPI_Comm_free` report what a program leaves open. Without `FTMPI_CHECK=1` nothing is
+reported."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from . import build
 from .core import TESTS, Setting, problem_of, run
 
 RANKS = 3
-# What is done wrong, and what every rank must say about it.
+# The mistake of a case, and the texts that every rank must print.
 COLLECTIVES = {
     "kind": ("MPI_Barrier", "MPI_Bcast"),
     "root": ("MPI_Bcast with root",),
@@ -17,7 +18,7 @@ COLLECTIVES = {
     "later-fits": ("no error",),
     "later-kind": ("MPI_Ibarrier", "MPI_Ibcast"),
     "later-length": ("MPI_Ireduce with", "bytes"),
-    # Of several requests only the class of the error is told.
+    # For several requests only the class of the error is reported.
     "later-among": ("invalid root",),
     "now-and-later": ("MPI_Ibarrier", "MPI_Barrier"),
     "persistent": ("MPI_Bcast_init with", "bytes"),
@@ -47,7 +48,7 @@ def checks(setting: Setting) -> None:
             outcome = run_case(case, protocol)
             problem = problem_of(outcome)
             lines = [line for line in outcome.err.splitlines() if line.startswith("rank ")]
-            # Those that agree with each other and not with the first are told, too.
+            # Ranks that agree with each other and not with the first rank report the error, too.
             wrong = [line for line in lines if not all(word in line for word in texts)]
             if problem is None and (len(lines) != RANKS or wrong):
                 problem = f"{len(lines)} ranks spoke; {wrong[:1]} lacks {texts}"

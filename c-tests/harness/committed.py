@@ -1,5 +1,5 @@
-"""`--output committed`: what is printed is what the last incarnation of a rank remembers to have said,
-though it was killed when it had said more; and it does not wait for the program's next call."""
+"""Tests `--output committed`. The printed text must be the text of the last incarnation of a rank, although an earlier
+incarnation had printed more when it was killed. Text becomes final without another call of the program."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MASK = (1 << 64) - 1
 
 
 def chain(h: int, data: bytes) -> int:
-    """As `chain` in `order.h`."""
+    """The same function as `chain` in `order.h`."""
     for byte in data:
         h = ((h ^ byte) * 0x100000001B3) & MASK
     return h ^ (h >> 29)
 
 
 def digest_problem(out: str) -> str | None:
-    """Whether the lines agree with the digest at their end."""
+    """Checks the lines against the digest at their end."""
     count, h = 0, 1
     for line in out.splitlines():
         words = line.split()
@@ -45,7 +45,7 @@ def committed(setting: Setting) -> None:
     if job is None or memory_job is None:
         setting.results.bad("output_digest", why or why_not)
         return
-    # A slow logger leaves much time in which text is not final.
+    # With a slow logger, text stays provisional for a long time.
     for chosen, label, options in [
         (job, "a slow logger", ["--inject", "delay:logger=20ms", "--inject", "kill:rank=0,at=1s",
                                 "--inject", "kill:rank=0,at=2s"]),
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 
 
 def text_comes_early(setting: Setting) -> None:
-    """A program that prints and then computes for long: the text is made final meanwhile."""
+    """A program prints and then computes for long. The text must become final during the computation."""
     where = setting.new_folder("run")
     (where / "silent.c").write_text(SILENT)
     made = run([setting.cc, "-o", where / "silent", where / "silent.c"], timeout=60)

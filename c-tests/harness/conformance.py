@@ -1,5 +1,5 @@
-"""Runs every conformance program under our launcher on 1 to 8 ranks, under both protocols, and
-compares its output byte for byte with that of another MPI where that is installed."""
+"""Runs every conformance program under our launcher on 1 to 8 ranks and under both protocols. Compares the output byte
+for byte with the output of another MPI, if one is installed."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from pathlib import Path
 from . import build
 from .core import Outcome, Setting, problem_of, run
 
-# Programs that end otherwise than with 0, or need something.
+# Programs that end with another code than 0, or need input or a number of ranks.
 EXIT_CODES = {"abort": 7, "exit_code": 3}
 ANY_ERROR = {"fatal"}
 STDIN = {"exit_code": "".join(f"{i}\n" for i in range(50000))}
 NEEDS_RANKS = {"abort": 2, "fatal": 2}
-# Their output is not fixed by the standard.
-NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feeds much input
-                # Debian's MPICH 4.0 dies in its Fortran files and loses a put under groups.
+# The standard does not fix the output of these programs, or the other MPI fails on them.
+NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feeds much input.
+                # Debian's MPICH 4.0 dies in Fortran files, and loses a put under groups.
                 "f_windows_files", "f_windows_files_f08",
-                # It dies in the combined non-blocking exchanges, too.
+                # MPICH 4.0 dies in the combined non-blocking exchanges.
                 "p2p_forms",
-                # Of sections with gaps it takes what lies between, or dies.
+                # MPICH 4.0 also takes the gaps of sections with gaps, or dies.
                 "f_sections_f08", "f_sections_p2p_f08",
-                # From mpi_f08 it counts the requests of MPI_Waitany and MPI_Waitsome from 0, and loses its
+                # From mpi_f08, MPICH 4.0 counts the requests of MPI_Waitany and MPI_Waitsome from 0, and loses its
                 # atomic operations on windows.
                 "f_point_f08", "f_one_sided_f08",
-                # It takes what C copy functions make of values of Fortran for such values.
+                # MPICH 4.0 takes values that C copy functions make for values of Fortran.
                 "f_languages"}
-# On 4 ranks, which spin there, they take seconds.
+# On 4 spinning ranks these programs take seconds.
 SPIN = {"coll_reduce", "files_together", "groups_comms", "p2p_modes", "rma_active", "rma_passive", "threads"}
-# On 4 ranks the other MPI (Debian's 4.0) dies.
+# On 4 ranks, Debian's MPICH 4.0 dies in these programs.
 DIE_ON_4 = {"coll_inter", "coll_mixed", "f_collectives_f08"}
-# They call what Debian's MPICH 4.0 does not have: large counts of files from mpi_f08, functions since MPI-4.1,
+# These programs call what Debian's MPICH 4.0 lacks: large counts of files from mpi_f08, functions since MPI-4.1, and
 # keywords and types of `use mpi`.
 NEWER = {"f_files_f08", "f_newer_f08", "f_newer_usempi", "mpich_habits"}
 
@@ -80,7 +80,7 @@ def modes(full: bool) -> list[tuple[str, list[str]]]:
 
 
 def conformance(setting: Setting, only: list[str], sizes: list[int] | None = None) -> None:
-    """All programs of `conformance/`; `only` names some."""
+    """Runs all programs of `conformance/`, or those that `only` names."""
     if not setting.dist_is_built():
         return
     results = setting.results
@@ -119,8 +119,8 @@ def conformance(setting: Setting, only: list[str], sizes: list[int] | None = Non
 
 
 def peer_output(setting: Setting, source: Path, sizes: list[int] | None) -> dict[int, str]:
-    """What the other MPI prints. It spins when ranks outnumber processors, so by default fewer
-    sizes are compared; the programs check themselves on all."""
+    """The output of the other MPI, by number of ranks. The other MPI spins when ranks outnumber processors, so fewer
+    numbers of ranks are compared by default. The programs check themselves on all."""
     program, made = build.build(setting, source, peer=True)
     if program is None:
         setting.results.bad(f"{source.stem} compiles with {build.PEER_CC}", made.output_tail())
@@ -149,7 +149,7 @@ def difference(got: str, want: str) -> str:
 
 
 def peer_only(setting: Setting) -> None:
-    """Validates the programs themselves: all of them under the other MPI alone."""
+    """Validates the programs themselves: runs all of them under the other MPI alone."""
     if not build.peer_available():
         setting.results.skip("validation", f"{build.PEER_EXEC} is not installed")
         return

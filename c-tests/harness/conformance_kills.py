@@ -1,10 +1,10 @@
-"""Conformance programs under a logging protocol with one `kill -9` of a random rank at a random moment in
-every run: what they print must be what they print undisturbed.
+"""Runs conformance programs under a logging protocol, with one `kill -9` of a random rank at a random moment in each
+run. The output must equal the output of an undisturbed run.
 
-Most of these programs are over in a tenth of a second, so half of the moments are not times but events of
-the library (the n-th message read, the n-th batch of events sent or acknowledged, drawn from the seed). A run
-counts only if its kill took place: one that was over before is repeated with an earlier moment; what reads
-no message at all dies in `MPI_Init` or at the begin of `MPI_Finalize`."""
+Most of these programs end within a tenth of a second. So half of the moments are events of the library instead of
+times: the n-th message that is read, or the n-th batch of events that is sent or acknowledged. The seed decides n. A
+run counts only if the kill took place. A run that was over before is repeated with an earlier moment. A program that
+reads no message dies in `MPI_Init` or at the beginning of `MPI_Finalize`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRIES = 7
 
 
 def random_kills(setting: Setting, only: list[str], runs: int) -> None:
-    """`runs` seeds of every program (or of those that are named)."""
+    """Runs `runs` seeds of every program, or of those that `only` names."""
     if not setting.dist_is_built():
         return
     for source in build.sources("conformance"):
@@ -42,8 +42,8 @@ def random_kills(setting: Setting, only: list[str], runs: int) -> None:
 
 
 def kills_at_every_event(setting: Setting, only: list[str], until: int) -> None:
-    """The named programs with a death at every single n-th batch of events and every n-th thing done to the
-    file system, up to `until`, of two ranks: what is done outside must neither be done twice nor be left out."""
+    """Runs the named programs with a death at each n-th batch of events and each n-th file operation, up to `until`, of
+    two ranks. No effect outside of the rank may occur twice or be missing."""
     if not setting.dist_is_built():
         return
     protocol = setting.protocol_options() or ["--protocol", "pessimistic"]
@@ -89,7 +89,7 @@ def kill_at_every(setting: Setting, name: str, program: Path, plain: Outcome, op
 
 
 def kill_moments(dice: random.Random, seconds: float) -> list[str]:
-    """One after the other, until the kill takes place: each earlier than the one before."""
+    """Moments to try until the kill takes place, each earlier than the one before."""
     listed, nth, last = [], int(10 ** dice.uniform(0, 3.5)), seconds
     point = dice.choice(POINTS)
     by_time = dice.random() < 0.5

@@ -1,9 +1,7 @@
-"""What every suite stands on: running a command with a time limit, counting, printing.
+"""The basis of every suite: running a command with a time limit, counting, and printing.
 
-Guarantees: a command that does not end in time is a failure called "hang", and nothing that it
-started stays behind; every result is one line; the last line of a run is
-`N passed, N failed, N skipped`.
-"""
+Guarantees: a command that does not end in time is a failure called "hang", and leaves no process behind. Every result
+is one line. The last line of a run is `N passed, N failed, N skipped`."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ KERNELS = ROOT / "npb-harness" / "kernels"
 
 
 def descendants(pid: int) -> list[int]:
-    """Process ids below `pid`, children before grandchildren."""
+    """The process ids below `pid`, children before grandchildren."""
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -45,7 +43,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def kill(pids: list[int], number: int = signal.SIGKILL) -> None:
-    """Ends processes; those that are gone already are no error."""
+    """Sends a signal to processes. Processes that have ended already are no error."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -57,20 +55,20 @@ def kill(pids: list[int], number: int = signal.SIGKILL) -> None:
 class Outcome:
     """How a command ended."""
 
-    code: int | None  # None: it hung and was ended
+    code: int | None  # None: the command hung and was killed
     out: str
     err: str
     seconds: float
 
     def output_tail(self) -> str:
-        """The end of what it said, in one line."""
+        """The end of the output, in one line."""
         lines = [line for line in (self.err + "\n" + self.out).splitlines() if line.strip()]
         wanted = [line for line in lines if "FAIL" in line] or lines[-3:]
         return " | ".join(line.strip() for line in wanted[:3])[:400]
 
 
 def pipe_with(text: str | None) -> int:
-    """A descriptor to read the text from: a pipe (some launchers cannot poll a file)."""
+    """A pipe from which a command can read the text. Some launchers cannot poll a file."""
     if not text:
         return os.open(os.devnull, os.O_RDONLY)
     data = text.encode()
@@ -91,8 +89,8 @@ def run(
     stdin: str | int | None = None,
     meanwhile=None,
 ) -> Outcome:
-    """Runs a command to its end or its time limit, with a text or an open descriptor as its input; `meanwhile(process)` is called again and again
-    while it runs (with the started process), about every 50 ms, if given."""
+    """Runs a command to its end or its time limit. `stdin`: a text, or an open descriptor. `meanwhile(process)` is
+    called about every 50 ms while the command runs."""
     words = [str(word) for word in command]
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -112,7 +110,7 @@ def run(
         try:
             code = wait_for_exit(process, begin + timeout, meanwhile)
         finally:
-            # It hung, or we are being ended ourselves: nothing stays behind.
+            # The command hangs, or this program is being ended: the command leaves no process behind.
             if process.poll() is None:
                 below = descendants(process.pid)
                 kill([process.pid])
@@ -126,7 +124,7 @@ def run(
 
 
 def wait_for_exit(process: subprocess.Popen, until: float, meanwhile) -> int | None:
-    """Waits for the end of a process, at the longest until that time."""
+    """Waits for the end of a process, at most until the time `until`."""
     while True:
         try:
             return process.wait(timeout=0.05 if meanwhile else 0.5)
@@ -140,7 +138,7 @@ def wait_for_exit(process: subprocess.Popen, until: float, meanwhile) -> int | N
 
 @dataclass
 class Results:
-    """Counts and prints."""
+    """Counts and prints results."""
 
     passed: int = 0
     failed: int = 0
@@ -161,7 +159,7 @@ class Results:
         print(f"skip  {name}: {why}", flush=True)
 
     def check(self, name: str, problem: str | None, note: str = "") -> bool:
-        """Counts a test: failed if there is a problem."""
+        """Counts a test, which has failed if there is a problem."""
         if problem is None:
             self.good(name, note)
         else:
@@ -176,7 +174,7 @@ class Results:
 
 
 def problem_of(outcome: Outcome, code: int = 0, expected_text: str | None = None) -> str | None:
-    """What is wrong with an outcome, or None."""
+    """The problem of an outcome, or None."""
     if outcome.code is None:
         return f"hang: no end after {outcome.seconds:.0f} s; {outcome.output_tail()}"
     if outcome.code != code:
@@ -186,7 +184,7 @@ def problem_of(outcome: Outcome, code: int = 0, expected_text: str | None = None
     return None
 
 
-# Protocols that recover from every fault of these suites, and their settings.
+# Protocols that recover from every fault of these suites, with their options.
 PROTOCOLS = [
     ["pessimistic"],
     ["causal"],
@@ -211,7 +209,7 @@ PROTOCOLS = [
 
 @dataclass
 class Setting:
-    """Where things are and how the run was asked for."""
+    """Where the files are, and the options of the run."""
 
     dist: Path
     work: Path
@@ -219,12 +217,12 @@ class Setting:
     full: bool = False
     seed: int = 1
     timeout: float = 120.0
-    # What follows `--protocol` on our command line; empty: the default; `rotate`: PROTOCOLS in turn.
+    # The arguments of `--protocol`. Empty: the default. `rotate`: PROTOCOLS in turn.
     protocol: str = ""
     turn: int = 0
 
     def protocol_options(self) -> list[str]:
-        """Which protocol the next run with faults is under."""
+        """The protocol options of the next run with faults."""
         if not self.protocol:
             return []
         words = self.protocol.split()
@@ -246,14 +244,14 @@ class Setting:
         return self.dist / "bin" / "ftmpifort"
 
     def new_folder(self, name: str) -> Path:
-        """An empty directory of that name below the working directory."""
+        """Makes an empty directory of that name below the working directory."""
         path = self.work / name
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         return path
 
     def dist_is_built(self) -> bool:
-        """Whether the product is there; a clear line if not."""
+        """Whether dist/ is built. Counts a failure if not."""
         for tool in (self.launcher, self.cc):
             if not tool.exists():
                 self.results.bad("dist", f"{tool} is missing: run `make` first")
@@ -261,7 +259,7 @@ class Setting:
         return True
 
     def mpiexec(self, ranks: int, *options: str | Path) -> list[str | Path]:
-        """The beginning of a command line of ours."""
+        """The first words of a command line of ours."""
         return [self.launcher, "-n", str(ranks), *options]
 
 

@@ -1,6 +1,6 @@
-"""Which functions of the table does no program here call, from C and from Fortran? Asked of the programs
-themselves: the symbols that they want from `libmpi.so.12` and `libmpifort.so.12`. A function that is new in
-`include/mpi.table` fails this until programs call it; so does an exception below that is called by now."""
+"""Tests that some program here calls every function of the table, from C and from Fortran. The test reads the undefined
+symbols of the programs. It fails for a new function of `include/mpi.table` that no program calls, and for an exception
+below that a program calls."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import re
 from . import build
 from .core import ROOT, Setting, run
 
-# No program calls them, and why.
+# The functions that no program calls, with the reason.
 EXCEPTIONS: dict[str, str] = {}
-# Of those that have a Fortran symbol.
+# The same for functions that have a Fortran symbol.
 KINDS = "the kinds of addresses and counts are one for gfortran: no generic name can tell the two forms apart"
 FORTRAN_EXCEPTIONS: dict[str, str] = {
     **{f"MPI_{name}_c": KINDS for name in (
@@ -47,7 +47,7 @@ def coverage(setting: Setting) -> None:
 
 
 def fortran_symbols(name: str) -> set[str]:
-    """The symbols of a function in Fortran: of mpif.h and `mpi`, and of `mpi_f08`, which has the `_c` forms."""
+    """The Fortran symbols of a function: of mpif.h and `mpi`, and of `mpi_f08`, which has the `_c` forms."""
     lower = name.lower()
     if lower.endswith("_c"):
         return {f"{lower[:-2]}_f08_large_", f"{lower[:-2]}_f08ts_large_"}

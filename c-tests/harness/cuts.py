@@ -1,6 +1,6 @@
-"""Connections between ranks that break while no rank dies: the ranks join again and nothing is
-lost, no process is replaced. Under `none` it is one clear error. The sockets are shut down from
-outside (`pidfd_getfd`), as a router that forgets a connection would."""
+"""Tests that ranks reconnect after their connections break while no rank dies. Nothing is lost and no process is
+replaced. Under `none` a broken connection is one clear error. The test shuts the sockets down from outside
+(`pidfd_getfd`), as a router that forgets a connection does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cutter:
 
     def __init__(self, program: Path, seed: int, most: int = 1000, memories: bool = False):
         self.program, self.random, self.left = program, random.Random(seed), most
-        # All sockets of ranks lead to channel memories: one between two ranks is an error.
+        # All sockets of ranks lead to channel memories. A connection between two ranks is an error.
         self.memories, self.between_ranks = memories, 0
         self.next = time.monotonic() + 1.0
         self.cut = 0
@@ -35,7 +35,7 @@ class Cutter:
         if time.monotonic() < self.next or self.left <= 0:
             return
         self.next = time.monotonic() + EVERY_S
-        # Both ends of a channel between ranks are in ranks: servers and agents are left alone.
+        # Both ends of a channel between ranks are in ranks. Servers and agents are left alone.
         ends = [end for pid in program_pids(process.pid, self.program) for end in sockets(pid)]
         inner = {(mine, theirs) for _, _, mine, theirs in ends}
         between = [end for end in ends if (end[3], end[2]) in inner]
@@ -67,7 +67,7 @@ class Cutter:
 
 
 def sockets(pid: int) -> list[tuple[int, int, str, str]]:
-    """Connected TCP sockets of a process: (pid, descriptor, own address, peer's)."""
+    """The connected TCP sockets of a process: (pid, descriptor, own address, peer's address)."""
     try:
         table = Path("/proc", str(pid), "net/tcp").read_text().splitlines()[1:]
         by_inode = {}
@@ -86,7 +86,7 @@ def sockets(pid: int) -> list[tuple[int, int, str, str]]:
 
 
 def missing_feature() -> str | None:
-    """Whether a descriptor of another process can be had here."""
+    """The reason why this machine cannot copy a descriptor of another process, or None."""
     libc = ctypes.CDLL(None, use_errno=True)
     handle = os.pidfd_open(os.getpid())
     copy = libc.syscall(SYS_PIDFD_GETFD, handle, 0, 0)

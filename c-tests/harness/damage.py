@@ -1,4 +1,4 @@
-"""Damaged images: the older ones must serve."""
+"""Tests that ranks return to older images when newer images are damaged."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from .jobs import RANKS, Jobs, judge, program_pids
 
 
 class Damager:
-    """When there are at least two images of a rank, damages the newest file (or what it rests on) and
-    kills its rank."""
+    """Waits for two images of every rank, damages the newest file (or its base image), and kills the rank."""
 
     def __init__(self, folder: Path, program: Path, kind: str):
         self.folder, self.program, self.kind = folder, program, kind
@@ -19,8 +18,7 @@ class Damager:
         self.damaged = ""
 
     def newest(self) -> dict[str, Path] | None:
-        """The newest image file of every rank, once every rank has two; the name begins with the
-        rank."""
+        """The newest image file of every rank, once every rank has two. The name of a file begins with the rank."""
         by_rank: dict[str, list[Path]] = {}
         for file in self.folder.rglob("*.image"):
             by_rank.setdefault(file.name.split("-")[0], []).append(file)
@@ -35,8 +33,8 @@ class Damager:
         return self.below(newest) if self.kind == "below" else newest
 
     def below(self, newest: dict[str, Path]) -> dict[str, Path] | None:
-        """What the newest images rest on: the whole image of their row. Rows take turns, and the
-        image before the newest is in the other."""
+        """The base images of the newest images: the whole image of their chain. Two chains take turns, so the image
+        before the newest belongs to the other chain."""
         found = {}
         for rank, file in newest.items():
             number = int(file.name.split("-")[1][1:])
@@ -55,7 +53,7 @@ class Damager:
         if chosen is None or len(pids) < RANKS:
             return
         try:
-            # All of them, so that whichever rank is killed needs its older image.
+            # The images of all ranks are damaged, because any rank may be the one that dies.
             for file in chosen.values():
                 size = file.stat().st_size
                 with file.open("r+b") as image:
@@ -70,20 +68,20 @@ class Damager:
                     else:
                         image.truncate(size * 2 // 3)
         except FileNotFoundError:
-            return  # a newer one has just taken its place: try again
+            return  # A newer image has just replaced the file: try again.
         self.damaged = ", ".join(f.name for f in chosen.values())
         kill(pids if self.kind == "one, all die" else pids[:1])
 
 
-# What may be said where a rank has both of its images from after a restart that lost what is needed.
+# Accepted messages when a rank has two images since a restart and the logs no longer reach back far enough.
 GIVEN_UP = ("it has no older image to return to", "logs do not reach back to the beginning any more",
             "the logs no longer reach back to the start")
 
 
 def damage(setting: Setting) -> None:
-    """The newest images are damaged, then a rank dies: the older image must serve. With copies on the
-    host all images of the server may be. When all ranks die, those whose images have less of their logs than the older
-    image needs return to their own older ones."""
+    """Damages the newest images and kills a rank: the rank must return to its older image. With copies on the host, all
+    images of the server may be damaged. When all ranks die, a rank returns to its older image if the newer one has less
+    of its log than an older image of a peer needs."""
     if not setting.dist_is_built():
         return
     for kind in ("bit", "below", "all", "one, all die") + (("truncated",) if setting.full else ()):

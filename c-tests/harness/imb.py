@@ -1,5 +1,5 @@
-"""IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA and IMB-MT of the Python package `impi-rt`: binaries of others, linked
-to `libmpi.so.12`, run unchanged. The package is put into a virtual environment below `.peers/`."""
+"""Runs IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA and IMB-MT of the Python package `impi-rt`, without changes. The binaries
+are linked to `libmpi.so.12`. The package is installed in a virtual environment below `.peers/`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ THREADS = "intel-openmp"
 
 def environment(peers: Path, package: str, name: str = "", arguments: list[str] | None = None,
                 env: dict[str, str] | None = None) -> tuple[Path | None, str]:
-    """A virtual environment with one package; made when it is not there yet. `words` and `env`: how pip is to
-    install it, below another name."""
+    """A virtual environment with one package, created if it is missing. `arguments` and `env` are for pip. `name`:
+    another name of the folder."""
     folder = peers / (name or package)
     done = folder / "done"
     if done.exists():
@@ -34,7 +34,7 @@ def environment(peers: Path, package: str, name: str = "", arguments: list[str] 
 
 
 def install_package(folder: Path, package: str, arguments: list[str] | None = None, env: dict[str, str] | None = None) -> str:
-    """One more package into an environment; says why not."""
+    """Installs one more package in an environment. Returns the reason of a failure."""
     got = run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *(arguments or []), package], timeout=900,
               env=env or {})
     return f"pip install {package}: {got.output_tail()}" if got.code != 0 else ""
@@ -57,7 +57,8 @@ def find_program(folder: Path, name: str) -> Path | None:
 
 
 def end_problem(suite: str, out: str) -> str | None:
-    """IMB-MT says nothing at its end: its last table is looked for."""
+    """The problem if a benchmark did not come to its end. IMB-MT prints nothing at its end, so the last table counts.
+    """
     last = r"Benchmarking AllReduceMT\n.*\n.*\n.*\n( +[\d.]+){5}" if suite == "IMB-MT" else \
         "All processes entering MPI_Finalize"
     return None if re.search(last, out) else "did not come to its end"
@@ -83,7 +84,7 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
             continue
         env = {}
         if suite == "IMB-MT":
-            # It has options of its own.
+            # IMB-MT has options of its own.
             arguments = ["-count", "1,1000", "-repeat", "2"] if quick else []
             if not any(folder.rglob("libiomp5.so")):
                 install_package(folder, THREADS)
@@ -95,7 +96,7 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
             continue
         for ranks in (2, 4):
             for label, options in modes:
-                # Threads that call at the same time are granted where nothing is replayed.
+                # MPI_THREAD_MULTIPLE is granted where nothing is replayed.
                 threads = ["-thread_level", "multiple" if "none" in options else "single"]
                 outcome = run(
                     [*setting.mpiexec(ranks, *options), program, *arguments,

@@ -1,5 +1,5 @@
-"""`make install` and `make uninstall`: build systems find us by each documented way, also with another MPI beside
-us, and nothing that belongs to others is changed or shadowed."""
+"""Tests `make install` and `make uninstall`. Build systems find ftmpi in each documented way, also with another MPI
+beside it. Files of other packages are neither changed nor shadowed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     return 0;
 }
 """
-# What another MPI would have: none of these may lie where its users look.
+# The files of another MPI. An installation must not place any of these where users of another MPI look.
 SHADOWS = ["bin/mpicc", "bin/mpicxx", "bin/mpifort", "bin/mpiexec", "bin/mpirun", "include/mpi.h", "include/mpif.h",
            "lib/pkgconfig/mpich.pc"]
 
@@ -54,7 +54,7 @@ def install(setting: Setting) -> None:
 
 
 def other_mpi_unchanged(setting: Setting, prefix: Path) -> None:
-    """Another MPI of the machine stays what its users get."""
+    """Users of another MPI still get that MPI."""
     there = [name for name in SHADOWS if (prefix / name).exists()]
     there += [path.name for path in (prefix / "lib").glob("libmpi*")]
     setting.results.check("an installation shadows no other MPI", f"it has {there}" if there else None)
@@ -71,7 +71,7 @@ def other_mpi_unchanged(setting: Setting, prefix: Path) -> None:
 
 
 def activation(setting: Setting, prefix: Path, where: Path) -> None:
-    """The shell line of the README chooses us, and so does the environment module."""
+    """The shell line of the README and the environment module choose ftmpi."""
     (where / "found.c").write_text(HELLO)
     shell = f". {prefix}/share/ftmpi/activate.sh && mpicc found.c -o activated && mpiexec -n 2 ./activated"
     for name in ("bash", "zsh"):
@@ -91,7 +91,7 @@ def activation(setting: Setting, prefix: Path, where: Path) -> None:
 
 
 def module_command() -> str | None:
-    """The program behind `module` of Environment Modules, or of Lmod."""
+    """The program behind `module` of Environment Modules or of Lmod."""
     for path in ("/usr/lib/x86_64-linux-gnu/modulecmd.tcl", "/usr/share/modules/libexec/modulecmd.tcl",
                  "/usr/share/lmod/lmod/libexec/lmod"):
         if Path(path).exists():
@@ -100,7 +100,7 @@ def module_command() -> str | None:
 
 
 def check_program(setting: Setting, name: str, program: Path, prefix: Path) -> None:
-    """Whether a program runs, and is linked to our library."""
+    """Checks that a program runs, and is linked to our library."""
     linked = run(["ldd", program], timeout=20)
     paths = [os.path.realpath(path) for path in re.findall(r"libmpi\.so\.12 => (\S+)", linked.out)]
     ours = os.path.realpath(prefix / "lib" / "ftmpi" / "libmpi.so.12")
@@ -152,7 +152,7 @@ def pkg_config(setting: Setting, prefix: Path, where: Path) -> None:
 
 
 def upgrade(setting: Setting, prefix: Path) -> None:
-    """A later version takes away what an earlier one alone had."""
+    """A newer version removes the files that only an older version had."""
     old = prefix / "lib" / "ftmpi" / "libold.so"
     old.write_text("of an earlier version")
     manifest = prefix / "lib" / "ftmpi" / "manifest"

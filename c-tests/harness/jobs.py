@@ -1,7 +1,7 @@
-"""Programs that last as long as a test wants, and what is right of a run in which ranks die.
+"""Programs of a chosen duration, and the verdict on a run in which ranks die.
 
-A run counts only if its exit code is 0, its result is verified, the report has at least as many failures as the
-test asked for, and every rank that was not killed kept its process."""
+A run counts only if its exit code is 0, its result is verified, the report has at least as many failures as the test
+asked for, and every rank that was not killed kept its process."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Job:
     program: Path
     arguments: list[str]
     expected_text: str
-    # How long it lasts if that cannot be chosen: it did once, with nobody else there.
+    # The measured duration in seconds, if the duration cannot be chosen. The program ran once, without other load.
     seconds: float = 0
 
     def with_more_work(self, factor: int) -> Job:
-        """The same with so many times as much to do."""
+        """The same job with `factor` times as much work."""
         return replace(self, arguments=[str(word) for word in self.command(factor)[1:]])
 
     def command(self, factor: int) -> list[str | Path]:
-        """Program and arguments of a run that lasts so many times as long."""
+        """The program and its arguments for `factor` times as much work."""
         words: list[str | Path] = [self.program]
         for before, word in zip(["", *self.arguments], self.arguments):
             if before == "--repeat":
@@ -50,10 +50,10 @@ def rank_failures(report: dict) -> list[dict]:
 
 
 def process_count_problem(report: dict) -> str | None:
-    """Whether exactly the ranks that failed or were orphans, and as often, got new processes."""
+    """Checks that exactly the ranks that failed or were orphans got new processes, and as many as they had failures."""
     clusters = report.get("clusters")
     if clusters:
-        # Every rank of a cluster has a new process after a failure or an orphan in it, and no other rank has.
+        # A failure or an orphan gives every rank of its cluster a new process, and no other rank.
         returned = {clusters[incarnation["rank"]] for incarnation in rank_failures(report) + report.get("orphans", [])}
         for rank, incarnations in enumerate(report["pids"]):
             distinct = len({incarnation["pid"] for incarnation in incarnations})
@@ -76,10 +76,11 @@ def process_count_problem(report: dict) -> str | None:
 
 def judge(outcome: Outcome, file: Path, expected_text: str, least: int, ranks: int = RANKS,
           at_once: bool = False, killed: frozenset[int] = frozenset()) -> tuple[str | None, str]:
-    """Problem (or None) and a note about the run. Of ranks that return together and are killed
-    `at_once` only the first to be missed is a failure, the others may be ended by its return: then
-    incarnations are counted that came to their end. A rank that is `killed` when it is an orphan already, about to
-    be rolled back, is missed as that."""
+    """The problem (or None) of a run, and a note.
+
+    `at_once`: ranks that return together were killed at the same time. Only the first death is a failure, because the
+    return of the first may end the others. The test then counts ended incarnations. `killed`: a rank may be killed when
+    it is an orphan that is about to be rolled back. Such a rank counts as an orphan."""
     problem = problem_of(outcome, expected_text=expected_text)
     report, unread = reports.read(file)
     if report is None:
@@ -104,7 +105,7 @@ AT = re.compile(r"\bat=(\d+)(ms|s)\b")
 
 
 def last_fault_s(injections: list[str]) -> float:
-    """When the last of these faults has happened, with a second to spare; for ever if one has no time."""
+    """The time of the last of these faults plus one second. Infinite if a fault has no time."""
     found = [AT.search(injection) for injection in injections]
     return max([int(at[1]) / (1000 if at[2] == "ms" else 1) + 1 if at else math.inf for at in found],
                default=math.inf)
@@ -112,10 +113,9 @@ def last_fault_s(injections: list[str]) -> float:
 
 def judge_with_faults(job: Job, file: Path, least: int, execute, injections: list[str] | None = None,
                 ranks: int = RANKS) -> tuple[str | None, str]:
-    """Judges a run; one that was right and over before its faults came says nothing, and is repeated
-    with more to do. (How long a program lasts is measured when it begins, perhaps on a busy machine.)
-    `execute` runs these words. A run that lasted longer than its `injections` has had them all: more
-    to do would bring no more of them, only a run that looks like a hang."""
+    """Judges a run, and repeats the run with more work if the run was right and over before its faults came. The
+    duration of a program is measured on a machine that may have other load. `execute` runs a command. A run that lasted
+    longer than its `injections` is not repeated: more work would bring no more faults, and would look like a hang."""
     problem, note = None, ""
     until = last_fault_s(injections or [])
     at_once = sum(ranks if "rank=all" in injection else "rank=" in injection
@@ -125,7 +125,7 @@ def judge_with_faults(job: Job, file: Path, least: int, execute, injections: lis
     for factor in (1, 4, 16):
         outcome = execute(job.command(factor))
         problem, note = judge(outcome, file, job.expected_text, least, ranks, at_once, killed)
-        # Those that strike servers show in nothing that is judged here.
+        # Faults of servers do not show in anything that is judged here.
         unstruck = math.isfinite(until) and outcome.seconds < until - 1
         missing = unstruck if problem is None else problem.startswith("only ")
         if not missing or outcome.seconds > until:
@@ -137,9 +137,9 @@ TOO_SOON = "ended well, but too soon"
 
 
 def retry_with_more_work(attempt) -> tuple[str | None, str]:
-    """Problem and note of `attempt(factor)`, which runs a program so many times as long and says TOO_SOON
-    if it was right and over before what was to happen to it: on a busy machine images come late, and
-    what is to be lost is not always there."""
+    """The problem and note of `attempt(factor)`. `attempt` runs a program with `factor` times as much work. It returns
+    TOO_SOON if the program was right and ended before the fault. On a busy machine images come late, and a fault may
+    find nothing to destroy."""
     problem, note = None, ""
     for factor in (1, 4, 16):
         problem, note = attempt(factor)
@@ -149,13 +149,13 @@ def retry_with_more_work(attempt) -> tuple[str | None, str]:
 
 
 class Jobs:
-    """Compiled once; kernels are measured once, so that they last as long as wanted."""
+    """Compiles programs once, and measures kernels once, so that they last as long as wanted."""
 
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "addresses", "lines",
              "one_sided", "fences", "shared_file"]
     OTHERS = ["output_digest", "late", "shared_memory", "scratch_files", "uneven"]
-    # The same program with other arguments.
+    # The same programs with other arguments.
     VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]), "output_digest_memory": ("output_digest", ["--memory"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
@@ -195,7 +195,7 @@ class Jobs:
         return Job(name, program, [*base, *repeat], KERNEL_EXPECTED), ""
 
     def measure(self, program: Path, base: list[str]) -> tuple[int, str]:
-        """How many passes fill the time."""
+        """How many passes fill the wanted time."""
         passes = 2
         while True:
             outcome = run(
@@ -213,7 +213,7 @@ class Jobs:
 
 
 def program_pids(launcher: int, program: Path) -> list[int]:
-    """Ranks of a running job: processes below the launcher that execute the program."""
+    """The ranks of a running job: processes below the launcher that execute the program."""
     found = []
     for pid in descendants(launcher):
         try:
@@ -234,7 +234,7 @@ MODES = [
 
 
 def modes_of(protocol: str) -> list[list[str]]:
-    """The modes that this protocol accepts: one that logs nothing refuses `--events`."""
+    """The modes that this protocol accepts. A protocol without logs refuses `--events`."""
     silent = protocol in ("coordinated", "plugin:{waves}")
     return [mode for mode in MODES if not (silent and "--events" in mode)]
 

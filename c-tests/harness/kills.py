@@ -1,4 +1,4 @@
-"""Ranks die at random times, and in chosen clusters, while programs run."""
+"""Kills ranks at random times, and ranks of chosen clusters, while programs run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .jobs import RANKS, TCP, WAVES, Jobs, judge_with_faults, modes_of, program_
 
 
 class Killer:
-    """kill -9 from outside, at random times, of random ranks."""
+    """Sends kill -9 from outside to random ranks at random times."""
 
     def __init__(self, program: Path, seed: int, every: float, count: int, together: bool = False, ranks: int = RANKS):
         self.program, self.random = program, random.Random(seed)
@@ -27,7 +27,7 @@ class Killer:
             return
         pids = program_pids(process.pid, self.program)
         if len(pids) < self.ranks:
-            return  # one of them is just coming back
+            return  # A rank is returning at this moment.
         for pid in pids if self.together else [self.random.choice(pids)]:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -48,7 +48,7 @@ def kills(
     waves: bool = False,
     ranks: int = RANKS,
 ) -> None:
-    """`runs` runs, programs and modes in turn, a new seed in each."""
+    """Runs `runs` runs. Programs and modes take turns, and each run has a new seed."""
     if not setting.dist_is_built():
         return
     jobs = Jobs(setting, seconds, ranks)
@@ -96,9 +96,9 @@ def kills(
 
 
 def clusters(setting: Setting) -> None:
-    """Kills of one rank, of a whole cluster of two, and of one rank of each cluster: the ranks of these
-    clusters return, and `survivors` sees to it that no other process is new. Of two ranks of a cluster
-    that are killed at once the second may be ended by the return that the first began."""
+    """Kills one rank, a whole cluster of two ranks, and one rank of each cluster. The ranks of these clusters return,
+    and `process_count_problem` checks that no other rank has a new process. When two ranks of a cluster are killed at
+    once, the return of the first may end the second."""
     if not setting.dist_is_built():
         return
     jobs = Jobs(setting, 3)

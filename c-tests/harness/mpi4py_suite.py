@@ -1,7 +1,7 @@
-"""mpi4py's own test suite, some 1900 tests that nobody here wrote, from its source package in the Python registry
-(the version whose wheel is installed below `.peers/`). Each of its modules is one job of ours.
+"""Runs mpi4py's own test suite: some 1900 tests from its source package in the Python registry, in the version whose
+wheel is installed below `.peers/`. Each module is one job.
 
-Left out: modules about dynamic processes, which are not offered (`MPI_Comm_spawn` and its kin give an
+Left out: modules about dynamic processes, which ftmpi does not offer (`MPI_Comm_spawn` and similar calls give an
 error), and the tests in `EXCEPT`, each with its reason."""
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from . import imb
 from .core import Outcome, Setting, problem_of, run
 
 DYNAMIC = {"test_spawn", "test_dynproc", "test_util_pool"}
-# The wheel was compiled with a header in which MPI_INTEGER16 is MPI_DATATYPE_NULL: for it the library has no
-# such type, though the library says that it has. And one rank begins mpi4py's own agreement, an
-# MPI_Iallreduce, before a barrier, the others after it: an order that MPI-4.1, 6.14 forbids.
+# testGetFortranInfo: the wheel was compiled with a header in which MPI_INTEGER16 is MPI_DATATYPE_NULL, although the
+# library has that type. testIAgree: one rank starts an MPI_Iallreduce before a barrier and the others after the
+# barrier, an order that MPI-4.1, 6.14 forbids.
 EXCEPT = ["testGetFortranInfo", "testIAgree"]
-# (Without windows: shared ones are refused where payloads are logged.)
+# Without windows, because shared windows are refused where payloads are logged.
 SHORT = ["test_p2p_obj", "test_op", "test_pack", "test_comm", "test_error", "test_request", "test_info", "test_group",
          "test_status"]
 SUMMARY = re.compile(r"Ran (\d+) tests? in")
 
 
 def sources(peers: Path) -> tuple[Path | None, Path | None, str]:
-    """The environment with mpi4py, the folder with its tests, or why there is none."""
+    """The environment with mpi4py and the folder with its tests, or the reason why there is none."""
     peers = peers.absolute()
     folder, why = imb.environment(peers, "mpi4py")
     if folder is None:
@@ -48,7 +48,7 @@ def sources(peers: Path) -> tuple[Path | None, Path | None, str]:
 
 
 def compiled_for_standard(setting: Setting, peers: Path) -> tuple[Path | None, str]:
-    """An environment with mpi4py compiled for libmpi_abi.so.1; made when it is not there yet (minutes)."""
+    """An environment with mpi4py compiled for libmpi_abi.so.1. Building it takes minutes."""
     compiler = setting.dist.absolute() / "bin" / "ftmpicc"
     return imb.environment(peers, "mpi4py", "mpi4py-standard", ["--no-binary", "mpi4py", "--no-cache-dir"],
                            {"MPI4PY_BUILD_MPICC": f"{compiler} -mpi-abi", "CFLAGS": "-O0 -g0"})
@@ -56,7 +56,7 @@ def compiled_for_standard(setting: Setting, peers: Path) -> tuple[Path | None, s
 
 def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = False, standard: bool = False,
                  only: list[str] | None = None) -> None:
-    """`standard`: compiled for the standard ABI."""
+    """`standard`: mpi4py is compiled for the standard ABI."""
     if not setting.dist_is_built():
         return
     folder, tests, why = sources(peers)
@@ -74,7 +74,7 @@ def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = 
         ["--protocol", "none"], ["--protocol", "pessimistic"]]
     for ranks in sizes:
         for protocol in protocols[-1:] if short else protocols:
-            # Of the short form all modules are one job.
+            # In the short form all modules are one job.
             for chosen in [modules] if short else [[module] for module in modules]:
                 outcome = module_run(setting, folder, tests, ranks, protocol, chosen)
                 name = "a part" if short else chosen[0]
@@ -84,7 +84,7 @@ def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = 
 
 def module_run(setting: Setting, folder: Path, tests: Path, ranks: int, protocol: list[str],
                modules: list[str]) -> Outcome:
-    # Without a cache of bytecode: the folder of the tests stays as it was unpacked.
+    # Without a cache of bytecode, so that the folder of the tests stays unchanged.
     command: list[str | Path] = [*setting.mpiexec(ranks, *protocol), folder / "bin" / "python", "-B",
                                tests / "main.py"]
     for module in modules:
@@ -95,7 +95,7 @@ def module_run(setting: Setting, folder: Path, tests: Path, ranks: int, protocol
 
 
 def verdict(outcome: Outcome, ranks: int) -> str | None:
-    """What is wrong: every rank must have come to the end of its tests, and said OK."""
+    """The problem, or None. Every rank must come to the end of its tests and print OK."""
     problem = problem_of(outcome)
     wrong = re.findall(r"^(?:ERROR|FAIL): (\S+ \(\S+)\)", outcome.err, re.M)
     if wrong:

@@ -1,5 +1,5 @@
-"""Two hosts out of one: network namespaces joined by a veth pair, an sshd in each. Ranks of one
-namespace are killed, its agent is killed, the wire is cut for a moment. Root only."""
+"""Makes two hosts of one: network namespaces joined by a veth pair, with an sshd in each. Kills the ranks of one
+namespace and its agent, and disconnects the link for a moment. Root only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOSTS = ("10.77.31.1", "10.77.31.2")
 
 @dataclass
 class Hosts:
-    """The namespaces while they live."""
+    """The two namespaces."""
 
     folder: Path
     names: tuple[str, str]
@@ -41,7 +41,7 @@ def missing() -> str | None:
 
 
 def create_hosts(folder: Path) -> Hosts:
-    """Makes both hosts; raises CalledProcessError with what failed."""
+    """Makes both hosts. Raises CalledProcessError with the command that failed."""
     tag = f"ft{os.getpid()}"
     hosts = Hosts(folder, (f"{tag}a", f"{tag}b"))
 
@@ -109,7 +109,7 @@ def remove_hosts(hosts: Hosts) -> None:
 
 
 def pids_in(namespace: str, program: Path) -> list[int]:
-    """Processes of the program in one namespace."""
+    """The processes of the program in one namespace."""
     listed = subprocess.run(
         ["ip", "netns", "pids", namespace], capture_output=True, text=True
     ).stdout.split()
@@ -146,7 +146,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
     jobs = Jobs(setting, 8)
 
     class HostKiller:
-        """All ranks of the second host at once, from outside."""
+        """Kills all ranks of the second host at once, from outside."""
 
         problem = None
 
@@ -169,7 +169,7 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         subprocess.run(["ip", "-n", hosts.names[0], "link", "set", link, state], check=True)
 
     class Cutter:
-        """The wire is cut for two seconds."""
+        """Disconnects the link for two seconds."""
 
         problem = None
 
@@ -186,8 +186,8 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
                 self.state = 2
 
     class Splitter:
-        """The wire is cut for good: both sides live on, and only one may go on with the job. When the ranks of the
-        other host live here, too, nobody is to be left there."""
+        """Disconnects the link for good. Both sides run on, and only one may continue the job. When the ranks of the
+        other host run here, none may be left on the other host."""
 
         def __init__(self, program: Path) -> None:
             self.program, self.begin, self.cut = program, time.monotonic(), False

@@ -1,6 +1,5 @@
-"""NAS Parallel Benchmarks 3.4: builds a copy of the sources that the user has, outside their
-tree, and runs classes, ranks, protocols and transports. Nothing of them is part of this project
-and nothing is fetched."""
+"""Builds a copy of the user's sources of the NAS Parallel Benchmarks 3.4 outside of their tree, and runs classes,
+ranks, protocols and transports. The sources are not part of this project, and nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -85,7 +84,7 @@ class Suite:
         return program, ""
 
     def job(self, kernel: str, jobs):
-        """A kernel in the smallest class that lasts as long as the kill runs want."""
+        """A kernel in the smallest class that lasts as long as the runs with kills need."""
         for size in ("W", "A", "B", "C"):
             program, why = self.build(kernel, size)
             if program is None:

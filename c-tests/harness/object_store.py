@@ -1,6 +1,6 @@
-"""The third level: images in an object store, and checkpoint servers that have lost their disks.
+"""Tests images in an object store, with checkpoint servers that lose their disks.
 
-A test counts only if images were in the store when the disk was lost, the job went on from them with the
+A test counts only if images were in the store when the disk was lost, the job continued from these images with the
 right result, and its end left nothing in the store."""
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .restart import Stopper, begin, continue_job, interruption_problem, with_ea
 
 SERVER = "checkpoint-server-0"
 BUCKET = "images"
-# What happens to a server and its disk.
+# The faults of a server and its disk.
 DIES = "dies and loses its disk"
 LOSES = "loses its disk"
 FLIPS = "has wrong bytes on its disk"
 
 
 class StoreFilled(Stopper):
-    """Waits until every rank has this many images in the store, whatever `count` says is there."""
+    """Waits until the store has `images` images, as `count` reports them."""
 
     def __init__(self, folder: Path, fault: str, count, images: int = 2 * RANKS):
         super().__init__(folder, 0.5, fault)
@@ -40,7 +40,7 @@ class StoreFilled(Stopper):
 
 
 class DiskFault:
-    """Once images are in the store: does something to the server's disk, then kills a rank."""
+    """Waits until the store has images, applies a fault to the server's disk, and kills a rank."""
 
     def __init__(self, job: Job, folder: Path, count, fault: str):
         self.job, self.folder, self.count, self.fault = job, folder, count, fault
@@ -52,7 +52,7 @@ class DiskFault:
         self.done = True
         if self.fault == DIES:
             server = [pid for pid in descendants(process.pid) if name_of(pid) == "ftmpi-checkpoin"]
-            # The next one must not find half of what is wiped.
+            # The next server must not find half of the files.
             kill(server, signal.SIGSTOP)
             delete_files(self.folder / SERVER)
             kill(server)
@@ -77,7 +77,7 @@ def delete_files(folder: Path, suffixes: tuple[str, ...] = ("",)) -> None:
 
 
 def corrupt_images(folder: Path) -> None:
-    """A wrong byte in the middle of each image."""
+    """Changes a byte in the middle of each image."""
     for entry in folder.iterdir():
         if entry.suffix in (".image", ".ground"):
             with open(entry, "r+b") as file:
@@ -93,14 +93,14 @@ def image_counter(store: Path):
 
 
 def images_problem(text: str) -> str | None:
-    """Whether every rank of a continued job came from an image."""
+    """Checks that every rank of a continued job came from an image."""
     wanted = f"going on with the job: {RANKS} of {RANKS} ranks from images"
     return None if wanted in text else f"it did not say `{wanted}`: {text.strip()[-300:]}"
 
 
 def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, remaining,
               *options: str) -> None:
-    """Everything dies, the server's disk is lost, and a later launcher goes on."""
+    """Everything dies, the server's disk is lost, and a later launcher continues the job."""
     test += "".join(f" {option}" for option in options)
     job, why = jobs.make("master_worker", setting.seed)
     if job is None:
@@ -138,7 +138,7 @@ def server_runs(folder: Path) -> bool:
 
 
 def running_job(setting: Setting, jobs: Jobs, fault: str, *options: str) -> None:
-    """Something happens to the server's disk while the job runs, and a rank dies."""
+    """A fault strikes the server's disk while the job runs, and a rank dies."""
     test = f"object store: a living job whose server {fault}"
     test += "".join(f" {option}" for option in options)
     job, why = jobs.make("master_worker", setting.seed)

@@ -1,9 +1,9 @@
-"""Orphans: optimistic logging, also between clusters of ranks, with a logger so slow that what a rank has
-done last is lost with it.
+"""Tests orphans of optimistic logging, also between clusters of ranks. The logger is so slow that the latest
+determinants of a rank are lost with the rank.
 
-A run counts only if it ended with 0 and verified its result, if at least one orphan was rolled back,
-and if nobody else was (but the clusters of those that were): every rank has one process more than it failed
-and was rolled back, and what an orphan says that it depended on is of an incarnation that ended."""
+A run counts only if the exit code is 0, the result is verified, and at least one orphan was rolled back. No other rank
+may be rolled back, except those of an orphan's cluster. Every rank has one process more than it has failures and
+rollbacks. The incarnation that an orphan depends on must have ended."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .jobs import RANKS, TCP, TOO_SOON, Jobs, judge_with_faults, retry_with_more
 
 PROTOCOLS = [["optimistic", "--tracking", "o2p"], ["optimistic", "--tracking", "standard"],
              ["hierarchical", "--cluster", "2", "--between", "optimistic"]]
-# Determinants of the last so many milliseconds never reach the log of a rank that dies.
+# Determinants of the last milliseconds before a death do not reach the log.
 DELAYS = ["60ms", "150ms", "30ms"]
 PROGRAMS = ["waitany", "traffic", "probe_loop", "collectives", "cg", "test_loop", "master_worker"]
-# Of a rank that returns because its image had less of its log than a peer needs whose newest image was damaged.
+# A rank returns because a peer lost its newest image and needs more of the rank's log than the rank's image has.
 SHORT_LOG = "which a newer image of rank"
 LOST = re.compile(r"it depends on event \d+ of incarnation (\d+) of rank (\d+), which was lost")
 
 
 def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, kills: int = 6) -> None:
-    """`runs` runs; programs, delays, ways of tracking and transports in turn."""
+    """Runs `runs` runs. Programs, delays, ways of tracking and transports take turns."""
     if not setting.dist_is_built():
         return
     jobs = Jobs(setting, seconds)
@@ -61,7 +61,7 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
 
 
 def rollback_problem(report: dict) -> str | None:
-    """Whether somebody was rolled back, and rightly."""
+    """Checks that a rank was rolled back, and for a valid reason."""
     if not report["orphans"]:
         return f"{TOO_SOON}: nobody was rolled back"
     if report["piggyback"]["events"] == 0:

@@ -1,4 +1,4 @@
-"""A rank dies at every named point of the library."""
+"""Kills a rank at every named point of the library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import reports
 from .core import ROOT, Setting, run
 from .jobs import BLOCKING, NONBLOCKING, RANKS, Jobs, rank_failures, judge
 
-# Where, and which time: early and late. `log` points exist where determinants are.
+# How often a point is passed before the kill: early and late. `log` points exist where determinants are.
 NTH = {
     "acted": [1, 20],
     "init": [1],
@@ -26,7 +26,7 @@ OTHER_NTH = [1, 300]
 
 
 def points_of_library() -> list[str]:
-    """The names that the library's sources have, so that none is forgotten here."""
+    """The names of all points in the library's sources, so that no point is missing here."""
     names: set[str] = set()
     for folder in ("libftmpi", "transport", "checkpoint"):
         for file in (ROOT / folder).rglob("*.rs"):
@@ -35,7 +35,7 @@ def points_of_library() -> list[str]:
 
 
 def points(setting: Setting) -> None:
-    """Rank 1 dies at every named point, and so does rank 0."""
+    """Rank 1 dies at every named point, and rank 0 too."""
     if not setting.dist_is_built():
         return
     names = points_of_library()
@@ -67,10 +67,10 @@ def points(setting: Setting) -> None:
                 if replaying:
                     options += ["--inject", f"kill:rank={rank},at=2500ms"]
                 if name == "replay-step":
-                    # Everything since the start is repeated: there is enough to die in.
+                    # Without images everything since the start is replayed, so the replay is long enough.
                     options += ["--ckpt", "off"]
                 if name == "exit":
-                    # The others are still busy: the rank that dies must come back to its exit.
+                    # The other ranks are still busy: the rank that dies must come back to its exit.
                     arguments += ["--first-to-exit", str(rank)]
                 if name == "wave" and not setting.protocol:
                     options += BLOCKING if rank == 0 else NONBLOCKING
@@ -87,8 +87,8 @@ def points(setting: Setting) -> None:
 
 
 def deaths_problem(file: Path, rank: int, replaying: bool) -> str | None:
-    """Whether the deaths were where they were wanted: of that rank, once more in its replay if it
-    was to die there, and the last incarnation came to the end of its own."""
+    """Checks that the deaths occurred where they were wanted: of that rank, and once more in its replay if asked for.
+    The last incarnation must come to its end."""
     report, unread = reports.read(file)
     if report is None:
         return unread

@@ -1,5 +1,5 @@
-"""Programs of others that find MPI in their own ways: mpi4py's wheel, mpi4py compiled for the standard ABI,
-Debian's mocassin and yorick. What is not installed is skipped."""
+"""Runs programs of others that find MPI in their own ways: mpi4py's wheel, mpi4py compiled for the standard ABI, and
+Debian's mocassin and yorick. Programs that are not installed are skipped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def programs(setting: Setting, peers: Path) -> None:
 
 
 def parts(setting: Setting) -> None:
-    """A command with `:` is one job, and each process knows of which part it is."""
+    """A command with `:` is one job, and each process knows its part."""
     program, made = build.build(setting, TESTS / "programs" / "parts.c")
     if program is None:
         setting.results.bad("parts of a command", made.output_tail())
@@ -60,8 +60,8 @@ HII_REGION = Path("/usr/share/mocassin/benchmarks/gas/HII20")
 
 
 def mocassin(setting: Setting) -> None:
-    """A smaller form of the benchmark HII20 of Debian's mocassin-benchmarks: fewer cells and photons. The
-    photons are drawn from the clock, so the answer must be near, not equal."""
+    """A smaller form of the benchmark HII20 of Debian's mocassin-benchmarks, with fewer cells and photons. The clock
+    seeds the photons, so the answer must be near the expected one, not equal."""
     if not (HII_REGION / "input.in").is_file():
         setting.results.skip("mocassin", "no input (Debian package mocassin-benchmarks)")
         return
@@ -84,7 +84,7 @@ def mocassin(setting: Setting) -> None:
 
 
 def temperature_problem(summary: Path) -> str | None:
-    """The gas has the temperature of such a region after the second iteration."""
+    """Checks that the gas has the temperature of such a region after the second iteration."""
     if not summary.is_file():
         return "no summary was written"
     found = re.findall(r"T\(H\+\)\s+([\d.]+)", summary.read_text(errors="replace"))

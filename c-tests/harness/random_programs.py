@@ -1,7 +1,7 @@
-"""Random datatypes, collectives and traffic (c-tests/random), a new seed in each run.
+"""Runs random datatypes, collectives and traffic (c-tests/random), with a new seed in each run.
 
-A run fails if a byte is wrong, if the sums that rank 0 prints depend on protocol, transport, or on a
-death, or if a rank that was to die did not."""
+A run fails if a byte is wrong, or if the rank that was to die did not. A run also fails if the sums that rank 0 prints
+depend on the protocol, the transport or a death."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PLAIN = [
     ["--protocol", "pessimistic", "--transport", "tcp"],
     ["--protocol", "pessimistic", "--events", "all"],
 ]
-PAUSE_US = 25_000   # between rounds of a run in which somebody dies
+PAUSE_US = 25_000   # between the rounds of a run in which a rank dies
 
 
 def random_programs(setting: Setting, runs: int, only: list[str], rounds: int) -> None:
-    """`runs` seeds of each program; in each once undisturbed and once with the death of a rank."""
+    """Runs `runs` seeds of each program, each seed without and with the death of a rank."""
     if not setting.dist_is_built():
         return
     for source in build.sources("random"):

@@ -1,5 +1,5 @@
-"""What `--report` must say: every field there, of its kind, and in agreement with the others and
-with what the run showed."""
+"""Checks a file of `--report`: every field is there, has its type, and agrees with the other fields and with the run.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INCARNATION = {"incarnation": int, "pid": int, "from_s": NUMBER, "to_s": (*NUMBE
 
 
 def read(path: Path) -> tuple[dict | None, str | None]:
-    """A run's report, or why there is none."""
+    """The report of a run, or the reason why there is none."""
     try:
         return json.loads(path.read_text()), None
     except (OSError, ValueError) as error:
@@ -32,7 +32,7 @@ def read(path: Path) -> tuple[dict | None, str | None]:
 
 
 def field_problem(report: object, fields: dict, where: str) -> str | None:
-    """Whether all fields are there and of their kinds."""
+    """Checks that all fields are there and have their types."""
     if not isinstance(report, dict):
         return f"report: {where} is no object"
     for name, kind in fields.items():
@@ -46,7 +46,7 @@ def field_problem(report: object, fields: dict, where: str) -> str | None:
 
 
 def report_problem(report: dict, ranks: int, code: int | None = None, seconds: float | None = None) -> str | None:
-    """What is wrong with a report, or None; `code` and `seconds` are what the run showed."""
+    """The problem of a report, or None. `code` and `seconds` are those of the run."""
     problem = field_problem(report, WHOLE, "the whole")
     problem = problem or field_problem(report["checkpoints"], CHECKPOINTS, "checkpoints")
     problem = problem or field_problem(report["messages"], MESSAGES, "messages")
@@ -62,7 +62,7 @@ def report_problem(report: dict, ranks: int, code: int | None = None, seconds: f
 
 
 def contradiction(report: dict, ranks: int, code: int | None, seconds: float | None) -> str | None:
-    """Fields that cannot all be true."""
+    """Finds fields that contradict each other."""
     wall, images, messages = report["wall_s"], report["checkpoints"], report["messages"]
     # Where all ranks return to a wave together, no protocol logs payload.
     all_return = len(set(report.get("clusters") or [])) == 1
@@ -101,7 +101,7 @@ def contradiction(report: dict, ranks: int, code: int | None, seconds: float | N
 
 
 def failure_problem(failure: dict, report: dict) -> str | None:
-    """What cannot be so about one failure."""
+    """Finds impossible values of one failure."""
     if not 0 <= failure["rank"] < report["ranks"]:
         return "no such rank"
     if failure["at_s"] > report["wall_s"]:

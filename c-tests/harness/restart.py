@@ -1,7 +1,7 @@
-"""Whole jobs: everything dies, or the launcher is asked to stop, and a later launcher goes on.
+"""Tests whole jobs: everything dies, or the launcher is asked to stop, and a later launcher continues the job.
 
-A test counts only if the job was interrupted as wanted and its last launcher ended with 0 and the
-right result; nothing of an earlier run may be left running."""
+A test counts only if the job was interrupted as wanted and its last launcher ended with 0 and the right result. No
+process of an earlier run may be left."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SUSPENDED = 75
 
 
 class Stopper:
-    """Once the job has run for some time and has images: kills everything, or the launcher alone, or
-    sends it a signal."""
+    """Waits until the job has run for some time and has images. Then kills everything, kills the launcher alone, or
+    sends the launcher a signal."""
 
     def __init__(self, folder: Path, after: float, way: str, images: int = RANKS):
         self.folder, self.after, self.way, self.images = folder, after, way, images
@@ -42,7 +42,8 @@ class Stopper:
             below = descendants(process.pid)
             kill([process.pid, *below])
         elif self.way == "one by one":
-            # The launcher first: nobody starts anything again. The others outlive it for a moment each.
+            # The launcher dies first, so that nothing is started again. The others outlive the launcher for a moment
+            # each.
             below = descendants(process.pid)
             self.draw.shuffle(below)
             for pid in [process.pid, *below]:
@@ -55,7 +56,7 @@ class Stopper:
 
 
 def remaining_processes(folder: Path, patience: float = 10.0) -> list[int]:
-    """Processes whose command line names the job's directory and that do not go away."""
+    """The processes whose command line names the job's directory after the wait."""
     until = time.monotonic() + patience
     while True:
         found = []
@@ -90,12 +91,12 @@ def continue_job(setting: Setting, folder: Path, stop: Stopper | None, *options:
 
 
 def with_earlier_output(earlier: str, outcome: Outcome) -> Outcome:
-    """With what the runs before it said: what a job says before its last images it does not say again."""
+    """Adds the output of earlier runs, because a job does not repeat what it printed before its last images."""
     return replace(outcome, out=earlier + outcome.out)
 
 
 def interruption_problem(outcome: Outcome, stop: Stopper) -> str | None:
-    """Whether a run ended because it was stopped."""
+    """Checks that a run ended because it was stopped."""
     if outcome.code is None:
         return f"hang: {outcome.output_tail()}"
     if not stop.done:
@@ -111,7 +112,7 @@ def interruption_problem(outcome: Outcome, stop: Stopper) -> str | None:
 
 def interrupt_and_continue(setting: Setting, jobs: Jobs, program: str, ways: list[str], *options: str | Path,
           later: list[str | Path] | None = None) -> None:
-    """The job is interrupted once for each way, and goes on each time."""
+    """Interrupts the job once in each way, and continues the job each time."""
     test = f"restart: {program}, {', '.join(ways)}" + "".join(f" {o}" for o in options)
     if later:
         test += " then " + " ".join(str(o) for o in later)
@@ -150,8 +151,8 @@ LINE = re.compile(r"^line (\d+) (\d+)$", re.M)
 
 
 def output_and_input(setting: Setting, jobs: Jobs) -> None:
-    """No line is lost, none comes in the wrong order, and only what was just being printed when
-    everything died may come twice; input is read once."""
+    """No line is lost, and no line comes in the wrong order. Only lines that were being printed at the death may come
+    twice. Input is read once."""
     test = "restart: output and input"
     job, why = jobs.make("lines", setting.seed)
     if job is None:
@@ -161,7 +162,7 @@ def output_and_input(setting: Setting, jobs: Jobs) -> None:
     numbers = [str(n * 37 % 101) for n in range(200)]
     first, rest = "\n".join(numbers[:120]) + "\n", "\n".join(numbers[120:]) + "\n"
     stop = Stopper(folder, 1.0, "launcher")
-    # The pipe stays open, so this input has no end; what comes later follows what was read.
+    # The pipe stays open, so this input has no end. Later input follows the input that was read.
     reader, writer = os.pipe()
     os.write(writer, first.encode())
     early = begin(setting, job, folder, stop, stdin=reader)
@@ -181,7 +182,7 @@ def output_and_input(setting: Setting, jobs: Jobs) -> None:
 
 
 def exactly_once(setting: Setting, jobs: Jobs) -> None:
-    """With `--output committed` a job that is suspended and continued prints every line once."""
+    """With `--output committed`, a job that is suspended and continued prints every line once."""
     test = "restart: committed output of a suspended job"
     job, why = jobs.make("lines", setting.seed)
     if job is None:
@@ -204,8 +205,8 @@ def exactly_once(setting: Setting, jobs: Jobs) -> None:
 
 
 def output_files(setting: Setting, jobs: Jobs) -> None:
-    """What the ranks print into files is still there after `--restart`, wherever that is called, and a
-    launcher that comes too early does not touch it."""
+    """Text that ranks printed into files is still there after `--restart` from any directory. A launcher that comes too
+    early does not touch the files."""
     test = "restart: -outfile-pattern"
     job, why = jobs.make("lines", setting.seed)
     if job is None:
@@ -245,8 +246,7 @@ def output_files(setting: Setting, jobs: Jobs) -> None:
 
 
 def after_failed_command(setting: Setting, jobs: Jobs) -> None:
-    """A command that cannot be carried out leaves the job's directory as it was: of a new job nothing,
-    of an old one everything."""
+    """A command that fails leaves the job's directory unchanged: nothing of a new job, everything of an old one."""
     job, why = jobs.make("waitany", setting.seed)
     if job is None:
         setting.results.bad("restart: after a mistake", why)
@@ -296,7 +296,8 @@ def lines_are_whole(early: str, late: str, twice: int = 8) -> str | None:
 
 
 def encrypted(setting: Setting, jobs: Jobs) -> None:
-    """Images that only the key opens: the job goes on with it and not without; the tools say which."""
+    """Only the key opens the images: the job continues with the key and not without. The tools report which images are
+    encrypted."""
     test = "restart: encrypted images"
     job, why = jobs.make("master_worker", setting.seed)
     if job is None:
@@ -320,7 +321,7 @@ def encrypted(setting: Setting, jobs: Jobs) -> None:
             problem = f"show without the key: {hidden.output_tail()}"
         if problem is None and "are encrypted" in opened.out:
             problem = "verify with the key did not open the images"
-        # The program's own text is in every image.
+        # Every image contains the program's own text.
         if problem is None and any(b"master_worker" in image.read_bytes().split(b"FTMPIIMG")[1][40:-4096]
                                    for image in folder.rglob("*.image")):
             problem = "an image can be read without the key"
@@ -344,9 +345,9 @@ def encrypted(setting: Setting, jobs: Jobs) -> None:
 
 
 def killed_at_its_end(setting: Setting) -> None:
-    """All ranks have ended well, and nobody reads what they said last: a launcher that is killed then leaves a
-    job that can be continued for the rest, with all that this takes. Once everything is printed nobody goes on
-    with it, and nothing is left beside its files."""
+    """All ranks have ended well, and no process reads their last output. A launcher that is killed then leaves a job
+    that can be continued for the rest, with all files that this takes. Once everything is printed, `--restart` is
+    refused and no file is left beside the job's files."""
     test = "restart: killed at its end while nobody reads"
     program, made = build.build(setting, TESTS / "programs" / "output_at_end.c")
     if program is None:
@@ -360,7 +361,7 @@ def killed_at_its_end(setting: Setting) -> None:
                                stderr=subprocess.DEVNULL, cwd=where, start_new_session=True)
     try:
         problem = None if end_of_ranks(process, program, setting.timeout) else "its ranks do not end"
-        # Time enough to forget too much.
+        # Time in which a faulty launcher would delete too much.
         time.sleep(2.0)
         if problem is None and not journal.exists():
             problem = "the journal has gone while the job can still be continued"
@@ -374,7 +375,7 @@ def killed_at_its_end(setting: Setting) -> None:
         problem = problem_of(late)
         numbers = [[int(n) for n in re.findall(r"^line (\d+) of the output at the end$", text, re.M)]
                    for text in (early, late.out, early + late.out)]
-        # A full pipe may end in the middle of a line, and the later launcher goes on there.
+        # A full pipe may end in the middle of a line, and the later launcher continues there.
         if problem is None and sorted({n for some in numbers for n in some}) != list(range(lines)):
             problem = f"{len(numbers[0])} and {len(numbers[1])} of {lines} lines came"
     if problem is None:
@@ -389,7 +390,7 @@ def killed_at_its_end(setting: Setting) -> None:
 
 
 def end_of_ranks(process: subprocess.Popen, program: Path, patience: float) -> bool:
-    """Waits until no process of the program is left below the launcher, where there were some."""
+    """Waits until the program has had processes below the launcher and none is left."""
     until, seen = time.monotonic() + patience, False
     while time.monotonic() < until:
         there = False
@@ -406,7 +407,7 @@ def end_of_ranks(process: subprocess.Popen, program: Path, patience: float) -> b
 
 
 def refusals(setting: Setting, jobs: Jobs) -> None:
-    """A second launcher, a job that has ended, a plan that is damaged, a directory that is taken."""
+    """Tests a second launcher, a job that has ended, and a damaged plan."""
     job, why = jobs.make("waitany", setting.seed)
     if job is None:
         setting.results.bad("restart: refusals", why)
@@ -418,7 +419,7 @@ def refusals(setting: Setting, jobs: Jobs) -> None:
         if not continued and list(folder.rglob("*.image")):
             continued.append(continue_job(setting, folder, None))
 
-    # The second one waits three seconds for the first to go away.
+    # The second launcher waits three seconds for the end of the first.
     outcome = run(
         [*setting.mpiexec(RANKS, "--job-dir", folder, "--ckpt-interval", "300ms"), *job.command(3)],
         timeout=setting.timeout, cwd=folder.parent, meanwhile=second,

@@ -1,4 +1,4 @@
-"""Servers die, alone and with ranks; all ranks die at once."""
+"""Kills servers, alone and with ranks, and all ranks at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .jobs import NONBLOCKING, RANKS, Jobs, judge_with_faults
 def simple(setting: Setting, test: str, program: str, injections: list[str], least: int,
            options: list[str] | None = None, seconds: float = 6,
            also: Callable[[dict], str | None] | None = None) -> None:
-    """One run with faults; `also` looks at the report."""
+    """One run with faults. `also` checks the report."""
     job, why = Jobs(setting, seconds).make(program, setting.seed)
     if job is None:
         setting.results.bad(test, why)
@@ -62,7 +62,7 @@ def servers(setting: Setting) -> None:
         simple(setting, "a protocol in waves of a library, ranks killed", "waitany",
                ["kill:every=2s,count=2,seed=4"], 2, ["--protocol", f"plugin:{waves}"])
         abandoned_wave(setting, waves)
-        # One of them, which is that of the rank that dies; all.
+        # One logger: that of the rank that dies. Then all loggers.
         for way, which, back in (("loggers", ",number=1", 1), ("broadcast", "", 3)):
             simple(setting, f"three event loggers, {way}, {back} killed", "master_worker",
                    [f"kill:server=event-logger{which},at=2s", "kill:rank=1,at=3s"], 1,
@@ -72,7 +72,7 @@ def servers(setting: Setting) -> None:
                ["kill:server=event-logger,number=2,at=2s", "kill:rank=2,at=2s", "kill:rank=all,at=4s"],
                RANKS, ["--protocol", "causal", "--events", "all", "--event-loggers", "3"],
                also=restarted(1))
-    # Every message waits for the logger: few rounds are enough.
+    # Every message waits for the logger, so few rounds are enough.
     simple(setting, "a slow event logger", "probe_loop",
            ["delay:logger=5ms", "kill:every=2s,count=2,seed=3"], 1, seconds=1.5)
     simple(setting, "no images: replay from the start", "waitany", ["kill:rank=2,at=2s"], 1,
@@ -80,7 +80,7 @@ def servers(setting: Setting) -> None:
 
 
 def restarted(servers: int) -> Callable[[dict], str | None]:
-    """Whether exactly so many servers were started again."""
+    """Checks that exactly so many servers were restarted."""
     def problem(report: dict) -> str | None:
         seen = report["servers_restarted"]
         return None if seen == servers else f"{seen} servers were started again, {servers} wanted"
@@ -89,7 +89,7 @@ def restarted(servers: int) -> Callable[[dict], str | None]:
 
 
 def channel_memories(setting: Setting) -> None:
-    """Channel memories die, alone and with ranks; they are event loggers as well."""
+    """Kills channel memories, alone and with ranks. Channel memories are event loggers as well."""
     options = [] if setting.protocol else ["--protocol", "channel-memory"]
     two = [*options, "--channel-memories", "2"]
     if setting.protocol and not setting.protocol.startswith("channel-memory"):
@@ -98,7 +98,7 @@ def channel_memories(setting: Setting) -> None:
            ["kill:server=channel-memory,at=2s", "kill:rank=1,at=4s"], 1, options)
     simple(setting, "both channel memories killed again and again, and all ranks", "two_receives",
            ["kill:server=channel-memory,every=1500ms,count=3", "kill:rank=all,at=3s"], RANKS, two)
-    # 4 MiB in main memory, some 7 MB wait.
+    # 4 MiB in main memory, while some 7 MB wait.
     simple(setting, "messages wait on the disk of a channel memory, all ranks killed", "late",
            ["kill:rank=all,at=2s"], RANKS, [*options, "--memory-limit", "4"], seconds=3,
            also=lambda report: None if report["channel_memories"]["spilled_bytes"] > 1_000_000

@@ -1,4 +1,4 @@
-"""The length of the way of a message, in instructions: what a busy machine cannot hide."""
+"""Counts the instructions of a message, which do not depend on other load."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 
 from .core import TESTS, Setting, problem_of, run
 
-# A call of 8 bytes, user space only. Peers on the same count: Intel MPI 2021.18 753 and 1360, MPICH 5.0
-# 818 and 1426. Raise a limit only with a reason in the commit. (Looks at a channel whose last line is read by half take
-# some 50 instructions more in all: which calls that concerns depends on how many short messages came before.)
+# Instructions of a call of 8 bytes, user space only. Peers on the same count: Intel MPI 2021.18 753 and 1360, MPICH 5.0
+# 818 and 1426. Raise a limit only with a reason in the commit. A look at a channel whose last line is half read takes
+# some 50 instructions more in all. Which calls that concerns depends on the number of short messages before.
 LIMITS = {
     "none": {"send": 510, "receive": 620},
     "pessimistic": {"send": 760, "receive": 680},
-    # Each receive is an event, and each send waits until it is stored beside the logger.
+    # Each receive is an event, and each send waits until the event is stored beside the logger.
     "pessimistic --events all": {"send": 3000, "receive": 1500},
 }
 
 
 def speed(setting: Setting) -> None:
-    """Counts, by tracing, and compares with the limits."""
+    """Counts by tracing, and compares with the limits."""
     if not setting.dist_is_built():
         return
     work = setting.new_folder("speed")

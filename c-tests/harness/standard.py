@@ -1,5 +1,5 @@
-"""The standard ABI: programs compiled with `ftmpicc -mpi-abi` run on libmpi_abi.so.1 and say the same as
-when they are compiled for the first interface."""
+"""Tests the standard ABI: programs compiled with `ftmpicc -mpi-abi` run on libmpi_abi.so.1, and print the same as
+programs compiled for the MPICH ABI."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from . import build, conformance, standard_header
 from .core import Setting, problem_of, run
 
-# Prints the numbers of the first interface (its like for the standard's is standard/values.c), or calls
-# what the standard ABI does not have: functions that MPI-3 removed, `MPI_Comm_c2f` and its like.
+# Programs that print numbers of the MPICH ABI (standard/values.c is the counterpart), or call functions that the
+# standard ABI lacks: functions that MPI-3 removed, `MPI_Comm_c2f` and similar ones.
 FIRST_ONLY = {"constants", "handles", "names_infos", "types_forms"}
-# What they print contains numbers of ranks in special meaning, or of error classes.
+# The output contains error classes, or rank numbers with a special meaning.
 NUMBERS_DIFFER = {"errors", "topologies"}
 
 
 def standard(setting: Setting, peers: Path, short: bool = False) -> None:
-    """All programs of `standard/`, `conformance/` and `random/` in C."""
+    """Runs all programs of `standard/`, `conformance/` and `random/` in C."""
     if not setting.dist_is_built():
         return
     standard_header.compare_published(setting, peers)

@@ -1,5 +1,5 @@
-"""Our header of the standard ABI against the published one (`mpi_abi.h`, as the Python package `mpich` has it):
-every constant, every size and place, every prototype and callback, in both directions."""
+"""Compares our header of the standard ABI with the published one (`mpi_abi.h` of the Python package `mpich`): every
+constant, size, offset, prototype and callback, in both directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPES = """MPI_Aint MPI_Count MPI_Offset MPI_Comm MPI_Datatype MPI_Errhandler MP
 MPI_Message MPI_Op MPI_Request MPI_Session MPI_Win MPI_Status MPI_T_enum MPI_T_cvar_handle MPI_T_pvar_handle
 MPI_T_pvar_session MPI_T_event_instance MPI_T_event_registration MPI_T_cb_safety MPI_T_source_order""".split()
 FIELDS = ["MPI_SOURCE", "MPI_TAG", "MPI_ERROR", "MPI_internal"]
-# What the releases of a header may have each for itself: (name, why).
+# Names that only one of the two headers may have: (name, reason).
 OURS_ALONE: dict[str, str] = {}
 THEIRS_ALONE: dict[str, str] = {}
 
@@ -23,17 +23,17 @@ def without_comments(text: str) -> str:
 
 
 def constants(text: str) -> set[str]:
-    """Names of numbers: what is defined with a value, and what is in an enumeration."""
+    """The names of numbers: names that are defined with a value, and names in enumerations."""
     text = without_comments(text)
     names = set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(MPI_\w+)[ \t]+[-(\dM]", text, re.M))
     for body in re.findall(r"enum\b[^{;]*\{(.*?)\}", text, re.S):
         names |= set(re.findall(r"\b(MPI_\w+)[ \t]*(?=[=,\n])", body))
-    # Steps on the way to a type's definition, in the published one.
+    # The published header defines types in several steps: these names are left out.
     return {name for name in names if not name.startswith("MPI_ABI_") or "VERSION" in name}
 
 
 def prototypes(text: str) -> dict[str, str]:
-    """The functions, by name, as they are declared."""
+    """The functions by name, as they are declared."""
     found = {}
     for line in re.findall(r"^[ \t]*(?:extern[ \t]+)?((?:int|double|MPI_\w+)[ \t]+\**P?MPI_\w+\([^;{]*\))[^;()]*;",
                            without_comments(text), re.M):
@@ -58,7 +58,8 @@ def values(setting: Setting, folder: Path, names: list[str], types: list[str]) -
 
 
 def compare(setting: Setting, theirs: Path) -> tuple[list[str], int]:
-    """What differs, and how many things were looked at. `theirs`: a folder where it is called mpi.h."""
+    """The differences, and the number of compared names. `theirs`: a folder in which the published header is called
+    mpi.h."""
     ours = setting.dist / "include" / "ftmpi" / "standard"
     texts = [(folder / "mpi.h").read_text() for folder in (ours, theirs)]
     here, there = map(constants, texts)
@@ -73,7 +74,7 @@ def compare(setting: Setting, theirs: Path) -> tuple[list[str], int]:
     differences += [f"{n}: {value}, there {outcomes[1].get(n)}" for n, value in outcomes[0].items() if outcomes[1].get(n) != value]
     mine, known = map(prototypes, texts)
     differences += [f"{n}: no prototype in ours" for n in sorted(set(known) - set(mine))]
-    # Ours behind theirs: the compiler itself refuses what is another type.
+    # Our prototypes stand behind the published ones: the compiler refuses another type.
     both = sorted(set(mine) & set(known))
     where = setting.new_folder("published")
     (where / "both.c").write_text("#include <mpi.h>\n" + "".join(

@@ -1,8 +1,8 @@
-"""Images of every kind of state, again and again: each program is killed at random moments and restored
-from its images until it has been often enough, and must compute on as if nothing had happened.
+"""Tests images of every kind of state. Each program is killed at random moments and restored from its images many
+times, and must continue its computation.
 
-A test counts only if the report shows so many restores from images. A rank that is killed before its first
-image begins anew, which counts for nothing."""
+A test counts only if the report shows the wanted number of restores from images. A rank that is killed before its first
+image begins anew, which does not count."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ KINDS = ["sparse", "shared", "huge", "memfd", "brk", "stack", "files", "deleted"
          "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "few", "openmp",
          "units", "interpreter"]
 FAILED = "it does not compile"
-# Over sockets: of what is shared the library keeps no descriptor open that could be in a program's way.
+# Over sockets: over shared memory, descriptors of the library could be in a program's way.
 OPTIONS = {"few": ["--transport", "tcp"]}
-# Milliseconds between two failures; on a slow machine more, so that images are taken in between.
+# Milliseconds between two failures. On a slow machine the time grows, so that images are taken in between.
 EVERY, EVERY_MAX = 600, 20000
 RANKS = 2
-# Of one pass; a step takes a millisecond or more.
+# Steps of one pass. A step takes a millisecond or more.
 STEPS = 4000
 
 
@@ -49,14 +49,14 @@ def torture(setting: Setting, wanted: int, kinds: list[str], as_user: bool) -> N
             missing = kind in ("units", "interpreter") and not why.startswith(FAILED)
             (setting.results.skip if missing else setting.results.bad)(f"torture: {kind}", why)
         elif len(program) > 1:
-            # The interpreter is where its user has it, which others may not read.
+            # The interpreter is in its user's folder, which other users may not read.
             torture_kind(setting, program, kind, wanted, [])
         else:
             torture_kind(setting, program, kind, wanted, user)
 
 
 def program_of(setting: Setting, kind: str) -> tuple[list[str | Path] | None, str]:
-    """What is in one kind of state, or why it cannot be had."""
+    """The command for one kind of state, or the reason why there is none."""
     folder = TESTS / "torture"
     if kind == "interpreter":
         place, why = imb.environment(ROOT / ".peers", "mpi4py")
@@ -85,7 +85,7 @@ def torture_kind(setting: Setting, parts: list[str | Path], kind: str, wanted: i
             program, launcher = copy_for_user(setting, program, where)
             parts = [program]
         file = where / "report.json"
-        # Each failure takes its time, too: the more are wanted, the longer the pass.
+        # Each failure takes time: a pass with more wanted failures is longer.
         steps = min(STEPS, 400 * (wanted - done) + 400)
         command = [
             *user, launcher, "-n", str(RANKS), "--ckpt-interval", "150ms", "--report", file,
@@ -105,7 +105,7 @@ def torture_kind(setting: Setting, parts: list[str | Path], kind: str, wanted: i
             return
         images = report["checkpoints"]
         if images["failed"] > images["count"]:
-            # One that a kill cuts off is none of the program's fault; all others must come.
+            # An image that a kill interrupts is not a failure of the program. All others must succeed.
             setting.results.bad(test, f"{images['count']} images, {images['failed']} failed")
             return
         more = restores(report)
@@ -119,7 +119,8 @@ def torture_kind(setting: Setting, parts: list[str | Path], kind: str, wanted: i
 
 
 def high_descriptor(setting: Setting) -> None:
-    """A descriptor that an image cannot contain is told, and never lost: its rank is repeated from the start."""
+    """An image cannot contain this descriptor. The launcher reports the descriptor, and the rank is replayed from the
+    start."""
     test = "torture: a descriptor among the library's"
     program, made = build.build(setting, TESTS / "programs" / "high_descriptor.c")
     if program is None:
@@ -137,7 +138,7 @@ def high_descriptor(setting: Setting) -> None:
 
 
 def closes_all(setting: Setting) -> None:
-    """The library's descriptors stay open, whatever a program closes, in every incarnation."""
+    """The library's descriptors stay open in every incarnation, whatever a program closes."""
     test = "torture: all descriptors closed"
     program, made = build.build(setting, TESTS / "programs" / "closes_all.c")
     if program is None:
@@ -158,7 +159,7 @@ def closes_all(setting: Setting) -> None:
 
 
 def copy_for_user(setting: Setting, program: Path, where: Path) -> tuple[Path, Path]:
-    """What an ordinary user may run and write: a copy of the installation where everybody can reach it."""
+    """A copy of the installation that an ordinary user may run, and a directory for that user to write."""
     copy = setting.work / "for-user"
     if not copy.exists():
         shutil.copytree(setting.dist, copy / "dist", symlinks=True)
@@ -169,7 +170,7 @@ def copy_for_user(setting: Setting, program: Path, where: Path) -> tuple[Path, P
     copied = copy / program.name
     if not copied.exists():
         shutil.copy2(program, copied)
-        # The wrappers note where the library is; the launcher's own comes first.
+        # The wrappers record the path of the library, but the launcher's own path comes first.
         copied.chmod(0o755)
     for folder in [setting.work, where]:
         folder.chmod(0o755)

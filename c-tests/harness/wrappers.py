@@ -1,6 +1,6 @@
-"""The compiler wrappers, the names under which programs look for our libraries, and the exported symbols.
+"""Tests the compiler wrappers, the names under which programs look for our libraries, and the exported symbols.
 
-Where MPICH has the same wrapper, the same tests run on MPICH's: what they ask is what users know."""
+Where MPICH has the same wrapper, the same tests run with MPICH's wrapper: the tests ask for what users know."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def compiled(setting: Setting, folder: Path) -> None:
 
 
 def call(tool: Path | str, arguments: list, folder: Path, **variables: str) -> Outcome:
-    """Runs a wrapper in `folder`, with none of the caller's variables that choose a compiler."""
+    """Runs a wrapper in `folder`, without the caller's variables that choose a compiler."""
     kept = {key: value for key, value in os.environ.items()
             if not re.match(r"(MPICH|FTMPI)_|MPI(CC|CXX|FORT)_PROFILE$", key)}
     chosen = [f"{key}={value}" for key, value in {**kept, **variables}.items()]
@@ -68,7 +68,7 @@ def call(tool: Path | str, arguments: list, folder: Path, **variables: str) -> O
 
 
 def options_of(tool: Path | str, letters: str, folder: Path) -> list[str]:
-    """What is wrong with a wrapper's options."""
+    """Tests the options of a wrapper."""
     ending = {"CC": "c", "CXX": "cc", "FC": "f"}[letters]
     source = f"x.{ending}"
     (folder / source).write_text("")
@@ -107,7 +107,7 @@ def expect(setting: Setting, name: str, outcome: Outcome, right: bool) -> None:
 
 
 def own_options(setting: Setting, folder: Path) -> None:
-    """Options that MPICH's wrappers do not have, or have otherwise."""
+    """Options that MPICH's wrappers do not have, or have in another form."""
     tool = setting.cc
     done = call(tool, ["-c", "x.c"], folder, MPICH_CC="echo m", FTMPI_CC="echo f")
     expect(setting, "FTMPI_CC before MPICH_CC", done, done.out.startswith("f "))
@@ -123,7 +123,7 @@ def own_options(setting: Setting, folder: Path) -> None:
 
 
 def configurations(setting: Setting, folder: Path) -> None:
-    """`-config=NAME`, in a tree of its own: nothing is written into the tree under test."""
+    """Tests `-config=NAME` in a tree of its own: the tree under test stays unchanged."""
     tree = folder / "tree"
     for part in ("bin", "etc"):
         (tree / part).mkdir(parents=True)
@@ -139,7 +139,7 @@ def configurations(setting: Setting, folder: Path) -> None:
 
 
 def profiling(setting: Setting, folder: Path) -> None:
-    """A library that wraps MPI_Init: linked before ours, preloaded, and absent."""
+    """Tests a library that wraps MPI_Init: linked before ours, preloaded, and absent."""
     (folder / "wrap.c").write_text("#include <mpi.h>\n#include <stdio.h>\nint MPI_Init(int *c, char ***v)"
                                    '{ puts("wrapped"); return PMPI_Init(c, v); }\n')
     (folder / "plain.c").write_text(
@@ -163,7 +163,7 @@ def library_names(setting: Setting) -> None:
 
 
 def symbols(setting: Setting) -> None:
-    """Every function of the table exists in C under both its names."""
+    """Every function of the table exists in C under both of its names."""
     library = setting.dist / "lib" / "ftmpi" / "libmpi.so.12"
     shown = run(["nm", "-D", "--defined-only", library], timeout=20)
     exported = {line.split()[-1].split("@")[0] for line in shown.out.splitlines()}

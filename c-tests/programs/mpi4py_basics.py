@@ -1,7 +1,8 @@
-"""Basic operations of mpi4py, each with its right answer: collectives of objects and of buffers, point to
-point with wildcards, operations and attributes in Python, derived types, windows, files, topologies, errors.
+"""Basic operations of mpi4py, each with its right answer: collectives of objects and of buffers, point-to-point with
+wildcards, operations and attributes in Python, derived types, windows, files, topologies and errors.
 
-Run as: ftmpiexec -n N python mpi4py_basics.py FILE"""
+Run as: ftmpiexec -n N python mpi4py_basics.py FILE
+"""
 
 import array
 import sys

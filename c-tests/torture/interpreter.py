@@ -1,5 +1,5 @@
-"""A Python interpreter with extension modules: arrays of numpy, objects, generators, an open file, a thread,
-random numbers, and mpi4py. Every step changes them and compares with what they must be."""
+"""A Python interpreter with extension modules: arrays of numpy, objects, generators, an open file, a thread, random
+numbers, and mpi4py. Every step changes this state and compares it with the expected state."""
 
 import random
 import sys
