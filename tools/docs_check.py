@@ -5,9 +5,11 @@
     tools/docs_check.py --run DIST  also runs the examples and the marked code blocks with the tree in DIST
     tools/docs_check.py --all DIST  also the blocks that are marked as long
 
-A code block is run if the line above it is `<!-- test: run -->`; `<!-- test: run, exit 75 -->` names the exit code that
-is expected; `<!-- test: run long -->` leaves the block to `--all`. Blocks of one page run in order, in one scratch folder that holds the examples.
-Prints one line for each fault, and ends like `N passed, N failed, N skipped`; exit code 1 if anything failed.
+A code block runs if the line above the block is `<!-- test: run -->`. `<!-- test: run, exit 75 -->` names the expected
+exit code. `<!-- test: run long -->` leaves the block to `--all`. The blocks of one page run in order, in one scratch
+folder that holds the examples.
+
+Prints one line for each fault. The last line is `N passed, N failed, N skipped`. The exit code is 1 if anything failed.
 """
 
 import argparse
@@ -43,7 +45,7 @@ def tracked(*patterns):
 
 
 class Page:
-    """A document: its lines, and which of them are code."""
+    """A document: its lines, and whether each line is code."""
 
     def __init__(self, name):
         self.name = name
@@ -56,14 +58,14 @@ class Page:
             inside ^= fence
 
     def prose(self):
-        """Number and text of each line outside of code blocks."""
+        """The number and text of each line outside of code blocks."""
         return ((at, line) for at, line in enumerate(self.lines, 1) if not self.fenced[at - 1])
 
     def code(self):
         return ((at, line) for at, line in enumerate(self.lines, 1) if self.fenced[at - 1])
 
     def anchors(self):
-        """As GitHub and mdBook make them from headings."""
+        """The anchors that GitHub and mdBook make from headings."""
         found, seen = set(), {}
         for _, line in self.prose():
             if match := re.match(r"#{1,6} +(.*)", line):
@@ -74,7 +76,7 @@ class Page:
         return found
 
     def blocks(self):
-        """First line, expected exit code, whether it is long, and text of each block that is to be run."""
+        """The first line, expected exit code, duration (long or not), and text of each block that runs."""
         at = 0
         while at < len(self.lines):
             mark = re.fullmatch(r"\s*<!-- test: run( long)?(?:, exit (\d+))? -->", self.lines[at])
@@ -98,7 +100,7 @@ class Check:
         self.faults.append(f"{page.name}:{at}: {text}")
 
     def rule(self, name, check):
-        """One rule over all pages."""
+        """Applies one rule to all pages."""
         before = len(self.faults)
         for page in self.pages.values():
             check(page)
@@ -147,7 +149,7 @@ class Check:
                     self.known(page, at, span)
 
     def known(self, page, at, text):
-        # What follows `./prog` belongs to the program.
+        # Arguments behind `./prog` belong to the program.
         for option in OPTION.findall(re.split(r"\s\./", text)[0]):
             if option not in self.option_names and option not in FOREIGN:
                 self.fault(page, at, f"no program of ours has the option {option}")
@@ -167,7 +169,7 @@ class Check:
                     self.fault(page, at, f"nothing reads {name}")
 
     def messages(self, page):
-        """First cells of the tables below `By message` stand in the sources."""
+        """The first cells of the tables below `By message` occur in the sources."""
         if page.name != "docs/guide/troubleshooting.md":
             return
         inside = False
@@ -187,7 +189,7 @@ class Check:
         if page.name != "docs/reference/metrics.md" or not catalogue.exists():
             return
         text = catalogue.read_text()
-        # A name that is made of a program's prefix has the rest as its own literal.
+        # A name may begin with a program's prefix: then the sources contain the rest as a literal.
         declared = {rest for rest in re.findall(r'concat!\(\$p, "(\w+)"\)', text)}
         declared |= set(re.findall(r'"(ftmpi_(?:job|rank|[a-z]+_[a-z]+)_\w+)"', text.split("#[cfg(test)]")[0]))
         shown = set(re.findall(r"^\| `(ftmpi_\w+)`", "\n".join(page.lines), re.M))
@@ -199,7 +201,7 @@ class Check:
                 self.fault(page, 1, f"no program has the metric {known}")
 
     def from_sources(self):
-        """Pages that comments name exist."""
+        """The pages that comments name exist."""
         before = len(self.faults)
         for name, text in self.texts.items():
             for at, line in enumerate(text.splitlines(), 1):
@@ -213,7 +215,7 @@ class Check:
         print(f"docs_check: pages that sources name: {len(self.faults) - before} faults")
 
     def dependencies(self, page):
-        """The map of ARCHITECTURE.md names what each crate depends on, as its Cargo.toml does."""
+        """The map of ARCHITECTURE.md names the dependencies of each crate, as its Cargo.toml does."""
         if page.name != "ARCHITECTURE.md":
             return
         manifests = {name: tomllib.loads(text) for name, text in self.texts.items() if name.endswith("Cargo.toml")}
@@ -255,7 +257,7 @@ class Check:
                 self.fault(page, 1, f"{size} {unit}, at most {limit}")
 
     def sentences(self, page):
-        """No sentence is far beyond the 25 words that we aim at."""
+        """No sentence is much longer than the 25 words of the writing rules."""
         if page.name in GENERATED or not page.name.startswith(("docs/", "README")):
             return
         text, start = "", 1
@@ -305,7 +307,7 @@ class Check:
                     self.one(f"{page.name}:{at}", text, folder, environment, expected)
 
     def one(self, name, text, folder, environment, expected=0):
-        # Pages say `cd examples`; each block begins in the folder of the examples, as the reader is there already.
+        # Pages say `cd examples`. Each block begins in the folder of the examples, like the reader.
         text = re.sub(r"^cd examples\n", "", text)
         done = subprocess.run(
             ["bash", "-c", text], cwd=folder / "examples", env=environment, stdin=subprocess.DEVNULL, capture_output=True,

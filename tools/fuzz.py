@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Runs the tests with random input under many seeds: fuzz.py [--rounds N] [--first SEED] [PACKAGE ...]
 
-`make check` runs them under one seed, so that what it says of a commit stays true; here they look for what
-that seed does not show. A failure is printed with its seed and the smallest input that fails. The exit code
-is the number of packages that failed.
-"""
+`make check` runs these tests under one seed, so that its verdict on a commit stays the same. This program looks for
+failures under other seeds. A failure is printed with its seed and the smallest input that fails. The exit code is the
+number of packages that failed."""
 import argparse
 import json
 import os
@@ -17,7 +16,7 @@ CARGO = os.environ.get("CARGO", "cargo")
 
 
 def test_programs(wanted):
-    """Package name, its folder and its unit tests' program, of every package with tests of this kind."""
+    """The package name, the folder and the program of the unit tests, for every package with tests of this kind."""
     built = subprocess.run(
         [CARGO, "test", "--workspace", "--lib", "--bins", "--no-run", "--message-format", "json"],
         cwd=TOP, stdout=subprocess.PIPE, text=True, check=True,

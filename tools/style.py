@@ -2,13 +2,11 @@
 """Checks the rules of CONTRIBUTING.md that a machine can see. Changes nothing.
 
     tools/style.py            every rule, over all tracked files
-    tools/style.py PATH ...   only what lies below these paths
+    tools/style.py PATH ...   only files below these paths
 
-Prints one line for each breach and a count for each rule; exit code 1 if there is any.
-A reason stands in a comment directly above the function: `// Long: WHY` for more than
-100 lines, `// Parameters: WHY` for more than 7 parameters (functions of MPI have those of the
-standard).
-"""
+Prints one line for each breach and a count for each rule. The exit code is 1 if there is any breach. A reason stands in
+a comment directly above the function: `// Long: WHY` for more than 100 lines, `// Parameters: WHY` for more than 7
+parameters. Functions of MPI have the parameters of the standard."""
 
 import re
 import subprocess
@@ -43,7 +41,7 @@ def tracked(paths):
 
 
 def parameters(text):
-    """How many parameters the signature that begins in `text` has, without `self`."""
+    """The number of parameters, without `self`, of the signature that begins in `text`."""
     start = text.index("(", text.index("fn "))
     generic = text.find("<", text.index("fn "))
     if 0 <= generic < start:
@@ -80,7 +78,7 @@ def parameters(text):
 
 
 def reason(lines, at, word):
-    """Whether the comments and attributes above line `at` hold `word: ...`."""
+    """Whether the comments and attributes above line `at` contain `word: ...`."""
     while at > 0 and re.match(r"\s*(//|#\[|#!\[)", lines[at - 1]):
         at -= 1
         if re.search(rf"\b{word}: \w", lines[at]):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Shortens the output of `make check`: a line a minute, the times of the steps, failures, and the summary.
+"""Shortens the output of `make check`: a line a minute, the times of the steps, the failures, and the summary.
 
-Reads standard input to its end, whatever the input is, so that the writer never waits for long.
-"""
+Reads standard input to its end, whatever the input is, so that the writer never waits for long."""
 import re
 import sys
 import time
 
-# A failure, and how many further lines belong to it: a panic has its message on the next ones.
+# The pattern of a failure, and the number of lines that follow and belong to it. A panic has its message on the next
+# lines.
 FAILED = [
     (re.compile(r"^(FAIL  |check: .*: FAILED|failed: )"), 0),
     (re.compile(r"^test .* \.\.\. FAILED$"), 0),
@@ -18,9 +18,9 @@ FAILED = [
 ]
 PANIC = re.compile(r"^thread '([^']*)'.* panicked at (.*)")
 DONE = re.compile(r"^(ok    |test .* \.\.\. ok$|check: .*: ok)")
-# How long a step or a suite took.
+# The duration of a step or a suite.
 STEP = re.compile(r"^(check: step |suite )")
-# From here on every line is printed.
+# From this line on every line is printed.
 SUMMARY = re.compile(r"^(what failed:|check: benchmark, tiny)")
 LONGEST = 1500
 

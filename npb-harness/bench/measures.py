@@ -1,4 +1,4 @@
-"""What is measured, library by library. Each function runs programs and adds to metrics."""
+"""The measurements, library by library. Each function runs programs and adds values to metrics."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COLLECTIVES = ["Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgathe
 
 
 def same_placement(one: float, other: float) -> bool:
-    """Whether two distances are of the same place."""
+    """Whether two distances show the same placement of the processors."""
     return max(one, other) <= 1.6 * min(one, other)
 
 
 def pairs(outcome: Outcome | None) -> dict[int, float]:
-    """The lines `BYTES MICROSECONDS` of a program."""
+    """The lines `BYTES MICROSECONDS` of a program's output."""
     found = re.findall(r"^(\d+) ([\d.]+)$", outcome.out if outcome else "", re.M)
     return {int(size): float(value) for size, value in found}
 
@@ -47,7 +47,7 @@ class Bench:
     # ---- programs ---------------------------------------------------------------------------
 
     def program(self, library: Library, source: Path) -> Path | None:
-        """Compiled once for all libraries of our binary interface, without a path to any."""
+        """Compiles a program once for all libraries of our binary interface, without a path to any library."""
         key = ("abi" if library.same_abi else library.name, source.stem)
         if key in self.programs:
             return self.programs[key]
@@ -68,15 +68,15 @@ class Bench:
 
     def measure(self, library: Library, title: str, ranks: int, tcp: bool, arguments: list,
                 timeout: float, reserve: bool = True) -> Outcome | None:
-        """Runs once; the outcome, or None with a line that says why not. `reserve`: the log of ours touches its
-        memory in MPI_Init, which is not measured then."""
+        """Runs a program once. Returns the outcome, or None after a line with the reason. `reserve`: our log touches
+        its memory in MPI_Init, which is then not measured."""
         if (library.name, title) in self.broken:
             return None
         reserves = reserve and not self.args.tiny
         command, env = library.command(ranks, tcp, [str(word) for word in arguments], reserves)
         outcome = run(command, timeout=timeout, env=env, cwd=self.work)
         if reserves and library.name == LOGGED:
-            # A virtual machine gives so much memory back to its host, beside whatever runs next.
+            # The host of a virtual machine takes the freed memory back, which slows the next run.
             time.sleep(1.5)
         if outcome.code == 0:
             return outcome
@@ -103,18 +103,17 @@ class Bench:
         return program
 
     def distance(self) -> float:
-        """Microseconds that a cache line takes between the processors just now; 0 if that cannot be said."""
+        """Microseconds that a cache line takes between the processors at this moment. 0 if unknown."""
         program = self.floor()
         outcome = run([program, "near"], timeout=60) if program else None
         return float(outcome.out.split()[1]) if outcome and outcome.code == 0 else 0
 
     def side_by_side(self, *measurements) -> None:
-        """Measures every library while the processors stay where they are.
+        """Measures every library while the processors keep their placement.
 
-        Those of a virtual machine change their places every few minutes: a cache line takes 55 ns between them
-        at one time and 260 at another. What was measured in another place than the first library, or while
-        that changed, is taken back and measured again.
-        """
+        The processors of a virtual machine change their placement every few minutes: a cache line takes 55 ns between
+        them at one time and 260 ns at another. A value that was measured in another placement than the first library's,
+        or during a change, is discarded and measured again."""
         first = 0.0
         last = 0 if self.args.tiny else 11
         for library in self.libraries:
@@ -163,13 +162,14 @@ class Bench:
 
     def ping_pong(self, library: Library, tcp: bool) -> None:
         kind = "tcp" if tcp else "shm"
-        # The same program for all: two that do the same differ by a tenth (IMB's in 16 to 128 KiB).
+        # All libraries run the same program, because two programs for the same purpose differ by a tenth (IMB's at 16
+        # to 128 KiB).
         for size, value in self.curve(library, f"ping-pong {kind}", tcp, 1).items():
             self.ping_metric(kind, size).add(library.name, value)
 
     def curve(self, library: Library, title: str, tcp: bool, scale: int, *arguments: str) -> dict[int, float]:
-        """Microseconds of each size that is wanted, one way. With a log so few messages that no image is needed
-        to cut it: that is another question ([`images`])."""
+        """Microseconds of each wanted size, one way. With a log the messages are so few that no image is needed to cut
+        the log: the cost of images is measured by images.py."""
         scale = 50 if self.args.tiny else 8 if library.name == LOGGED else scale
         program = self.program(library, HERE / "pingpong.c")
         if program is None:
@@ -178,14 +178,15 @@ class Bench:
         return {size: value for size, value in times.items() if size in self.sizes}
 
     def written_payloads(self, library: Library) -> None:
-        """The same over shared memory with payloads that are written before each message; the times include that."""
+        """The same over shared memory, with payloads that are written before each message. The times include the
+        writes."""
         for size, value in self.curve(library, "ping-pong written", False, 4, "written").items():
             if size >= 4096:
                 self.ping_metric("written", size).add(library.name, value)
 
     def logging(self) -> None:
-        """What the sender log adds to a message over shared memory, beside a bare copy of the payload into memory
-        that was used before. Bounded traffic, so that no image is needed to cut the log."""
+        """The time that the sender log adds to a message over shared memory, beside a bare copy of the payload into
+        memory that was used before. The traffic is bounded, so that no image is needed to cut the log."""
         ours = [library for library in self.libraries if library.is_ours]
         floor = self.floor()
         if floor is None:
@@ -246,9 +247,9 @@ class Bench:
     # ---- collectives ------------------------------------------------------------------------
 
     def collectives(self, library: Library, ranks: int) -> None:
-        """Geometric mean of the times over the sizes, so that the ratio is the mean of the ratios. A library that
-        IMB stops before the last size (MPICH on oversubscribed processors) is left out: the small sizes alone would make
-        it the best."""
+        """The geometric mean of the times over the sizes, so that the ratio is the mean of the ratios. A library that
+        IMB stops before the last size (MPICH on oversubscribed processors) is left out, because the small sizes alone
+        would make that library the best."""
         if not library.same_abi or not self.imb:
             return
         few = self.args.tiny or ranks > 2
@@ -256,7 +257,7 @@ class Bench:
         arguments = ["-npmin", ranks, "-time", "0.2", "-msglog", f"3:{largest}"]
         for operation in COLLECTIVES[:3] if self.args.tiny else COLLECTIVES:
             title = f"{operation}, {ranks} ranks"
-            # One size, which takes less than a microsecond between two ranks: it needs more of them.
+            # One size takes less than a microsecond between two ranks, so more repetitions are needed.
             times_each = (20 if few else 200) * (10 if operation == "Barrier" and not self.args.tiny else 1)
             outcome = self.measure(library, title, ranks, False,
                                    [self.imb, operation, "-iter", times_each, *arguments], 120)

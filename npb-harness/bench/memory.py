@@ -1,13 +1,12 @@
-"""Memory that the machine has used before.
+"""Touches the machine's memory before measurements.
 
-A virtual machine that was started a moment ago gets each page from its host when it is first touched: 0.9 to
-3 s a GiB were measured, 0.06 (huge pages) to 0.6 (small ones) ever after. A measurement in memory of either
-kind, by chance, compares nothing; so all of what may be needed is touched once, whoever is measured first.
+A new virtual machine gets each page from its host at the first touch. The first touch of a GiB took 0.9 to 3 s, every
+later one 0.06 s (huge pages) to 0.6 s (small pages). A measurement that mixes both kinds of memory compares nothing. So
+all memory that may be needed is touched once before the first measurement.
 
-Some give what was freed back to their host within seconds (free page reporting); then nothing can be kept ready
-for a run that takes its memory later, and what a growing log costs is the host's price: the warning says so.
-`--log-reserve` has it paid in MPI_Init.
-"""
+Some machines give freed memory back to their host within seconds (free page reporting). Then no memory can be kept
+ready for a later run, and a growing log pays the host's price. The warning says so. `--log-reserve` moves this cost to
+MPI_Init."""
 
 from __future__ import annotations
 
@@ -15,12 +14,12 @@ import mmap
 import time
 
 STEP = 2 << 20
-# What is left to others, and for the page cache.
+# Memory that is left to other programs and the page cache.
 SHARE = 0.75
 
 
 def available() -> int:
-    """Bytes that can be had without swapping; 0 if nobody knows."""
+    """Bytes that are available without swapping. 0 if unknown."""
     try:
         with open("/proc/meminfo") as file:
             for line in file:
@@ -32,7 +31,7 @@ def available() -> int:
 
 
 def touch(size: int) -> float:
-    """Takes memory, writes to all of it and gives it back: seconds."""
+    """Takes memory, writes to all of it and frees it. Returns the seconds."""
     zeroes = bytes(STEP)
     begin = time.monotonic()
     with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
@@ -44,7 +43,7 @@ def touch(size: int) -> float:
 
 
 def touch_available() -> str:
-    """Touches most of what is available and gives it back; says what it cost."""
+    """Touches most of the available memory and frees it. Returns a sentence with the cost."""
     size = int(available() * SHARE) // STEP * STEP
     if not size:
         return "memory was not touched before: nobody says how much there is"

@@ -1,8 +1,7 @@
-"""What was measured, and the table of ratios made of it.
+"""The measured values, and the table of ratios.
 
-Every round measures every library once. A ratio is ours by the reference of the same round (the best
-peer, a named one, or the floor); the table shows medians of ratios, and how far they spread.
-"""
+Every round measures every library once. A ratio is our value divided by the reference's value of the same round. The
+reference is the best peer, a named peer, or the floor. The table shows the medians of the ratios and their spread."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ class Metric:
     name: str
     unit: str = "us"
     against: str = BEST           # or the name of a library, or "floor"
-    goal: float | None = None     # ours by reference, at most
+    goal: float | None = None     # our value divided by the reference's, at most
     goal_logged: float | None = None
     values: dict[str, list[float]] = field(default_factory=dict)
 
@@ -40,7 +39,7 @@ class Metric:
 
 
 def rows(metrics: list[Metric]) -> list[dict]:
-    """One row of the table for each metric that ours has values of, with or without fault tolerance."""
+    """One row for each metric that has values of ours, without or with fault tolerance."""
     table = []
     for metric in metrics:
         if not metric.values.get(OURS) and not metric.values.get(LOGGED):
@@ -61,7 +60,7 @@ def rows(metrics: list[Metric]) -> list[dict]:
 
 
 def verdict(row: dict) -> str:
-    """What became of the goals of a row, in words."""
+    """Whether the goals of a row are met, in words."""
     parts = []
     for name, goal, kind in ((OURS, row["goal"], "none"), (LOGGED, row["goal logged"], "logged")):
         met = row[f"met {name}"]
@@ -97,7 +96,7 @@ def write_csv(table: list[dict], path: Path) -> None:
 
 
 def label(size: int) -> str:
-    """A number of bytes as people write it."""
+    """A number of bytes in the usual units."""
     for factor, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= factor:
             return f"{size // factor} {unit}"

@@ -1,10 +1,9 @@
-"""The NAS Parallel Benchmarks under every protocol: what each costs, by our own `none` of the same round.
+"""Measures the cost of every protocol on the NAS Parallel Benchmarks, against our own `none` of the same round.
 
-Every kernel runs once in every round with every variant, in turn, the order reversed from round to round. A cost
-is the median over the rounds of the quotient of two times of one round; what is said of several kernels is the
-geometric mean of their costs. FT and IS move most bytes and stand beside that mean, not in it, with the bytes
-that the logs held and the rate at which this machine copies them.
-"""
+Every kernel runs once in every round with every variant. The order is reversed from round to round. A cost is the
+median over the rounds of the quotient of two times of one round. A cost of several kernels is the geometric mean of
+their costs. FT and IS move most bytes: they are not in that mean but beside it, with the bytes in the logs and the rate
+at which this machine copies bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ NONE = "none"
 APART = ("ft", "is")
 ALL = ["--events", "all"]
 
-# What follows `--protocol`. Events of the others: those that depend on chance, as is the default.
+# The arguments of `--protocol`. Where both kinds exist, only nondeterministic events are logged, as by default.
 VARIANTS: dict[str, list[str]] = {
     NONE: ["none"],
     "pessimistic": ["pessimistic"],
@@ -42,7 +41,7 @@ VARIANTS: dict[str, list[str]] = {
 
 @dataclass
 class Cell:
-    """One kernel with one variant: seconds of each round, and what the reports of ours told (images of each rank)."""
+    """One kernel with one variant: the seconds of each round, and values of the reports (images of each rank)."""
 
     seconds: list[float] = field(default_factory=list)
     images: list[int] = field(default_factory=list)
@@ -51,20 +50,20 @@ class Cell:
 
 
 def seconds_of(text: str) -> float | None:
-    """What a kernel of the NAS suite says that its timed part took."""
+    """The time of the timed part, as the kernel prints it."""
     found = re.search(r"Time in seconds\s*=\s*([\d.]+)", text)
     return float(found[1]) if found else None
 
 
 class Runs:
-    """All rounds of all kernels, and the table made of them."""
+    """All rounds of all kernels, and their table."""
 
     def __init__(self, setting: Setting, suite: npb.Suite, ranks: int, options: list[str], peers: list[Library]):
         self.setting, self.suite, self.ranks, self.options = setting, suite, ranks, options
         self.peers = {peer.name: peer for peer in peers}
         self.cells: dict[tuple[str, str], Cell] = {}
         self.copy_gb_s: float | None = None
-        # So many images of each rank in a run, by what the first run without any took.
+        # The wanted number of images of each rank in a run. The first run without images gives the interval.
         self.images: int | None = None
 
     @property
@@ -72,7 +71,7 @@ class Runs:
         return self.setting.results
 
     def once(self, kernel: str, program: Path, variant: str) -> None:
-        """Runs once; what does not verify is counted as a failure of ours, or leaves a peer out."""
+        """Runs a kernel once. A run that does not verify is a failure of ours, or leaves the peer out."""
         folder = self.setting.new_folder("run")
         report_file, env = folder / "report.json", {}
         if variant in self.peers:
@@ -102,7 +101,7 @@ class Runs:
         return ["--ckpt-interval", f"{max(100, int(none.seconds[0] * 1000 / (self.images + 0.4)))}ms"]
 
     def cost(self, kernel: str, variant: str) -> list[float]:
-        """The quotients of all rounds in which both were run."""
+        """The quotients of all rounds in which both variants ran."""
         ours, none = self.cells.get((kernel, variant)), self.cells.get((kernel, NONE))
         return [a / b for a, b in zip(ours.seconds, none.seconds) if b > 0] if ours and none else []
 
@@ -162,7 +161,7 @@ class Runs:
 
 
 def copy_rate() -> float:
-    """GB/s of copying between two buffers that no cache holds; the best of a few."""
+    """GB/s of copying between two buffers that exceed every cache: the best of a few."""
     import time
     source, target = bytearray(b"x" * (256 << 20)), bytearray(256 << 20)
     best = math.inf

@@ -1,4 +1,4 @@
-"""Pictures (SVG) of a `bench.json` or `costs.json`: plots.py FILE DIRECTORY. Run by a Python with matplotlib."""
+"""Draws pictures (SVG) of a `bench.json` or `costs.json`: plots.py FILE DIRECTORY. Needs a Python with matplotlib."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def ratios(table: list[dict], out: Path) -> None:
 
 
 def costs(table: dict, out: Path) -> None:
-    """Of each protocol and kernel: the time by that of `none`."""
+    """For each protocol and kernel: the time divided by the time of `none`."""
     rows = [row for row in table["table"] if row["variant"] != "none"]
     kernels = table["kernels"]
     figure, axes = plt.subplots(figsize=(1.2 * len(kernels) + 4, 5))
