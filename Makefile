@@ -1,28 +1,28 @@
-# make            builds everything and lays a ready tree in dist/
+# make            builds everything and makes a ready tree in dist/
 # make demo       four ranks, two of them killed, the right answer: needs only Rust and a C compiler
 # make check      the tests; the last line counts passed, failed and skipped. QUICK=1: a few minutes
-# make check-all  also the tests that take long, or need what few machines have
+# make check-all  also the tests that take long, or need tools that few machines have
 # make install    copies the tree to PREFIX (default /usr/local); make uninstall removes it
 # make docs       renders docs/ to HTML
 # make bench      measures against the peers that are installed
-# make sim        simulates SEEDS=N seeds of every protocol; shows the trace and the picture of one that fails
+# make sim        simulates SEEDS=N seeds of every protocol; shows the trace and the picture of a failure
 # make fuzz       runs the tests with random input under ROUNDS=N seeds from FIRST on
-# make verify     format, lints, style, generated files: changes nothing
-# make headers    generates include/generated anew after a change of the table or the preamble
+# make verify     checks format, lints, style and generated files; changes nothing
+# make headers    generates include/generated after a change of the table or the preamble
 CARGO ?= cargo
 PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO_TARGET_DIR ?= target
 DIST ?= dist
 RELEASE := $(CARGO_TARGET_DIR)/release
-# The generator of headers and the simulator are not part of what is installed.
+# The generator of headers and the simulator are not installed.
 BUILD := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tools/rustc-library.sh RUSTFLAGS="$(RUSTFLAGS) -C embed-bitcode=yes" \
     $(CARGO) build --release
 EVERYTHING := --workspace --exclude ftmpi-headers --exclude ftmpi-sim
-# What the demonstration runs: no Fortran, no second binary interface, no object store.
+# The crates that the demonstration runs: no Fortran, no second binary interface, no object store.
 DEMO_CRATES := -p ftmpiexec -p ftmpi-servers -p ftmpi-boot -p ftmpi-abi --no-default-features
 DEMO_CLASS ?= A
-# For `make sim`; SIM takes more options, as in SIM='--protocol causal'.
+# For `make sim`. SIM takes more options, for example SIM='--protocol causal'.
 SEEDS ?= 10000
 FIRST ?= 1
 ROUNDS ?= 50
@@ -45,14 +45,14 @@ uninstall:
 setup:
 	tools/setup.sh full
 
-# Compiled like `make`, so that nothing but what the demonstration left out is compiled by it afterwards.
+# Compiled like `make`, so that a later `make` compiles only the crates that the demonstration leaves out.
 demo:
 	tools/setup.sh minimal
 	$(BUILD) $(DEMO_CRATES)
 	@PARTS=demo tools/make_dist.sh $(RELEASE) $(DIST)
 	tools/demo.sh $(DIST) $(DEMO_CLASS)
 
-# The packages of the Python registry come while everything is compiled.
+# The packages of the Python registry are installed during the compilation.
 check:
 ifdef QUICK
 	tools/setup.sh minimal
@@ -77,7 +77,7 @@ bench: build
 	-tools/setup.sh full
 	python3 npb-harness/bench.py --dist $(DIST)
 
-# With panics that unwind: a seed that fails can still be drawn.
+# Panics unwind, so that the simulator can still draw a seed that fails.
 sim:
 	$(CARGO) build --quiet --release -p ftmpi-sim --config 'profile.release.panic="unwind"'
 	tools/sim.sh $(RELEASE)/ftmpi-sim $(SEEDS) $(FIRST) $(CARGO_TARGET_DIR)/sim $(SIM)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A Slurm job that may need more time than it gets: sbatch slurm.sh PROGRAM [ARGUMENTS]
-# It continues where its last run stopped, and goes back into the queue until the program has ended.
+# Each run continues where the last one stopped, and the job returns to the queue until the program has ended.
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=4
 #SBATCH --time=04:00:00
@@ -9,7 +9,7 @@
 #SBATCH --open-mode=append
 #SBATCH --no-kill
 
-# On a file system that all nodes see; events and images are kept here between two runs.
+# A folder on a file system that all nodes see. It keeps events and images between two runs.
 directory=${FTMPI_JOB_DIR:-$SLURM_SUBMIT_DIR/ftmpi-job-$SLURM_JOB_ID}
 hosts=$directory.hosts
 
@@ -25,11 +25,12 @@ fi
 ftmpiexec -f "$hosts" --grace 120s "$@" &
 child=$!
 
-# Slurm sends SIGTERM 180 s before the limit: a last image of every rank, then exit code 75.
+# Slurm sends SIGTERM 180 s before the limit: ftmpiexec writes a last image of every rank and ends
+# with code 75.
 trap 'kill -TERM $child' TERM
 wait $child
 code=$?
-# A signal interrupts `wait`; the job itself is still running then.
+# A signal interrupts `wait` while the job still runs.
 while kill -0 $child 2>/dev/null; do
     wait $child
     code=$?

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The demonstration: a program that knows nothing of failures, two ranks killed while it runs, and the right
-# answer in the end. demo.sh DIST [CLASS]
+# The demonstration: an ordinary MPI program, two ranks killed while it runs, and the right answer at the end.
+# demo.sh DIST [CLASS]
 set -eu
 dist=$(cd "$1" && pwd)
 class=${2:-A}
@@ -9,13 +9,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-say() { printf '\n== %s\n' "$*"; }
+heading() { printf '\n== %s\n' "$*"; }
 
-say "compile an ordinary MPI program (conjugate gradient, in the style of the NAS benchmarks)"
+heading "compile an ordinary MPI program (conjugate gradient, in the style of the NAS benchmarks)"
 echo "+ ftmpicc -O3 cg.c -o cg -lm"
 "$dist/bin/ftmpicc" -O3 "$top/npb-harness/kernels/cg.c" -o cg -lm
 
-say "run it undisturbed on 4 ranks"
+heading "run it undisturbed on 4 ranks"
 set -- --class "$class" --repeat "${DEMO_REPEAT:-8}"
 "$dist/bin/ftmpiexec" -n 4 --ckpt-interval 1s --report calm.json ./cg "$@" >calm.txt || {
     cat calm.txt
@@ -23,19 +23,19 @@ set -- --class "$class" --repeat "${DEMO_REPEAT:-8}"
 }
 tail -n 1 calm.txt
 
-# The kills fall into the first two thirds of the time that the undisturbed run took.
+# The kills fall into the first two thirds of the undisturbed run's time.
 wall=$(sed -n 's/.*"wall_s" *: *\([0-9.]*\).*/\1/p' calm.json | head -n 1)
 first=$(awk -v w="$wall" 'BEGIN { printf "%.2f", w * 0.3 }')
 second=$(awk -v w="$wall" 'BEGIN { printf "%.2f", w * 0.6 }')
 
-say "run it again; kill -9 rank 2 after ${first} s and rank 1 after ${second} s"
+heading "run it again; kill -9 rank 2 after ${first} s and rank 1 after ${second} s"
 status=0
 "$dist/bin/ftmpiexec" -n 4 --ckpt-interval 1s --report run.json \
     --inject "kill:rank=2,at=${first}s" --inject "kill:rank=1,at=${second}s" ./cg "$@" >run.txt ||
     status=$?
 cat run.txt
 
-say "what happened (run.json)"
+heading "what happened (run.json)"
 awk -v status="$status" '
     function field(name,   m) {
         if (match($0, "\"" name "\" *: *(\"[^\"]*\"|[-0-9.a-z]+)")) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renders docs/ to HTML in target/book with mdBook; installs mdBook below target if this machine has none.
+# Renders docs/ to HTML in target/book with mdBook. Installs mdBook below target if this machine has none.
 set -eu
 top=$(dirname "$(dirname "$(readlink -f "$0")")")
 target=${CARGO_TARGET_DIR:-$top/target}

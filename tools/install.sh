@@ -1,14 +1,14 @@
 #!/bin/sh
-# install.sh DIST PREFIX       copies the tree to PREFIX, and removes what an earlier version had there alone
-# install.sh --remove PREFIX   removes what was installed there, and nothing else
+# install.sh DIST PREFIX       copies the tree to PREFIX, and removes files that only an older version had
+# install.sh --remove PREFIX   removes the installed files, and nothing else
 # Set DESTDIR to install below another root. The list of installed files is PREFIX/lib/ftmpi/manifest.
 set -eu
 root=${DESTDIR:-}
 
-# The files that an installation wrote, one a line, relative to the prefix.
+# Prints the files that an installation wrote, one per line, relative to the prefix.
 manifest() { [ ! -f "$1/lib/ftmpi/manifest" ] || cat "$1/lib/ftmpi/manifest"; }
 
-# Removes the files that standard input names, and folders that are empty then.
+# Removes the files that standard input names, and folders that become empty.
 remove() { # PREFIX
     while IFS= read -r file; do
         case $file in
@@ -46,7 +46,7 @@ gone=$(mktemp)
 trap 'rm -f "$new" "$gone"' EXIT
 (cd "$dist" && find . ! -type d | sed 's|^\./||' | sort) >"$new"
 manifest "$prefix" | sort | comm -23 - "$new" >"$gone"
-# Each file takes its name at once: a running job may have the old one mapped.
+# A file is replaced by renaming, because a running job may have the old file mapped.
 while IFS= read -r file; do
     mkdir -p "$prefix/$(dirname "$file")"
     cp -P --preserve=mode,timestamps "$dist/$file" "$prefix/$file.ftmpi-new"

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Lays the tree that `make install` copies: make_dist.sh TARGET DIST [LIBRARY]
+# Makes the tree that `make install` copies: make_dist.sh TARGET DIST [LIBRARY]
 #   TARGET   cargo's output folder with the release build (target/release)
 #   DIST     gets bin, include/ftmpi, lib/ftmpi, lib/pkgconfig and share
 #   LIBRARY  the folder with libmpi.so.12, if it was built apart
-# Nothing in DIST shadows another MPI: libraries lie in lib/ftmpi, where ldconfig does not look; headers in
-# include/ftmpi; the names mpicc, mpiexec … in lib/ftmpi/bin. What is not built is left out; PARTS says
-# which parts must be there: `demo` (programs and libmpi.so.12) or `all` (default). Exit code 3: a part is missing.
+# Nothing in DIST shadows another MPI: libraries are in lib/ftmpi, where ldconfig does not look, headers in
+# include/ftmpi, and the names mpicc, mpiexec … in lib/ftmpi/bin. Files that are not built are left out. PARTS
+# names the parts that must be there: `demo` (programs and libmpi.so.12) or `all` (default). Exit code 3: a
+# part is missing.
 set -eu
 target=$1
 dist=$2
@@ -20,7 +21,7 @@ include=$dist/include/ftmpi
 mkdir -p "$dist/bin" "$lib/bin" "$lib/pkgconfig" "$dist/lib/pkgconfig" "$include/fortran" "$include/standard" \
     "$dist/share/doc/ftmpi" "$dist/share/ftmpi" "$dist/share/modulefiles/ftmpi"
 
-# Replaces a file by renaming: a running job may have the old one mapped.
+# Replaces a file by renaming, because a running job may have the old file mapped.
 put() { # SOURCE DESTINATION [MODE]
     if [ ! -e "$1" ]; then
         missing="$missing $(basename "$1")"
@@ -28,7 +29,7 @@ put() { # SOURCE DESTINATION [MODE]
     fi
     cmp -s "$1" "$2" || { cp "$1" "$2.new" && chmod "${3:-644}" "$2.new" && mv -f "$2.new" "$2"; }
 }
-# The same for a part that the demonstration does without.
+# Like put, for a part that the demonstration does not need.
 optional() {
     if [ "$parts" = all ] || [ -e "$1" ]; then put "$@"; fi
 }
@@ -44,7 +45,7 @@ stub() { # NAME TARGET
         mv -f "$lib/$1.new" "$lib/$1"
     fi
 }
-# Writes standard input to a file, if the file differs.
+# Writes standard input to a file, if the content differs.
 write() { # DESTINATION
     cat >"$1.new"
     if cmp -s "$1.new" "$1"; then rm "$1.new"; else mv -f "$1.new" "$1"; fi
@@ -71,7 +72,7 @@ libraries() {
     put "$target/libftmpi_boot.so" "$lib/libftmpi_boot.so" 755
     optional "$target/libftmpi_standard.so" "$lib/libmpi_abi.so.1" 755
     optional "$target/libftmpi_fortran.so" "$lib/libmpifort.so.12" 755
-    # Protocols of one's own: --protocol plugin:FILE.
+    # Examples of protocols in libraries: --protocol plugin:FILE.
     for name in libftmpi_example_protocol.so libftmpi_example_waves.so; do
         optional "$target/$name" "$lib/$name" 755
     done
@@ -91,8 +92,8 @@ headers() {
     for header in mpi.h mpif.h standard/mpi.h; do
         put "$top/include/generated/$header" "$include/$header"
     done
-    # A module fits the compiler that made it. The sources lie beside the modules, for any other compiler;
-    # mpi_f08 comes first, because mpi uses its types.
+    # A module fits only the compiler that made it. The sources are beside the modules, for any other
+    # compiler. mpi_f08 comes first, because mpi uses its types.
     fc=${FTMPI_FC:-gfortran}
     command -v "${fc%% *}" >/dev/null 2>&1 || {
         [ "$parts" != all ] || echo "make_dist: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"
@@ -106,14 +107,14 @@ headers() {
         if [ -n "$fc" ] && { [ ! -e "$module" ] || [ "$source" -nt "$module" ] ||
             [ "$include/fortran/mpi_f08.mod" -nt "$module" ]; }; then
             object=$(mktemp)
-            # Only the module counts: libmpifort.so.12 has the code.
+            # Only the module is needed: libmpifort.so.12 has the code.
             (cd "$include/fortran" && $fc -w -c "$name.f90" -o "$object") && touch "$module"
             rm -f "$object"
         fi
     done
 }
 
-# How other tools find us: pkg-config, environment modules, a shell line, MPI_HOME.
+# How other tools find ftmpi: pkg-config, environment modules, a shell line, MPI_HOME.
 discovery() {
     # MPI_HOME=PREFIX/lib/ftmpi: a prefix of its own, with bin, include and lib.
     link ../../include/ftmpi "$lib/include"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs what building, checking and measuring need on a fresh machine: setup.sh [minimal|system|peers|full]
 #   minimal  a C compiler and Rust: enough for `make` and `make demo`
-#   full     besides, Fortran, MPICH as the reference to compare with, network tools for tests over two
+#   full     also Fortran, MPICH as the reference to compare with, network tools for tests over two
 #            hosts, and the peers that `make bench` measures against (default)
-#   system, peers   the two halves of `full`: packages of the system; those of the Python registry, which
-#            building needs not
-# Does what it can: without root or apt it says what is missing, and the checks that need it are skipped.
+#   system   the first half of `full`: packages of the system
+#   peers    the second half: packages of the Python registry, which building does not need
+# Without root or apt the script reports what is missing, and the checks that need it are skipped.
 set -u
 level=${1:-full}
 top=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -42,7 +42,7 @@ if [ -n "$packages" ] && [ "$level" != peers ]; then
     if can_install; then
         echo "setup: installing$packages"
         export DEBIAN_FRONTEND=noninteractive
-        # One that is not to be had must not keep the others away.
+        # A package that cannot be installed must not prevent the installation of the others.
         apt-get update -qq >/dev/null 2>&1
         # shellcheck disable=SC2086
         apt-get install -y -qq --no-install-recommends $packages >/dev/null 2>&1 ||
@@ -65,7 +65,7 @@ if ! command -v cc >/dev/null 2>&1; then
 fi
 [ "$level" = full ] || [ "$level" = peers ] || exit 0
 
-# Peers, each in an environment of its own, because they install the same file names.
+# Peers, each in an environment of its own, because several install the same file names.
 peers=$top/.peers
 for peer in mpich impi-rt mpi4py moto; do
     [ -e "$peers/$peer/done" ] && continue
@@ -77,7 +77,7 @@ for peer in mpich impi-rt mpi4py moto; do
     # shellcheck disable=SC2086
     if python3 -m venv "$peers/$peer" >/dev/null 2>&1 &&
         "$peers/$peer/bin/pip" install -q --no-compile --disable-pip-version-check $peer$extra >/dev/null 2>&1; then
-        # One of its programs is linked to a library of another package.
+        # A program of impi-rt is linked to a library of this package.
         [ "$peer" != impi-rt ] ||
             "$peers/$peer/bin/pip" install -q --no-compile --disable-pip-version-check intel-openmp >/dev/null 2>&1
         touch "$peers/$peer/done"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Simulates SEEDS seeds from FIRST on, in as many processes as there are processors:
 #   sim.sh SIMULATOR SEEDS FIRST OUT [OPTIONS OF THE SIMULATOR...]
-# What is right is summed up by each process. Of the first seed that fails it prints the reason and the end of
-# its trace; OUT then has the whole trace and its picture (seed-N.trace, seed-N.svg), and the exit code is 1.
+# Each process prints a summary if all its seeds are right. If a seed fails, the script prints the reason and
+# the end of the trace of the first one. OUT then has the whole trace and its picture (seed-N.trace,
+# seed-N.svg), and the exit code is 1.
 set -eu
 sim=$1
 seeds=$2
@@ -43,7 +44,7 @@ if [ -z "$failed" ]; then
 fi
 sed -n "/^seed $failed fails: /p" "$out"/part-*
 "$sim" --first "$failed" --seeds 1 --trace "$@" >"$out/seed-$failed.trace" 2>&1 || true
-# A panic ends the process before it could draw.
+# A panic ends the simulator before it can draw.
 "$sim" --first "$failed" --seeds 1 --svg "$out/seed-$failed.svg" "$@" >/dev/null 2>&1 || true
 echo "the end of its trace:"
 tail -n 40 "$out/seed-$failed.trace"
