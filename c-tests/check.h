@@ -1,15 +1,14 @@
 /*
- * The small frame that every test program of this tree stands on.
+ * The basis of every test program of this tree.
  *
- * What it guarantees: a test that finds a mismatch says so in one line on
- * standard error (file, line, rank, text) and the program ends with a code
- * other than zero on every rank.  Standard output carries only what rank 0
- * prints, in an order that does not depend on timing, so that the same program
- * under another MPI must print the same bytes.
+ * Guarantees: a test that finds a mismatch prints one line on standard error (file, line, rank,
+ * text). The program then ends with a code other than zero on every rank. Standard output has only
+ * the lines of rank 0, in an order that does not depend on timing, so that the same program under
+ * another MPI must print the same bytes.
  *
- * `note_*` mixes what a rank saw into a digest; `section` gathers the digests
- * of all ranks and prints one line.  Values whose result may legally differ
- * between implementations (rounding of sums, texts) must not be noted.
+ * `note_*` adds a value that a rank saw to a digest. `section` gathers the digests of all ranks and
+ * prints one line. A program must not note values that may legally differ between implementations,
+ * such as rounding of sums and texts.
  */
 #ifndef FTMPI_TEST_CHECK_H
 #define FTMPI_TEST_CHECK_H
@@ -113,8 +112,8 @@ __attribute__((unused)) static int check_end(void)
     return all == 0 ? 0 : 1;
 }
 
-/* Some checks are right by the standard and fail with the MPICH 4.0 that Debian ships; the same
- * programs are compared with it, so they leave those checks out there. */
+/* Some checks are right by the standard and fail with the MPICH 4.0 that Debian ships. The same
+ * programs are compared with MPICH, so they leave those checks out there. */
 __attribute__((unused)) static int peer_is_mpich_4_0(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -123,7 +122,7 @@ __attribute__((unused)) static int peer_is_mpich_4_0(void)
     return strstr(text, "MPICH") != NULL && strstr(text, "4.0.") != NULL;
 }
 
-/* A byte that depends on everything one may confuse. */
+/* A byte that depends on everything that a program may confuse. */
 __attribute__((unused)) static unsigned char pattern(uint32_t a, uint32_t b, uint32_t i)
 {
     uint32_t h = a * 2654435761u ^ (b + 0x9e3779b9u) * 40503u ^ i * 2246822519u;
@@ -150,7 +149,7 @@ __attribute__((unused)) static long long wrong_at(const void *p, size_t n, uint3
     return -1;
 }
 
-/* A small generator of our own: the C library's differs between systems. */
+/* A small generator of our own, because the C library's generator differs between systems. */
 struct random {
     uint64_t state;
 };

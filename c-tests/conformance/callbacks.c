@@ -1,6 +1,6 @@
-/* Functions of the program that MPI calls, calling MPI themselves: operations (int and large count),
- * copy and delete functions of communicators and datatypes, error handlers.  And the large-count forms
- * of common calls. */
+/* Functions of the program that MPI calls, and that call MPI: operations (int and large count),
+ * copy and delete functions of communicators and datatypes, and error handlers. Also the
+ * large-count forms of common calls. */
 #include "../check.h"
 
 static int copies, deletes, handled, last_code;
@@ -11,7 +11,7 @@ static int copy_comm(MPI_Comm comm, int key, void *extra, void *in, void *out, i
     MPI_Comm inner;
     (void)key;
     MPI_Comm_size(comm, &size);
-    MPI_Comm_split(MPI_COMM_SELF, 0, 0, &inner); /* makes and frees objects meanwhile */
+    MPI_Comm_split(MPI_COMM_SELF, 0, 0, &inner); /* makes and frees objects during the call */
     MPI_Comm_free(&inner);
     EQUAL(size, check_size);
     copies++;
@@ -74,7 +74,7 @@ static void attributes(void)
     EQUAL(deletes, 1);
     MPI_Comm_free(&dup);
     EQUAL(deletes, 2);
-    /* A predefined communicator stays, hence its attributes. */
+    /* A predefined communicator stays, and so do its attributes. */
     int class = MPI_SUCCESS;
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

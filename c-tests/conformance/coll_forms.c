@@ -1,6 +1,6 @@
 /* Every collective in all its forms: with `int` and with `MPI_Count`, blocking, non-blocking and
- * persistent (started twice). The blocking form with `int` is the measure, which other programs of this
- * folder check against a model; all others must write the same bytes. */
+ * persistent (started twice). The blocking form with `int` is the reference: other programs of
+ * this folder check that form against a model. All other forms must write the same bytes. */
 #include "../check.h"
 
 enum { MAX = 4096 };
@@ -38,8 +38,8 @@ static void twice(MPI_Request *q, const char *form)
     MPI_Request_free(q);
 }
 
-/* `Name` and `name` with its arguments up to the communicator: as they are with `int`, and with
- * `MPI_Count`. Both name the output `out`. */
+/* `Name` and `name`, with the arguments up to the communicator, for `int` and for `MPI_Count`.
+ * Both name the output `out`. */
 #define ALL(Name, name, comm, SMALL, LARGE)                             \
     do {                                                                \
         MPI_Request q;                                                  \
@@ -65,7 +65,8 @@ static void twice(MPI_Request *q, const char *form)
     } while (0)
 #define IDENT(...) __VA_ARGS__
 
-/* Counts, places and types of the irregular forms: rank i gives `1 + (i + j) % 3` values to rank j. */
+/* Counts, displacements and types of the irregular forms: rank i gives `1 + (i + j) % 3` values
+ * to rank j. */
 static int counts[16], places[16], back[16], back_places[16], byte_places[16], byte_back[16];
 static MPI_Count lcounts[16], lback[16];
 static MPI_Aint lplaces[16], lback_places[16], lbyte_places[16], lbyte_back[16];
@@ -98,7 +99,7 @@ static void moves(void)
     ALL(Alltoall, alltoall, check_comm, (in, 2, MPI_INT, out, 2, MPI_INT), (in, 2, MPI_INT, out, 2, MPI_INT));
     ALL(Gather, gather, check_comm, (in, 3, MPI_INT, out, 3, MPI_INT, root), (in, 3, MPI_INT, out, 3, MPI_INT, root));
     ALL(Scatter, scatter, check_comm, (in, 3, MPI_INT, out, 3, MPI_INT, root), (in, 3, MPI_INT, out, 3, MPI_INT, root));
-    /* What rank i gives to rank 0 is what everybody gets of it. */
+    /* The contribution of rank i to rank 0 is also its contribution to every other rank. */
     for (int i = 0; i < n; i++)
         lback[i] = back[i] = 1 + i % 3;
     for (int i = 0, at = 0; i < n; at += back[i++])
@@ -117,7 +118,7 @@ static void moves(void)
     section("moves");
 }
 
-/* The buffer of a broadcast is its input, too. */
+/* The buffer of a broadcast is also its input. */
 static void broadcast(void)
 {
     MPI_Request q;
@@ -198,7 +199,7 @@ static void neighbours(MPI_Comm comm, const char *name)
         byte_came[i] = 16 * i;
         kinds[i] = MPI_INT;
     }
-    /* Where a rank is a neighbour twice, MPICH 4.0 confuses its two blocks. */
+    /* Where a rank is a neighbour twice, MPICH 4.0 confuses the two blocks. */
     comparable = n > 2;
     ALL(Neighbor_allgather, neighbor_allgather, comm, (in, 3, MPI_INT, out, 3, MPI_INT), (in, 3, MPI_INT, out, 3, MPI_INT));
     ALL(Neighbor_alltoall, neighbor_alltoall, comm, (in, 2, MPI_INT, out, 2, MPI_INT), (in, 2, MPI_INT, out, 2, MPI_INT));
@@ -224,7 +225,7 @@ int main(int argc, char **argv)
     MPI_Cart_create(check_comm, 1, &n, &periodic, 0, &ring);
     neighbours(ring, "on a ring");
     MPI_Comm_free(&ring);
-    /* Everybody hears of the next and of the one after that. */
+    /* Each rank receives from the next two ranks. */
     int from[2] = {(me + 1) % n, (me + 2) % n}, to[2] = {(me + n - 1) % n, (me + 2 * n - 2) % n};
     MPI_Dist_graph_create_adjacent(check_comm, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                    &graph);

@@ -1,11 +1,11 @@
-/* MPI_IN_PLACE in every collective that knows it (chapter 6), in all forms: with `int` and with
- * `MPI_Count`, blocking, non-blocking and persistent (started twice). The measure is the ordinary call,
- * which other programs of this folder check against a model. */
+/* MPI_IN_PLACE in every collective that allows it (chapter 6), in all forms: with `int` and with
+ * `MPI_Count`, blocking, non-blocking and persistent (started twice). The reference is the
+ * ordinary call, which other programs of this folder check against a model. */
 #include "../check.h"
 
 enum { MAX = 4096, WORDS = MAX / (int)sizeof(int) };
 
-/* What the buffer holds before, what the ordinary call makes of it, what came. */
+/* The buffer before the call, the result of the ordinary call, and the actual result. */
 static int start[WORDS], want[WORDS], got[WORDS];
 static int n, me;
 
@@ -33,7 +33,8 @@ static void twice(MPI_Request *q, const char *form, int words)
     MPI_Request_free(q);
 }
 
-/* The first `words` of the result count. USUAL writes to `want`; SMALL and LARGE work in `got`. */
+/* Only the first `words` of the result count. USUAL writes to `want`; SMALL and LARGE work in
+ * `got`. */
 #define PLACE(Name, name, words, USUAL, SMALL, LARGE)                            \
     do {                                                                         \
         MPI_Request q;                                                           \
@@ -65,7 +66,7 @@ static MPI_Count lcounts[16];
 static MPI_Aint lplaces[16], lbyte_places[16];
 static MPI_Datatype types[16];
 
-/* As many values between each two, one way and the other; with gaps. */
+/* As many values in both directions of each pair, with gaps. */
 static void pairs(void)
 {
     for (int i = 0, at = 1; i < n; at += counts[i++] + 1) {
@@ -76,7 +77,8 @@ static void pairs(void)
     }
 }
 
-/* So many of each rank, the same everywhere. (Alone, MPICH 4.0 does not look at places.) */
+/* The same number of values from each rank. MPICH 4.0 ignores displacements when a rank is
+ * alone. */
 static void ragged(void)
 {
     for (int i = 0, at = n > 1; i < n; at += counts[i++] + 1) {
@@ -91,7 +93,7 @@ static void blank(void)
         start[i] = -7;
 }
 
-/* `start` has this rank's own piece where the result will have it. */
+/* `start` has this rank's own part where the result has that part. */
 static void own(int at, int count)
 {
     blank();
@@ -132,7 +134,7 @@ static void rooted(int root)
     PLACE(Gatherv, gatherv, WORDS, (in, counts[me], MPI_INT, want, counts, places, MPI_INT, root),
           (from, counts[me], MPI_INT, got, counts, places, MPI_INT, root),
           (from, counts[me], MPI_INT, got, lcounts, lplaces, MPI_INT, root));
-    /* The root keeps its own part where it is: nothing is written there. */
+    /* The root keeps its own part in place: nothing is written there. */
     int words = me == root ? 0 : WORDS;
     blank();
     PLACE(Scatter, scatter, words, (in, 3, MPI_INT, want, 3, MPI_INT, root),
@@ -159,7 +161,7 @@ static void reductions(void)
     PLACE(Exscan, exscan, me ? WORDS : 0, (start, want, 50, MPI_INT, MPI_SUM),
           (MPI_IN_PLACE, got, 50, MPI_INT, MPI_SUM), (MPI_IN_PLACE, got, 50, MPI_INT, MPI_SUM));
     ragged();
-    /* Behind the result the buffer may hold anything. */
+    /* Behind the result the buffer may have any content. */
     PLACE(Reduce_scatter, reduce_scatter, counts[me], (start, want, counts, MPI_INT, MPI_SUM),
           (MPI_IN_PLACE, got, counts, MPI_INT, MPI_SUM), (MPI_IN_PLACE, got, lcounts, MPI_INT, MPI_SUM));
     PLACE(Reduce_scatter_block, reduce_scatter_block, 4, (start, want, 4, MPI_INT, MPI_BXOR),

@@ -1,16 +1,16 @@
-/* Every collective between the two groups of an intercommunicator (chapter 6), in all forms: with `int`
- * and with `MPI_Count`, blocking, non-blocking and persistent (started twice); with a root in either group.
- * What must come is computed from the ranks. */
+/* Every collective between the two groups of an intercommunicator (chapter 6), in all forms:
+ * with `int` and with `MPI_Count`, blocking, non-blocking and persistent (started twice), with a
+ * root in either group. The expected data are computed from the ranks. */
 #include "../check.h"
 
 enum { MAX = 4096, WORDS = MAX / (int)sizeof(int) };
 
 static int in[WORDS], want[WORDS], got[WORDS];
 static MPI_Comm inter;
-/* Even ranks of the world are one group, odd ones the other. */
+/* The even ranks of the world are one group, the odd ranks are the other. */
 static int side, mine, others, rank;
 
-/* The i-th value that rank `k` of group `of` has. */
+/* The i-th value of rank `k` of group `of`. */
 static int value(int of, int k, int i)
 {
     return 10000 * (2 * k + of) + i;
@@ -81,7 +81,7 @@ static int between(int of_zero, int of_one)
     return 1 + (of_zero + 2 * of_one) % 3;
 }
 
-/* Counts and places towards and from the other group; `to(i)` and `from(i)` tell how many. */
+/* Counts and displacements to and from the other group. `to(i)` and `from(i)` are the counts. */
 static void layout(int (*to)(int), int (*from)(int))
 {
     for (int i = 0, at = 1, then = 1; i < 16; i++) {
@@ -119,7 +119,7 @@ static void everybody(void)
         for (int i = 0; i < 2; i++)
             want[2 * k + i] = value(1 - side, k, 2 * rank + i);
     ALL(Alltoall, alltoall, (in, 2, MPI_INT, got, 2, MPI_INT), (in, 2, MPI_INT, got, 2, MPI_INT));
-    /* From k of the other group comes what lies there at the place for this rank. */
+    /* Rank k of the other group sends the data at the displacement for this rank. */
     layout(with, with);
     fresh(want);
     for (int k = 0; k < others; k++) {
@@ -138,7 +138,7 @@ static void everybody(void)
 
 static void with_root(int of)
 {
-    /* The last one of its group. */
+    /* The last rank of its group. */
     int in_group = side == of, last = (in_group ? mine : others) - 1;
     int is_root = in_group && rank == last;
     int root = is_root ? MPI_ROOT : in_group ? MPI_PROC_NULL : last;
@@ -168,7 +168,7 @@ static void with_root(int of)
         for (int k = want[i] = 0; k < others; k++)
             want[i] += value(1 - side, k, i);
     ALL(Reduce, reduce, (in, got, 40, MPI_INT, MPI_SUM, root), (in, got, 40, MPI_INT, MPI_SUM, root));
-    /* A broadcast has one buffer, which is input or output. */
+    /* A broadcast has one buffer for input or output. */
     for (int form = 0; form < 6; form++) {
         MPI_Request q;
         fresh(got);
@@ -212,7 +212,7 @@ static void reductions(void)
             want[i] += value(1 - side, k, part * rank + i);
     ALL(Reduce_scatter_block, reduce_scatter_block, (in, got, part, MPI_INT, MPI_SUM),
         (in, got, part, MPI_INT, MPI_SUM));
-    /* One less for the first, one more for the last. */
+    /* The first rank gets one element less, the last one more. */
     for (int i = 0; i < mine; i++)
         lcounts[i] = counts[i] = part - (mine > 1 && i == 0) + (mine > 1 && i == mine - 1);
     int at = part * rank - (mine > 1 && rank > 0);
@@ -224,8 +224,8 @@ static void reductions(void)
     section("reductions");
 }
 
-/* The rank that leaves name as root is one of the other group: what they give at the root's place does not
- * count, also where their own rank is the same. */
+/* The root that the other ranks of this group name is a rank of the other group. The argument of
+ * the root's group does not count, even if a rank of that group has the same number. */
 static void leaves(void)
 {
 #ifdef FTMPI_VERSION
@@ -260,7 +260,7 @@ static void barriers(void)
         MPI_Wait(&q, MPI_STATUS_IGNORE);
     }
     MPI_Request_free(&q);
-    /* Nobody comes before another: there is no such thing between two groups. */
+    /* Two groups have no common order of ranks, so there is no scan. */
     int class = 0, code;
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
     code = MPI_Scan(in, got, 1, MPI_INT, MPI_SUM, inter);

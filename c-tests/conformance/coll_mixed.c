@@ -1,12 +1,13 @@
-/* Chapter 5: short and long collectives in which ranks describe the same data in different ways: as
- * elements of a predefined type, as elements of a derived one, in place. A library that has a shorter
- * way for one of them must send the same messages on both. Sizes around every limit. */
+/* Chapter 6: short and long collectives in which ranks describe the same data in different ways:
+ * as elements of a predefined type, as elements of a derived type, or in place. A library with a
+ * shorter path for one of these must send the same messages on both paths. The sizes are around
+ * every limit. */
 #include "../check.h"
 
 static MPI_Datatype pair;
 static int me, n;
 
-/* Does this rank use derived types in this round? */
+/* Whether this rank uses derived types in this round. */
 static int derived(int rank, int round) { return (rank * 7 + round * 5 + rank * round) % 3 == 0; }
 
 static int value(int rank, int i) { return rank * 100003 + i * 17 + 5; }
@@ -113,7 +114,7 @@ static void scatter(int ints, int round)
     free(mine);
 }
 
-/* Blocks of different sizes, some of nothing, with a gap between them. */
+/* Blocks of different sizes, some empty, with gaps between them. */
 static void gather_all_v(int ints, int round)
 {
     int *counts = malloc(n * sizeof(int)), *displs = malloc(n * sizeof(int)), total = 0;
@@ -197,7 +198,8 @@ int main(int argc, char **argv)
                 calls[c](sizes[s], round);
         section(names[c]);
     }
-    /* One after the other without a pause, roots and sizes in turn: nothing may overtake. */
+    /* Collectives one after the other without a pause, with roots and sizes in turn: none may
+     * overtake another. */
     for (int round = 0; round < 300; round++)
         calls[round % 8](sizes[round % 12], round);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-/* Chapter 5: collectives that move data: Barrier, Bcast, Gather, Scatter, Allgather, Alltoall,
+/* Chapter 6: collectives that move data: Barrier, Bcast, Gather, Scatter, Allgather, Alltoall,
  * their v- and w-forms, IN_PLACE, every root, odd sizes, derived datatypes, zero counts. */
 #include "../check.h"
 
@@ -17,7 +17,7 @@ static int *ints(size_t k)
 
 static int value(int owner, int to, int i) { return owner * 1000003 + to * 1009 + i; }
 
-/* Elements in the share of rank r: uneven, some empty. */
+/* The number of elements in the share of rank r: uneven, some empty. */
 static int share(int count, int r) { return count == 0 ? 0 : (r % 3 == 1 ? 0 : count / 2 + r); }
 
 static void broadcast(int count)
@@ -255,7 +255,7 @@ static void types(void)
     free(all);
 }
 
-/* Both buffers begin at the same address, but their types take turns: nothing overlaps. */
+/* Both buffers begin at the same address, but their types alternate: nothing overlaps. */
 static void interleaved(void)
 {
     int *u = ints((size_t)n * 4), *ones = ints((size_t)n), *ones_too = ints((size_t)n), *at = ints((size_t)n);
@@ -286,7 +286,7 @@ static void interleaved(void)
     int mine[2] = {value(me, 0, 7), value(me, 0, 8)}, *all = ints((size_t)n * 2);
     MPI_Get_address(&mine[0], &far[0]);
     MPI_Get_address(&mine[1], &far[1]);
-    /* (two runs, not one) */
+    /* two runs, not one */
     MPI_Type_create_hindexed(2, (int[]){1, 1}, (MPI_Aint[]){far[1], far[0]}, MPI_INT, &here);
     MPI_Type_commit(&here);
     MPI_Get_address(&all[0], &far[0]);
@@ -340,7 +340,8 @@ static void mixed(void)
     MPI_Comm_free(&back);
 }
 
-/* Nobody leaves a barrier before the last one has come: the late rank tells a witness first. */
+/* No rank leaves a barrier before the last one has entered: the late rank sends a message to a
+ * witness first. */
 static void barrier(void)
 {
     for (int late = 0; late < n; late++) {

@@ -1,4 +1,4 @@
-/* Chapter 5: reductions. Every predefined operation on every type that it is defined for
+/* Chapter 6: reductions. Every predefined operation on every type for which it is defined
  * (integers of all sizes, floats, long double, complex, logical, byte, the pairs of MINLOC and
  * MAXLOC), through Reduce, Allreduce, Reduce_scatter, Reduce_scatter_block, Scan and Exscan, in
  * place and not. Values are small integers, so that sums are exact in any order. */
@@ -87,7 +87,7 @@ static int defined(MPI_Op op, enum kind k)
     return k == INTEGER || k == UNSIGNED || k == BYTES;
 }
 
-/* What rank r contributes as element i: small, so that every product is exact. */
+/* The element i of rank r: small, so that every product is exact. */
 static long long input(MPI_Op op, enum kind k, int r, int i)
 {
     if (k == LOGICAL || op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR)

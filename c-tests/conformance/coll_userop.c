@@ -1,4 +1,4 @@
-/* Chapter 5: operations of the user's own: commutative and not, on basic and derived types;
+/* Chapter 6: operations of the user's own: commutative and not, on basic and derived types;
  * the order of a non-commutative operation is that of the ranks. */
 #include "../check.h"
 
@@ -34,7 +34,7 @@ static void add_mod(void *in, void *inout, int *len, MPI_Datatype *type)
         y[i] = (x[i] + y[i]) % PRIME;
 }
 
-/* The type may be gone as far as the program goes: the function can use it all the same. */
+/* The program may have freed the type: the function can still use it. */
 static void add_typed(void *in, void *inout, int *len, MPI_Datatype *type)
 {
     int *x = in, *y = inout, bytes = -1;
@@ -64,7 +64,7 @@ static void freed_types(void)
         else
             MPI_Ireduce_scatter_block(in, out, len, three, op, MPI_COMM_SELF, &q);
         MPI_Type_free(&three);
-        /* Another takes its place. */
+        /* Another operation takes the place of the freed one. */
         MPI_Type_contiguous(7, MPI_INT, &other);
         MPI_Wait(&q, MPI_STATUS_IGNORE);
         MPI_Type_free(&other);

@@ -1,5 +1,5 @@
-/* Prints every constant, handle and layout that is compiled into applications: the output must
- * be that of a program compiled with another header of the same ABI. */
+/* Prints every constant, handle and layout that is compiled into applications. The output must
+ * equal that of a program compiled with another header of the same ABI. */
 #include "../check.h"
 #include <stddef.h>
 

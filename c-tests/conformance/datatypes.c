@@ -1,5 +1,5 @@
-/* Chapter 4: derived datatypes (MPI-1 constructors and their modern names), extents and bounds,
- * pack and unpack, Get_elements, and random nested types whose every byte is checked. */
+/* Chapter 5: derived datatypes (MPI-1 constructors and their modern names), extents and bounds,
+ * pack and unpack, Get_elements, and random nested types with a check of every byte. */
 #include "../check.h"
 #include <stddef.h>
 
@@ -52,7 +52,7 @@ static void constructors(void)
     MPI_Type_vector(0, 2, 4, MPI_INT, &a);
     bounds("empty vector", a, 0, 0, 0);
     MPI_Type_free(&a);
-    MPI_Type_contiguous(2, b, &a);   /* of a strided one */
+    MPI_Type_contiguous(2, b, &a);   /* of a strided type */
     bounds("contiguous of vector", a, 0, 80, 48);
     MPI_Type_free(&a);
     MPI_Type_create_resized(b, -4, 64, &a);
@@ -97,7 +97,7 @@ static void constructors(void)
     EQUAL(combiner, MPI_COMBINER_NAMED);
 }
 
-/* Sends a matrix's column, receives it as a row, and a triangle through Sendrecv. */
+/* Sends a column of a matrix, receives it as a row, and sends a triangle through Sendrecv. */
 static void traffic(void)
 {
     enum { N = 40 };
@@ -166,7 +166,7 @@ static void traffic(void)
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     EQUAL(got[0], from);
     EQUAL(got[1], from + 1);
-    /* a type freed while a message that uses it is in flight */
+    /* a type freed while a message with it is in flight */
     MPI_Irecv(&u, 1, MPI_INT, from, 6, MPI_COMM_WORLD, &q);
     MPI_Request r;
     MPI_Datatype mine;
@@ -216,7 +216,7 @@ static void packing(void)
     MPI_Type_free(&every);
 }
 
-/* ---- random types: a list of the bytes that a type covers is kept beside it ---------------- */
+/* ---- random types, each with a list of the bytes that the type covers --------------------- */
 
 enum { MAP_LIMIT = 4000 };
 struct shape {
@@ -247,7 +247,7 @@ static void place(struct shape *out, const struct shape *in, int offset)
         out->at[out->n++] = in->at[i] + offset;
 }
 
-/* Displacements never overlap: each block begins after the one before it. */
+/* Displacements never overlap: each block begins behind the block before. */
 static int wrap(struct shape *s, struct random *r)
 {
     static struct shape in;

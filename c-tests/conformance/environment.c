@@ -1,4 +1,4 @@
-/* Chapters 8 and 14: calls before Init and after Finalize, versions, timers, the profiling
+/* Chapters 9 and 15: calls before Init and after Finalize, versions, timers, the profiling
  * interface (our own MPI_Send and MPI_Barrier over PMPI_), buffers, memory. */
 #include "../check.h"
 #include <unistd.h>
@@ -52,7 +52,7 @@ static void buffers(void)
             CHECK(wrong_at(in, EACH, (uint32_t)from, (uint32_t)(round * MANY + i)) < 0,
                   "buffered message %d", i);
         }
-        MPI_Buffer_detach(&back, &size);   /* waits until all has left */
+        MPI_Buffer_detach(&back, &size);   /* waits until all messages have left */
         CHECK(back == space && size == room, "detach gave another buffer");
         memset(space, 0, (size_t)room);
     }

@@ -1,11 +1,12 @@
-/* Chapter 9: wrong arguments, freed handles, too short buffers: the right class, and a text that names the
- * call, what was wrong and its value. (The texts of other libraries are theirs; the classes are compared.) */
+/* Chapter 9: wrong arguments, freed handles and short buffers give the right class and a text.
+ * The text names the call, the error and the wrong value. Other libraries have other texts, so
+ * only the classes are compared. */
 #include "../check.h"
 #include <limits.h>
 
 static int ours, silent;
 
-/* The call fails with this class; its text has all these words. */
+/* The call fails with this class, and its text has all these words. */
 static void fails(int line, int code, const char *call, int want, const char *what, const char *value)
 {
     int class = -1, n = 0;
@@ -14,13 +15,13 @@ static void fails(int line, int code, const char *call, int want, const char *wh
     MPI_Error_string(code, text, &n);
     if (class != want)
         check_fail(__FILE__, line, "%s gave class %d, must be %d: %s", call, class, want, text);
-    /* (Numbers of classes are those of the binary interface.) */
+    /* The numbers of classes are those of the binary interface. */
     if (!silent)
         note(class == want);
     if (ours && !(strstr(text, call) && strstr(text, what) && strstr(text, value)))
         check_fail(__FILE__, line, "'%s' must name %s, %s and %s", text, call, what, value);
 }
-/* What MPICH 4.0 dies of, or answers otherwise: of ours alone. */
+/* Calls with which MPICH 4.0 dies or gives another result: only ftmpi makes them. */
 #define OURS(...)           \
     do {                    \
         silent = 1;         \
@@ -57,7 +58,7 @@ static void point_to_point(void)
     MPI_Datatype freed = t;
     MPI_Type_free(&t);
     OURS(MPI_Send, (x, 1, freed, me, 0, w), MPI_ERR_TYPE, "datatype", "");
-    /* Four values into room for one. */
+    /* Four values into room for one value. */
     MPI_Isend(y, 4, MPI_INT, me, 3, w, &q);
     FAILS(MPI_Recv, (x, 1, MPI_INT, me, 3, w, &s), MPI_ERR_TRUNCATE, "tag", "3");
     MPI_Wait(&q, &s);

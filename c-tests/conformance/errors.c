@@ -1,4 +1,4 @@
-/* Chapter 8: error handlers, classes and strings; wrong arguments give the right class. */
+/* Chapter 9: error handlers, classes and strings. Wrong arguments give the right class. */
 #include "../check.h"
 
 static int handled, handled_class;
@@ -90,7 +90,7 @@ static void handlers(void)
     CHECK(got == MPI_ERRORS_ARE_FATAL, "the default handler is not MPI_ERRORS_ARE_FATAL");
 }
 
-#ifdef FTMPI_VERSION /* MPICH 4.0 asks the world's handler, whoever has another one. */
+#ifdef FTMPI_VERSION /* MPICH 4.0 calls the world's handler, whatever handler the object has. */
 static MPI_Comm handled_on;
 
 static void own_handler(MPI_Comm *comm, int *code, ...)
@@ -99,8 +99,8 @@ static void own_handler(MPI_Comm *comm, int *code, ...)
     handler(comm, code);
 }
 
-/* Errors that belong to no object go to the handler of MPI_COMM_SELF, if it has one of its own; and not to the
- * communicator of a request that failed before. */
+/* Errors that belong to no object go to the handler of MPI_COMM_SELF if it has one of its own,
+ * and not to the communicator of a request that failed before. */
 static void no_object(void)
 {
     MPI_Errhandler mine;

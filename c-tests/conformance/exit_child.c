@@ -1,4 +1,5 @@
-/* A child that a rank forks after MPI_Finalize ends with exit(): it is not the rank, whose own end comes later. */
+/* A child that a rank forks after MPI_Finalize ends with exit(). The child is not the rank,
+ * which ends later. */
 #define _DEFAULT_SOURCE
 #include "../check.h"
 #include <signal.h>
@@ -9,7 +10,7 @@ int main(int argc, char **argv)
 {
     check_begin(&argc, &argv, "exit_child");
     int problems = check_end();
-    /* One after the other, while all the others still live. */
+    /* One child after the other, while all other ranks still run. */
     usleep(20000 * (unsigned)check_rank);
     for (int i = 0; i < 3; i++) {
         pid_t child = fork();

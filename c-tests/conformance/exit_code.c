@@ -1,5 +1,5 @@
-/* The code of a program that ends well for MPI and badly for its user: expected exit code 3.
- * Standard input goes to rank 0, all of it. */
+/* A program that ends well for MPI and with an error for its user: expected exit code 3. Rank 0
+ * reads all of standard input. */
 #include "../check.h"
 
 int main(int argc, char **argv)

@@ -41,7 +41,7 @@ contains
     end if
   end subroutine
 
-  ! To the end of a call in this form; a persistent one twice, which must bring the same.
+  ! Completes a call in this form. A persistent call runs twice with the same result.
   subroutine finish(form, request)
     integer, intent(in) :: form
     type(MPI_Request), intent(inout) :: request

@@ -158,7 +158,7 @@ contains
     call MPI_Recv(in(3:4), 2, MPI_INTEGER, left, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
     call check(in(4) == left + 1, 'recv')
     call MPI_Waitany(2, requests, index, MPI_STATUS_IGNORE)
-    ! MPICH 4.0 counts from zero here, with which this program is compared.
+    ! MPICH 4.0, with which this program is compared, counts from zero here.
     call MPI_Get_library_version(version, size)
     call check(index == 2 .or. version(1:5) /= 'ftmpi', 'index counts from one')
     call MPI_Testall(2, requests, flag, MPI_STATUSES_IGNORE)
@@ -184,7 +184,7 @@ contains
     real :: r(0:99)
     a = reshape([(1000*me + i, i = 1, 80)], [10, 8])
     b = -1
-    ! A row with gaps to a block of columns, and backwards.
+    ! A row with gaps is sent to a block of columns, and back.
     call MPI_Sendrecv(a(3, :), 8, MPI_INTEGER, right, 2, b(2:9:2, 1:7:6), 8, MPI_INTEGER, left, 2, &
                       MPI_COMM_WORLD, MPI_STATUS_IGNORE)
     do i = 1, 4

@@ -1,5 +1,5 @@
-! Chapter 14 from `use mpi_f08`: all ways to read and write, and what a file is asked for, with counts of the default
-! kind and of MPI_COUNT_KIND.
+! Chapter 14 from `use mpi_f08`: all ways to read and write, and the queries of a file, with counts
+! of the default kind and of MPI_COUNT_KIND.
 module file_errors
   use mpi_f08
   implicit none

@@ -200,7 +200,7 @@ contains
     call MPI_Comm_free(cart, ierr)
   end subroutine
 
-  ! Everybody is the neighbour of both next ones.
+  ! Each rank is the neighbour of the next two ranks.
   subroutine graph
     integer :: comm, index(n), edges(2 * n), i, nodes, many, neighbours(2), new_rank
     integer :: got_index(n), got_edges(2 * n)

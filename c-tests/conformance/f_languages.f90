@@ -1,10 +1,11 @@
-! What passes between Fortran and C: attributes that one language sets and the other reads or copies, and the
-! extra state of generalized requests. The C side is called from here by its own symbols.
+! Data that pass between Fortran and C: attributes that one language sets and the other reads or
+! copies, and the extra state of generalized requests. The Fortran code calls the C functions by
+! their own symbols.
 module f_languages_callbacks
   use, intrinsic :: iso_c_binding
   use mpi, only: MPI_ADDRESS_KIND, MPI_SUCCESS, MPI_UNDEFINED, MPI_STATUS_SIZE, MPI_SOURCE, MPI_TAG, MPI_BYTE
   implicit none
-  ! What callbacks saw; `fresh` is what a C copy function makes the copy point to.
+  ! The values that callbacks saw. The C copy function lets the copy point to `fresh`.
   integer(c_int) :: c_copied = 0, c_deleted = 0
   integer(c_int), target :: fresh = 0
   integer(MPI_ADDRESS_KIND) :: f_deleted = 0
@@ -58,7 +59,7 @@ module f_languages_callbacks
     end function
   end interface
 contains
-  ! Keeps what it is given, and counts in the original.
+  ! Keeps its argument, and counts in the original.
   integer(c_int) function c_counts(object, key, state, val, new, flag) bind(C)
     integer(c_int), value :: object, key
     type(c_ptr), value :: state, val
@@ -190,7 +191,7 @@ contains
     end if
   end subroutine
 
-  ! What C gets under a key of a communicator.
+  ! The value that C gets under a key of a communicator.
   type(c_ptr) function from_c(comm, key, text)
     integer, intent(in) :: comm, key
     character(*), intent(in) :: text
@@ -224,7 +225,7 @@ contains
     bits = transfer(p, bits)
   end function
 
-  ! The low half of it.
+  ! The low half of the value.
   integer function low(val)
     integer(wide), intent(in) :: val
     integer :: halves(2)
@@ -271,7 +272,7 @@ contains
     call check(new_value(MPI_COMM_SELF, key, 'address') == val, 'address-sized integer read again')
     call check(old_value(MPI_COMM_SELF, key, 'address') == -7, 'address-sized integer is cut')
 
-    ! The address is good while other attributes come and go.
+    ! The address stays valid while other attributes are set and deleted.
     do i = 1, size(others)
       call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, others(i), 0_wide, ierr)
       call MPI_Comm_set_attr(MPI_COMM_SELF, others(i), int(i, wide), ierr)
@@ -367,7 +368,7 @@ contains
     call MPI_Comm_delete_attr(comm, key, ierr)
     call MPI_Comm_free_keyval(key, ierr)
 
-    ! What a C function writes where the value lies, is the value.
+    ! A value that a C function writes to the value's place is the new value.
     ierr = c_keyval(c_funloc(c_counts), c_funloc(c_delete), key, c_null_ptr)
     call MPI_Attr_put(comm, key, -1, ierr)
     call MPI_Comm_dup(comm, copy, ierr)

@@ -1,4 +1,4 @@
-! Functions since MPI-4.1, sessions, and what is refused, from `use mpi_f08`.
+! Functions since MPI-4.1, sessions, and refused calls, from `use mpi_f08`.
 module newer_callbacks
   use mpi_f08
   implicit none
@@ -19,7 +19,7 @@ contains
     integer(kind=MPI_ADDRESS_KIND) :: extra
     ierr = MPI_ERR_CONVERSION
   end subroutine
-  ! In the file an integer has the other sign; either way.
+  ! In the file an integer has the other sign. Reading and writing use the same conversion.
   subroutine negate(userbuf, datatype, count, filebuf, position, extra, ierr)
     use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
     type(c_ptr), value :: userbuf, filebuf
@@ -105,7 +105,7 @@ contains
     is_at = transfer(pointer, at) == at
   end function
 
-  ! Buffers of a communicator and of a session; flushing them.
+  ! Buffers of a communicator and of a session, and flushing them.
   subroutine attached
     integer, asynchronous :: s, r
     integer :: bytes
@@ -141,7 +141,7 @@ contains
     call check(bytes == 4000 .and. is_at(back, space), 'MPI_Buffer_detach')
   end subroutine
 
-  ! The library's own buffer, as large as is needed.
+  ! The library's own buffer grows as needed.
   subroutine automatic
     integer, asynchronous :: s(1000), r(1000)
     integer :: bytes
@@ -292,7 +292,7 @@ contains
     call check(session == MPI_SESSION_NULL, 'MPI_Session_finalize')
   end subroutine
 
-  ! Dynamic processes are not offered: every call says so.
+  ! Dynamic processes are not offered: every call reports so.
   subroutine refused
     character(len=MPI_MAX_PORT_NAME) :: port
     type(MPI_Comm) :: comm
@@ -343,7 +343,7 @@ contains
     call check(ierr == MPI_SUCCESS, 'MPI_Register_datarep without functions')
   end subroutine
 
-  ! Procedures that are given large counts: told apart from the others by the name of the call alone.
+  ! Procedures with large counts: only the name of the call tells them from the others.
   subroutine large_callbacks
     integer :: k, mine(6), sums(6), raw(6), code
     type(MPI_Op) :: op
@@ -373,7 +373,7 @@ contains
     call check(all(raw == mine), 'a function that converts while reading')
   end subroutine
 
-  ! The first time writes the numbers, later reads them.
+  ! The first call writes the numbers, later calls read them.
   subroutine through(representation, numbers)
     character(*), intent(in) :: representation
     integer, intent(inout) :: numbers(:)

@@ -1,5 +1,6 @@
-! What MPI-3.0 and later say of `use mpi`: types, operators and conversions of `mpi_f08` (MPI-4.1, 19.1.3), the
-! keywords of the standard; and types of Fortran by precision and range, the x87's among them.
+! MPI-3.0 and later in `use mpi`: types, operators and conversions of `mpi_f08` (MPI-4.1, 19.1.3),
+! the keywords of the standard, and Fortran types by precision and range, including those of the
+! x87.
 program f_newer_usempi
   use mpi
   implicit none
@@ -79,7 +80,7 @@ contains
     call MPI_Comm_free(comm, ierr)
   end subroutine keywords
 
-  ! What the compiler selects for a precision or a range is what MPI computes with.
+  ! MPI computes with the kind that the compiler selects for a precision or a range.
   subroutine precisions
     integer, parameter :: k = selected_real_kind(18), far = selected_real_kind(r=4000)
     real(k) :: x, total

@@ -1,5 +1,5 @@
-! Chapter 12 from `use mpi_f08`: all operations, epochs and objects of windows, with counts of the default kind and of
-! MPI_COUNT_KIND.
+! Chapter 12 from `use mpi_f08`: all operations, epochs and objects of windows, with counts of the
+! default kind and of MPI_COUNT_KIND.
 module window_errors
   use mpi_f08
   implicit none
@@ -60,7 +60,7 @@ contains
     include 'win_f08.inc'
   end subroutine
 
-  ! Memory that is attached later, of which others are told the address.
+  ! Memory that is attached later. Other ranks get its address in a message.
   subroutine dynamic
     integer, asynchronous :: mine(4), s
     integer(kind=MPI_ADDRESS_KIND) :: at, there

@@ -1,5 +1,5 @@
-! Chapters 3 and 4 from `use mpi_f08`: all modes, probes, several requests, partitions, with counts of the default
-! kind and of MPI_COUNT_KIND.
+! Chapters 3 and 4 from `use mpi_f08`: all modes, probes, several requests, partitions, with counts
+! of the default kind and of MPI_COUNT_KIND.
 program f_point_f08
   use mpi_f08
   use, intrinsic :: iso_c_binding
@@ -47,7 +47,7 @@ contains
     include 'point_f08.inc'
   end subroutine
 
-  ! Requests of which some or all complete.
+  ! Several requests of which some or all complete.
   subroutine several
     integer, asynchronous :: r(3), s(3)
     integer :: i, index, outcount, indices(3), left_over
@@ -134,7 +134,7 @@ contains
     call check(.not. flag, 'MPI_Status_set_cancelled')
   end subroutine
 
-  ! Chapter 4: a message in four parts that become ready one by one, in a list and in a range.
+  ! Chapter 4: a message in four parts. The parts become ready one by one, in a list and in a range.
   subroutine partitions
     integer, asynchronous :: s(8), r(8)
     integer :: i, round
@@ -172,7 +172,8 @@ contains
     code = MPI_ERR_OTHER
   end subroutine
 
-  ! A request that ended with an error is told as any other is: which it was, and that it is complete.
+  ! A request that ended with an error is reported like any other: its index, and that it is
+  ! complete.
   subroutine failing
     integer, asynchronous :: r, s(2)
     integer :: way, code, class, wanted, index, outcount, indices(2), looks
@@ -234,7 +235,7 @@ contains
       end if
       if (requests(2) /= MPI_REQUEST_NULL) call MPI_Wait(requests(2), status, code)
     end do
-    ! What fails before anything is told leaves everything as it was.
+    ! A call that fails before it reports anything leaves everything unchanged.
     index = -5
     flag = .true.
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)

@@ -1,4 +1,4 @@
-! What MPI-3 removed or MPI-2 replaced, as old programs call it, from `mpif.h`.
+! Functions that MPI-3 removed or MPI-2 replaced, as old programs call them from `mpif.h`.
 program f_removed_mpif
   implicit none
   include 'mpif.h'
@@ -30,7 +30,7 @@ contains
     end if
   end subroutine
 
-  ! Sends one value of the type to ourselves.
+  ! Sends one value of the type to the rank itself.
   subroutine picks(t, want, text)
     integer, intent(inout) :: t
     integer, intent(in) :: want(:)
@@ -62,7 +62,7 @@ contains
     call placed
   end subroutine
 
-  ! Addresses that fit an integer only as differences.
+  ! Addresses fit an integer only as differences.
   subroutine placed
     integer :: values(4), first, third
     common /here/ values

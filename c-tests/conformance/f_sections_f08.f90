@@ -1,5 +1,6 @@
-! Section 19.1.13: array sections with gaps as buffers of collectives that go on after their call, non-blocking
-! and persistent. Each must do what the blocking one does with the same sections.
+! Section 19.1.13: array sections with gaps as buffers of non-blocking and persistent collectives,
+! which run on after the call. Each must have the same effect as the blocking call with the same
+! sections.
 module f_sections_operation
   use mpi_f08
   implicit none
@@ -28,7 +29,7 @@ program f_sections_f08
     'allgatherv', 'reduce_scatter_block', 'reduce_scatter', 'allreduce', 'allgather', 'bcast', 'scan', 'reduce', &
     'user operation', 'matrix']
   type(MPI_Op) :: op
-  ! Four at the most, so that the sections are long enough.
+  ! At most four ranks, so that the sections are long enough.
   type(MPI_Comm) :: comm
   errors = 0
   call MPI_Init()
@@ -151,7 +152,7 @@ contains
       call MPI_Iallgather(from(1:9:4), 3, MPI_INTEGER, m(2:6:2, 1:10:2), 3, MPI_INTEGER, comm, q)
     end select
     if (modulo(which, 2) == 0) then
-      ! What is known to be complete is there.
+      ! Data of a request that is known to be complete are there.
       flag = .false.
       do while (.not. flag)
         call MPI_Request_get_status(q, flag, MPI_STATUS_IGNORE)
@@ -170,7 +171,7 @@ contains
     type(MPI_Request) :: q
     integer :: start
     m = reshape(b, [6, 10])
-    ! At the second start it sends other values than at the first.
+    ! The second start sends other values than the first.
     from = -from
     select case (which)
     case (1)

@@ -1,11 +1,11 @@
-! Section 19.1.13: array sections with gaps as buffers of point-to-point calls that go on after their call, with
-! datatypes that have holes of their own, of partitioned communication, and of one-sided calls of one value. Each
-! must do what a contiguous array would.
+! Section 19.1.13: array sections with gaps as buffers of point-to-point calls that run on after the
+! call, with datatypes that have holes of their own, of partitioned communication, and of one-sided
+! calls of one value. Each must have the same effect as with a contiguous array.
 program f_sections_p2p_f08
   use mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
   implicit none
-  ! An integer and two reals, with a hole between.
+  ! An integer and two reals, with a hole between them.
   type mixed
     sequence
     integer :: whole
@@ -25,7 +25,7 @@ program f_sections_p2p_f08
   before = modulo(me - 1, n)
   call MPI_Type_vector(3, 1, 2, MPI_INTEGER, every_other)
   call MPI_Type_commit(every_other)
-  ! The second and the fourth of four.
+  ! The second and the fourth of four elements.
   call MPI_Type_create_indexed_block(2, 1, [1, 3], MPI_INTEGER, shifted)
   call MPI_Type_commit(shifted)
   call MPI_Type_create_struct(2, [1, 2], [0_MPI_ADDRESS_KIND, 8_MPI_ADDRESS_KIND], &
@@ -65,7 +65,7 @@ contains
     end if
   end subroutine
 
-  ! What rank r has in its array.
+  ! The array of rank r.
   function values(r) result(a)
     integer, intent(in) :: r
     integer :: a(size)
@@ -77,7 +77,8 @@ contains
     integer :: c(size), theirs(size), count
     type(MPI_Request) :: q(2)
     type(MPI_Status) :: s(2)
-    ! Of the section a(1), a(3), a(5)… the first, third and fifth, then the sixth…: 5 + 5 places for two vectors.
+    ! Of the section a(1), a(3), a(5)…: the first, third and fifth element, then the sixth and so
+    ! on. Two vectors take 5 + 5 elements.
     a = values(me)
     theirs = values(before)
     b = -1
@@ -91,7 +92,7 @@ contains
     call check(count == 2, 'count')
     call MPI_Get_elements(s(1), every_other, count)
     call check(count == 6, 'elements')
-    ! Backwards, with a lower bound of the data above zero, in other modes.
+    ! Backwards, with a lower bound of the data above zero, and in other modes.
     b = -1
     call MPI_Irecv(b(40:2:-2), 1, shifted, before, 2, comm, q(1))
     call MPI_Issend(a(1:40:3), 1, shifted, next, 2, comm, q(2))
@@ -99,7 +100,7 @@ contains
     c = -1
     c([38, 34]) = theirs([4, 10])
     call check(all(b == c), 'backwards')
-    ! The large count, and less than is asked for.
+    ! The large count, and a message shorter than the receive.
     b = -1
     call MPI_Irecv(b(1:60:3), 3_MPI_COUNT_KIND, every_other, before, 3, comm, q(1))
     call MPI_Isend(a(1:7:2), 4_MPI_COUNT_KIND, MPI_INTEGER, next, 3, comm, q(2))
@@ -111,7 +112,7 @@ contains
     call check(count == 4, 'elements of a part')
     call MPI_Get_count(s(1), every_other, count)
     call check(count == MPI_UNDEFINED, 'count of a part')
-    ! Both ways at once.
+    ! Both directions at once.
     b = -1
     call MPI_Isendrecv(a(1:40:2), 2, every_other, next, 4, b(2:40:2), 2, every_other, before, 4, comm, q(1))
     call MPI_Wait(q(1), MPI_STATUS_IGNORE)
@@ -146,7 +147,8 @@ contains
     type(MPI_Request) :: q(2)
     a = reshape(values(me), [6, 10])
     theirs = reshape(values(before), [6, 10])
-    ! Two columns and a third of a section of two dimensions: without holes, but not all of it.
+    ! Two and a third columns of a two-dimensional section: without holes, but not the whole
+    ! section.
     b = -1
     call MPI_Irecv(b(2:6:2, 10:1:-3), 7, MPI_INTEGER, before, 6, comm, q(1))
     call MPI_Isend(a(1:5:2, 1:10:4), 7, MPI_INTEGER, next, 6, comm, q(2))
@@ -156,7 +158,7 @@ contains
     c(2:6:2, 7) = theirs(1:5:2, 5)
     c(2, 4) = theirs(1, 9)
     call check(all(b == c), 'a part of a matrix')
-    ! A datatype that goes from one column into the next.
+    ! A datatype that extends from one column into the next.
     b = -1
     call MPI_Irecv(b(1:4, 2:10:2), 2, every_other, before, 7, comm, q(1))
     call MPI_Isend(a(1:4, 2:10:2), 2, every_other, next, 7, comm, q(2))
@@ -191,7 +193,7 @@ contains
     end do
   end subroutine
 
-  ! Values that lie across gaps of the section.
+  ! Values that extend across gaps of the section.
   subroutine across
     integer, asynchronous :: a(size), b(size)
     integer :: c(size), theirs(size)
@@ -207,7 +209,8 @@ contains
     call check(all(b == c), 'values across gaps')
   end subroutine
 
-  ! As many partitions of so many values, and three starts, on the other side six partitions of five values.
+  ! The same number of partitions and values, started three times. The other side has six partitions
+  ! of five values.
   subroutine partitions(parts, each)
     integer, intent(in) :: parts, each
     integer, asynchronous :: a(2, size), b(size * 3)
@@ -223,7 +226,7 @@ contains
       theirs(2, :) = values(before) * k
       call MPI_Startall(2, q)
       do p = parts - 1, 0, -1
-        ! What is marked as ready has just been written.
+        ! The data that are marked as ready have just been written.
         a(2, 1 + 2 * p * each:2 * (p + 1) * each:2) = &
           [(k * (i + 100 * me), i = 1 + 2 * p * each, 2 * (p + 1) * each, 2)]
         call MPI_Pready(p, q(2))
@@ -240,7 +243,7 @@ contains
     end do
     call MPI_Request_free(q(1))
     call MPI_Request_free(q(2))
-    ! With holes: two vectors in each of two partitions, twenty places of the section in all.
+    ! With holes: two vectors in each of two partitions, twenty elements of the section in all.
     call MPI_Precv_init(b(1:60:3), 4, 1_MPI_COUNT_KIND, every_other, before, 11, comm, MPI_INFO_NULL, q(1))
     call MPI_Psend_init(a(2, 1:60:3), 2, 2_MPI_COUNT_KIND, every_other, next, 11, comm, MPI_INFO_NULL, q(2))
     a(2, :) = values(me)
@@ -261,7 +264,7 @@ contains
     call MPI_Request_free(q(2))
   end subroutine
 
-  ! One value lies in one element, whatever comes behind.
+  ! One value is in one element, whatever follows.
   subroutine one_value
     type(MPI_Win) :: win
     type(c_ptr) :: base
@@ -276,7 +279,7 @@ contains
     call MPI_Fetch_and_op(a(1:9:2), b(2:10:2), MPI_INTEGER, next, 0_MPI_ADDRESS_KIND, MPI_SUM, win)
     call MPI_Win_fence(0, win)
     call check(b(2) == 1000 + next .and. count(b == -1) == 9 .and. there(1) == 1005 + me, 'fetch_and_op')
-    ! Origins with holes: the first and the third of a section.
+    ! Origins with holes: the first and the third element of a section.
     a = [(i, i = 1, 10)]
     call MPI_Win_fence(0, win)
     call MPI_Accumulate(a(2:10:2), 1, shifted, next, 0_MPI_ADDRESS_KIND, 2, MPI_INTEGER, MPI_SUM, win)
@@ -285,7 +288,7 @@ contains
     call MPI_Win_free(win)
   end subroutine
 
-  ! Files: begun and ended, non-blocking, in another representation.
+  ! Files: split, non-blocking, in another representation.
   subroutine collected
     type(MPI_File) :: fh
     type(MPI_Request) :: q
@@ -304,14 +307,14 @@ contains
     c = -1
     c([60, 58, 56, 54, 52, 50]) = a([1, 5, 9, 11, 15, 19])
     call check(all(b == c), 'a file')
-    ! Bytes of a value that lies across a gap could not be turned round.
+    ! Bytes of a value that extends across a gap cannot be reversed.
     call MPI_File_iwrite_at(fh, 0_MPI_OFFSET_KIND, a(1:60:2), 2, MPI_DOUBLE_PRECISION, q, ierror)
     call check(ierror /= MPI_SUCCESS, 'values across gaps in a file')
     call MPI_File_close(fh)
     call MPI_File_delete(name, MPI_INFO_NULL)
   end subroutine
 
-  ! A section that is too short is an error of the communicator, and nothing happens.
+  ! A section that is too short is an error of the communicator, and has no effect.
   subroutine refusals
     integer :: ierror, class, length
     integer, asynchronous :: b(size)

@@ -1,4 +1,4 @@
-! MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED and their like from `use mpi`.
+! MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED and similar addresses from `use mpi`.
 program f_sentinels
   use mpi
   implicit none

@@ -1,4 +1,4 @@
-! MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED and their like from `use mpi_f08`.
+! MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED and similar addresses from `use mpi_f08`.
 program f_sentinels_f08
   use mpi_f08
   implicit none

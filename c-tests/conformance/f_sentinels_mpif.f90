@@ -1,4 +1,4 @@
-! MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED and their like from mpif.h.
+! MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED and similar addresses from mpif.h.
 program f_sentinels_mpif
   implicit none
   include 'mpif.h'

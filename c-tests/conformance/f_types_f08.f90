@@ -1,5 +1,5 @@
-! Chapter 5 from `use mpi_f08`: all constructors, what a type was made of, packing, names, kinds of Fortran, operations,
-! with counts of the default kind and of MPI_COUNT_KIND.
+! Chapter 5 from `use mpi_f08`: all constructors, the contents of a type, packing, names, kinds of
+! Fortran, and operations, with counts of the default kind and of MPI_COUNT_KIND.
 program f_types_f08
   use mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
@@ -50,7 +50,7 @@ contains
     include 'types_f08.inc'
   end subroutine
 
-  ! What a datatype takes from 1, 2, 3 ..., sent to ourselves; the type is freed.
+  ! The elements that a datatype takes from 1, 2, 3 ..., sent to the rank itself. The type is freed.
   subroutine picks(t, want, text)
     type(MPI_Datatype), intent(inout) :: t
     integer, intent(in) :: want(:)

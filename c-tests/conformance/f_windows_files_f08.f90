@@ -164,7 +164,7 @@ contains
     call check(all_equal(back, [(10 * mod(me + 1, n) + i, i = 1, 4)]), 'read of a neighbour')
     call MPI_File_get_size(fh, bytes, ierr)
     call check(bytes == 16 * n, 'size of the file')
-    ! Each its own column of a matrix with a row of n.
+    ! Each rank has its own column of a matrix with a row of n.
     call MPI_Type_vector(4, 1, n, MPI_INTEGER, filetype, ierr)
     call MPI_Type_commit(filetype, ierr)
     disp = 4 * me

@@ -68,7 +68,8 @@ static void modes(void)
     if (check_rank == 0)
         MPI_File_delete(path, MPI_INFO_NULL);
     MPI_Barrier(check_comm);
-    /* (Asked of MPI: a life that repeats this is told what the first one was told.) */
+    /* The value comes from MPI: an incarnation that repeats this call gets the value of the
+     * first one. */
     code = MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &f);
     EQUAL(class_of(code), MPI_ERR_NO_SUCH_FILE);
     MPI_Barrier(check_comm);
@@ -86,7 +87,7 @@ static void modes(void)
     section("modes");
 }
 
-/* Names are bytes: one of Latin-1 is another file than the one in which its odd byte stands replaced. */
+/* Names are bytes: a Latin-1 name differs from the name in which its invalid byte is replaced. */
 static void encodings(void)
 {
     MPI_File f;
@@ -134,7 +135,7 @@ static void offsets(void)
     MPI_File_read_at(f, other * (MPI_Offset)sizeof in, in, N, MPI_INT, &st);
     for (int i = 0; i < N; i++)
         EQUAL(in[i], 1000 * other + i);
-    /* at the end there is less than was asked for */
+    /* at the end of the file the read returns fewer bytes than asked for */
     MPI_File_read_at(f, check_size * (MPI_Offset)sizeof in - 3 * (MPI_Offset)sizeof *in, in, N, MPI_INT, &st);
     MPI_Get_count(&st, MPI_INT, &n);
     EQUAL(n, 3);
@@ -186,7 +187,7 @@ static void offsets(void)
 
 static void views(void)
 {
-    /* every rank sees every n-th block of three integers */
+    /* every rank sees each n-th block of three integers */
     MPI_File f;
     MPI_Status st;
     MPI_Datatype block, seen, column, e, v;
@@ -257,7 +258,7 @@ static void views(void)
 
 static void matrix(void)
 {
-    /* a matrix, dealt out in rows by a subarray */
+    /* a matrix, distributed in rows by a subarray */
     MPI_File f;
     MPI_Datatype part;
     int sizes[2] = {4 * check_size, 6}, subsizes[2] = {4, 6}, starts[2] = {4 * check_rank, 0};
@@ -344,7 +345,7 @@ static void shared(void)
     EQUAL(at, 8 * n - 2);
     MPI_Barrier(check_comm);
     if (!peer_is_mpich_4_0()) {
-        /* from where it is when the last one has come */
+        /* from the pointer's place when the last rank has called */
         MPI_File_seek_shared(f, 3, MPI_SEEK_SET);
         if (check_rank == n - 1) {
             usleep(20000);
@@ -353,7 +354,7 @@ static void shared(void)
         MPI_File_seek_shared(f, 4, MPI_SEEK_CUR);
         MPI_File_get_position_shared(f, &at);
         EQUAL(at, 9);
-        /* what one cannot do none does, and nobody waits for it */
+        /* a call that fails on one rank fails on all, and no rank waits */
         CHECK(class_of(MPI_File_seek_shared(f, check_rank ? 1 : -1, MPI_SEEK_SET)) != MPI_SUCCESS,
               "some have left the others");
         MPI_File_get_position_shared(f, &at);
@@ -372,7 +373,7 @@ static void shared(void)
 
 static void atomic(void)
 {
-    /* overlapping accesses in atomic mode: each is seen whole */
+    /* overlapping accesses in atomic mode: each access is seen whole */
     MPI_File f;
     MPI_Status st;
     static char out[20000], in[20000];
@@ -449,7 +450,8 @@ static void handlers(void)
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv, "files");
-    /* In the working directory, under the same name in every life of a rank (a process id is another). */
+    /* In the working directory, under the same name in every incarnation of a rank (the process
+     * id differs). */
     strcpy(path, "ftmpi-files");
     modes();
     encodings();

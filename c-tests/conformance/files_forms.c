@@ -1,6 +1,6 @@
-/* Chapter 14: reading and writing in all forms: blocking, non-blocking, split, with `int` and with
- * `MPI_Count`, by offset, by the individual and by the shared pointer. Each form writes with one call and
- * reads with another; every byte is checked. */
+/* Chapter 14: reading and writing in all forms: blocking, non-blocking, split, with `int` and
+ * with `MPI_Count`, by offset, by the individual and by the shared pointer. Each form writes
+ * with one call and reads with another. Every byte is checked. */
 #include "../check.h"
 
 enum { N = 40 };
@@ -36,7 +36,7 @@ static void wait(MPI_Request *q)
     MPI_Wait(q, &st);
 }
 
-/* Everything that was written is seen by everybody. */
+/* All ranks see everything that was written. */
 static void settle(void)
 {
     int many = -1;
@@ -52,7 +52,7 @@ static MPI_Offset place(int rank)
     return (MPI_Offset)rank * N;
 }
 
-/* By offset: written at the own place, read at the neighbour's. */
+/* By offset: written at the rank's own place, read at the neighbour's. */
 static void by_offset(void)
 {
     MPI_Request q;
@@ -98,7 +98,7 @@ static void by_offset(void)
     section("by offset");
 }
 
-/* By the individual pointer, in a view of every n-th piece of four values. */
+/* By the individual pointer, in a view of each n-th piece of four values. */
 static void individual(void)
 {
     MPI_Datatype four, seen;
@@ -151,7 +151,8 @@ static void individual(void)
     section("individual");
 }
 
-/* By the shared pointer: each piece is found somewhere, whole; in the ordered forms in its place. */
+/* By the shared pointer: each piece is found whole at some place. In the ordered forms, at its
+ * own place. */
 static void shared(void)
 {
     MPI_Request q;
@@ -194,7 +195,7 @@ static void shared(void)
         case 2: MPI_File_iread_shared(f, in, N, MPI_INT, &q); wait(&q); break;
         default: MPI_File_iread_shared_c(f, in, N, MPI_INT, &q); wait(&q); break;
         }
-        /* Which piece it is depends on timing: all ranks have different ones. */
+        /* The piece depends on timing: all ranks have different pieces. */
         int from = (in[0] - 100000 * (30 + form)) / 1000, ranks = 0, mine = 1 << (from % 30);
         memset(out, 0, sizeof out);
         for (int i = 0; i < N; i++)
@@ -209,7 +210,8 @@ static void shared(void)
     section("shared");
 }
 
-/* Hints come back, at least those that mean something everywhere; the extent of a type in the file. */
+/* Hints are returned, at least those with a meaning everywhere. Also the extent of a type in the
+ * file. */
 static void properties(void)
 {
     MPI_Info info, got;
@@ -238,7 +240,8 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv, "files_forms");
     n = check_size;
     me = check_rank;
-    /* In the working directory, under the same name in every life of a rank (a process id is another). */
+    /* In the working directory, under the same name in every incarnation of a rank (the process
+     * id differs). */
     strcpy(path, "ftmpi-forms");
     MPI_File_open(check_comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &f);
     by_offset();

@@ -1,18 +1,20 @@
-/* Chapter 14: collective access to pieces that lie between those of other processes, under every hint about
- * it; each byte of the file is checked by a plain read, and each byte that is read collectively. */
+/* Chapter 14: collective access to pieces that are interleaved with those of other processes,
+ * under every hint for such access. A plain read checks each byte of the file. Each byte of a
+ * collective read is checked, too. */
 #include "../check.h"
 
 enum { N = 3000 };
 
 static char path[300];
 
-/* Value i of rank r, as it must be in the file. */
+/* The expected value i of rank r in the file. */
 static int value(int r, int i, int key)
 {
     return 1000000 * key + 10000 * r + i;
 }
 
-/* Every rank sees every n-th piece of `piece` values; all write N values each and read them back. */
+/* Every rank sees each n-th piece of `piece` values. All ranks write N values each and read them
+ * back. */
 static void pieces(int piece, MPI_Info info, int key)
 {
     MPI_File f;
@@ -38,7 +40,7 @@ static void pieces(int piece, MPI_Info info, int key)
     MPI_File_sync(f);
     MPI_File_get_size(f, &size);
     EQUAL(size, 20 + (long)sizeof(int) * mine * check_size);
-    /* Collectively, from the middle of a piece on; then beyond the end. */
+    /* Collectively, from the middle of a piece, then beyond the end. */
     memset(in, 0, N * sizeof *in);
     MPI_File_read_at_all(f, 1, in, mine - 1, MPI_INT, &st);
     for (int i = 1; i < mine; i++)
@@ -50,11 +52,11 @@ static void pieces(int piece, MPI_Info info, int key)
     MPI_File_read_at_all(f, mine - 5, in, 50, MPI_INT, &st);
     MPI_Get_count(&st, MPI_INT, &many);
     EQUAL(in[4], out[mine - 1]);
-    if (!peer_is_mpich_4_0()) { /* It says that there were 50. */
+    if (!peer_is_mpich_4_0()) { /* The status reports 50 values. */
         EQUAL(many, 5);
         EQUAL(in[5], 0);
     }
-    /* Different lengths, one rank with nothing, holes in memory. */
+    /* Different lengths, one rank without data, holes in memory. */
     MPI_Datatype holes;
     MPI_Type_vector(40 + check_rank, 1, 2, MPI_INT, &holes);
     MPI_Type_commit(&holes);
@@ -92,7 +94,7 @@ static void pieces(int piece, MPI_Info info, int key)
     MPI_Barrier(check_comm);
 }
 
-/* What lies between the pieces of all stays as it is. */
+/* The data between the pieces of all ranks stay unchanged. */
 static void between(void)
 {
     MPI_File f;
@@ -108,7 +110,7 @@ static void between(void)
     MPI_File_sync(f);
     for (int i = 0; i < 50; i++)
         out[i] = value(check_rank, i, 7);
-    /* One place of each n + 1 belongs to nobody. */
+    /* One element in n + 1 belongs to no rank. */
     MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * (n + 1), &seen);
     MPI_Type_commit(&seen);
     MPI_File_set_view(f, (MPI_Offset)sizeof(int) * check_rank, MPI_INT, seen, "native", MPI_INFO_NULL);
@@ -133,7 +135,7 @@ static void between(void)
 }
 
 #ifdef FTMPI_VERSION
-/* A call that fails on one process only: all others end it. (The peer hangs.) */
+/* A call that fails on one process only: all others return from it. The peer hangs. */
 static void one_fails(void)
 {
     MPI_File f;
@@ -152,7 +154,8 @@ int main(int argc, char **argv)
                                            {"romio_cb_write", "disable"}, {"romio_cb_read", "disable"},
                                            {"romio_cb_write", "enable"}, {"romio_cb_read", "enable"}};
     check_begin(&argc, &argv, "files_together");
-    /* In the working directory, under the same name in every life of a rank (a process id is another). */
+    /* In the working directory, under the same name in every incarnation of a rank (the process
+     * id differs). */
     strcpy(path, "ftmpi-together");
     pieces(1, MPI_INFO_NULL, 1);
     pieces(7, MPI_INFO_NULL, 2);

@@ -1,6 +1,6 @@
 /*
- * Chapters 11 and 15: calls that are allowed before MPI_Init, from several threads at once, as
- * the first that a process makes: one of them starts MPI, the others wait for it.
+ * Chapters 11 and 15: calls that are allowed before MPI_Init, from several threads at once, as the
+ * first calls of a process. One thread starts MPI, and the others wait.
  */
 #include "../check.h"
 #include <pthread.h>
@@ -16,7 +16,7 @@ static void *first(void *argument)
     int me = (int)(intptr_t)argument, wrong = 0;
     pthread_barrier_wait(&gate);
 #ifdef FTMPI_VERSION
-    /* (The peer is of another opinion about these.) */
+    /* The peer gives other results for these calls. */
     MPI_Info info;
     char value[8];
     int flag = 0, provided = -1;

@@ -1,5 +1,5 @@
-/* Generalized requests, the index of a request that failed, statuses of requests that stay, buffers
- * for MPI_Bsend of MPI-4.1. */
+/* Generalized requests, the index of a request that failed, statuses of requests that stay, and
+ * buffers for MPI_Bsend of MPI-4.1. */
 #include "../check.h"
 
 struct state {
@@ -58,7 +58,7 @@ static void one_request(void)
     EQUAL(status.MPI_SOURCE, 7);
     EQUAL(status.MPI_TAG, 9);
 
-    /* Cancelled, then complete; nobody wants the status. */
+    /* Cancelled, then complete, with the status ignored. */
     struct state c = {.count = 1};
     MPI_Grequest_start(query, release, cancel, &c, &q);
     MPI_Cancel(&q);
@@ -68,7 +68,7 @@ static void one_request(void)
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     EQUAL(c.freed, 1);
 
-    /* Freed before it is complete: the function is called when it is. */
+    /* Freed before completion: the free function is called at the completion. */
     struct state f = {.count = 1};
     MPI_Grequest_start(query, release, cancel, &f, &q);
     MPI_Request kept = q;
@@ -111,7 +111,8 @@ static void among_others(void)
     EQUAL(status[N].MPI_TAG, 3);
 }
 
-/* A query function that fails: its code comes out of MPI_Wait, and in the status of MPI_Waitall. */
+/* A query function that fails: MPI_Wait returns the function's code, and the status of
+ * MPI_Waitall contains it. */
 static void failing(void)
 {
     struct state s = {.fail = 1};
@@ -127,7 +128,7 @@ static void failing(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-/* The index of a request that failed is told. */
+/* The index of a request that failed is returned. */
 static void truncated(void)
 {
     char in[2][4], out[8] = "abcdefg";
@@ -135,7 +136,7 @@ static void truncated(void)
     MPI_Status status;
     int index = -5, class, flag = 0;
     MPI_Comm_set_errhandler(check_comm, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPICH asks the world's. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPICH calls the world's handler. */
     for (int test = 0; test < 2; test++) {
         MPI_Irecv(in[0], 4, MPI_CHAR, check_rank, 50, check_comm, &q[0]);
         MPI_Irecv(in[1], 4, MPI_CHAR, check_rank, 51, check_comm, &q[1]);

@@ -1,4 +1,4 @@
-/* Chapter 6: groups, communicators, intercommunicators, attributes with callbacks, names. */
+/* Chapter 7: groups, communicators, intercommunicators, attributes with callbacks, names. */
 #include "../check.h"
 
 static int n, me;
@@ -22,7 +22,7 @@ static void group_sets(void)
     MPI_Group_rank(even, &rank);
     EQUAL(rank, me % 2 ? MPI_UNDEFINED : me / 2);
 
-    MPI_Group_union(even, low, &g);   /* even first, then what is new */
+    MPI_Group_union(even, low, &g);   /* even ranks first, then the new ones */
     MPI_Group_size(g, &size);
     int want = evens, seen[64] = {0};
     for (int i = 0; i < evens; i++)
@@ -150,7 +150,7 @@ static void communicators(void)
     }
     MPI_Group_free(&part);
     MPI_Group_free(&world);
-    /* many in a row: context numbers must be given back */
+    /* many in a row: context numbers must be reused */
     for (int i = 0; i < 300; i++) {
         MPI_Comm_dup(dup, &sub);
         if (i % 50 == 0)
@@ -202,7 +202,7 @@ static void intercommunicators(void)
     MPI_Group_size(group, &mine);
     EQUAL(mine, remote);
     MPI_Group_free(&group);
-    /* everybody writes to remote rank 0, which answers */
+    /* all ranks write to remote rank 0, which answers */
     MPI_Request q;
     MPI_Isend(&me, 1, MPI_INT, 0, 5, inter, &q);
     if (rank == 0)

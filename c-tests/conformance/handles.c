@@ -1,7 +1,8 @@
-/* Handles and statuses between C and Fortran, and (MPI-5.0) as integers: there and back for every kind. */
+/* Handles and statuses between C and Fortran, and (MPI-5.0) as integers: converted and converted
+ * back for every kind. */
 #include "../check.h"
 
-/* A handle goes to Fortran and back, and to an integer and back. */
+/* Converts a handle to Fortran and back, and to an integer and back. */
 #ifdef FTMPI_VERSION
 #define THROUGH_INT(Kind, type, handle)                                                             \
     CHECK(MPI_##Kind##_fromint(MPI_##Kind##_toint(handle)) == (handle), #Kind " through an int")
@@ -93,7 +94,7 @@ static void statuses(void)
     memset(&back, 0, sizeof back);
     EQUAL(MPI_Status_f2c(numbers, &back), MPI_SUCCESS);
     EQUAL(back.MPI_TAG, 9);
-#ifdef FTMPI_VERSION /* Debian's MPICH has these in its Fortran library only. */
+#ifdef FTMPI_VERSION /* Debian's MPICH has these functions in its Fortran library only. */
     MPI_Fint again[16];
     MPI_F08_status f08, other;
     int flag = -1;

@@ -1,10 +1,12 @@
-/* What programs written for MPICH rely on and newer versions of the standard say; all of it was found by running
- * MPICH's own test programs. (Not compared: Debian's MPICH 4.0 is older than some of it.) */
+/* Properties that programs written for MPICH rely on, or that newer versions of the standard
+ * require. All of them were found by running MPICH's own test programs. Not compared, because
+ * Debian's MPICH 4.0 is older than some of them. */
 #include "../check.h"
 
 static int me, size;
 
-/* MPI-4.1, 6.7.2: a key lives as long as an attribute under it, and a copy of its handle may be used. */
+/* MPI-4.1, 6.7.2: a key exists as long as an attribute under it, and a copy of its handle may be
+ * used. */
 static int refuses(MPI_Comm c, int key, void *extra, void *value, void *copy, int *flag)
 {
     (void)c, (void)key, (void)extra, (void)value, (void)copy, (void)flag;
@@ -41,7 +43,7 @@ static void keys(void)
     MPI_Comm_delete_attr(comm, key);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_free(&comm);
-    /* What cannot be freed keeps its attributes. */
+    /* An object that cannot be freed keeps its attributes. */
     MPI_Comm own[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     int class;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -62,7 +64,7 @@ static void keys(void)
     MPI_Comm_free_keyval(&key);
 }
 
-/* MPI-4.1, 7.4.4 and 7.4.2: known hints are kept, others ignored; a duplicate has none. */
+/* MPI-4.1, 7.4.4 and 7.4.2: known hints are kept, others ignored. A duplicate has none. */
 static void hints(void)
 {
     MPI_Info in, out;
@@ -94,7 +96,7 @@ static void hints(void)
     MPI_Comm_free(&two);
 }
 
-/* MPI-4.0, 6.13: made in one order, started in any. */
+/* MPI-4.0, 6.13: initialised in one order, started in any order. */
 static void persistent_collectives(void)
 {
     int a = 0, sum = 0, mine = me + 1;
@@ -115,7 +117,7 @@ static void persistent_collectives(void)
         MPI_Request_free(&q[i]);
 }
 
-/* MPI-4.1, 3.8.4: the wait for what was to be cancelled is local, also of a send that nobody receives yet. */
+/* MPI-4.1, 3.8.4: the wait after a cancel is local, also for a send without a receive. */
 static void cancelled_sends(void)
 {
     enum { MANY = 1 << 19 };
@@ -180,7 +182,7 @@ static void no_type(void)
     MPI_Request_free(&q);
     EQUAL(MPI_Precv_init(NULL, 1, 0, none, left, 7, check_comm, MPI_INFO_NULL, &q), MPI_SUCCESS);
     MPI_Request_free(&q);
-    /* Everybody sends to the right, with no type for anybody else. */
+    /* Each rank sends to the right neighbour, with no type for any other rank. */
     int *sent = calloc(n, sizeof *sent), *came = calloc(n, sizeof *came);
     for (int i = 0; i < n; i++)
         types[i] = from[i] = none, in[i] = -1;
@@ -193,7 +195,7 @@ static void no_type(void)
     EQUAL(MPI_Neighbor_allgather(NULL, 0, none, NULL, 0, none, ring), MPI_SUCCESS);
     EQUAL(MPI_Neighbor_alltoall(NULL, 0, none, NULL, 0, none, ring), MPI_SUCCESS);
     MPI_Comm_free(&ring);
-    /* MPICH wants one in the others. */
+    /* MPICH wants a type for the other ranks. */
     int class;
     MPI_Error_class(MPI_Allgather(NULL, 0, none, NULL, 0, none, check_comm), &class);
     EQUAL(class, MPI_ERR_TYPE);
@@ -208,14 +210,14 @@ static void no_type(void)
     EQUAL(s.MPI_SOURCE, (me + size - 1) % size);
 }
 
-/* Who has no neighbours on one side has no buffer for it. */
+/* A rank without neighbours on one side has no buffer for that side. */
 static void no_neighbours(void)
 {
     MPI_Comm star;
     int n = size, in = 0, *all = malloc(n * sizeof *all), *leaves = malloc(n * sizeof *leaves), class;
     for (int i = 0; i < n; i++)
         leaves[i] = i + 1, all[i] = 10 + i;
-    /* Rank 0 speaks to all others, who listen only. */
+    /* Only rank 0 sends to all others, which only receive. */
     MPI_Dist_graph_create_adjacent(check_comm, me > 0, (int[]){0}, MPI_UNWEIGHTED, me > 0 ? 0 : n - 1, leaves,
                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &star);
     MPI_Comm_set_errhandler(star, MPI_ERRORS_RETURN);
@@ -227,7 +229,7 @@ static void no_neighbours(void)
     in = 0;
     EQUAL(MPI_Neighbor_allgatherv(send, 1, MPI_INT, recv, (int[]){1}, (int[]){0}, MPI_INT, star), MPI_SUCCESS);
     EQUAL(in, me > 0 ? 10 : 0);
-    /* What is wrong all the same is told. */
+    /* Wrong arguments are reported all the same. */
     if (me > 0) {
         MPI_Error_class(MPI_Neighbor_allgather(NULL, -1, MPI_INT, &in, 1, MPI_INT, star), &class);
         EQUAL(class, MPI_ERR_COUNT);
@@ -238,7 +240,7 @@ static void no_neighbours(void)
     free(all), free(leaves);
 }
 
-/* MPI-4.1, 6.2: the buffers of a collective must not be the same memory. */
+/* MPI-4.1, 6.2: the buffers of a collective must not overlap. */
 static void same_memory(void)
 {
     int n = size, *a = calloc(n, sizeof(int)), class;
@@ -274,7 +276,7 @@ static void same_memory(void)
     ALIASED(MPI_Allgather(wide + 3 * me, 1, gaps, wide, 1, gaps, check_comm));
     MPI_Type_free(&gaps);
     free(wide);
-    /* Of nothing there is nothing to overlap; and blocks of one array may be exchanged. */
+    /* Empty buffers do not overlap, and blocks of one array may be exchanged. */
     EQUAL(MPI_Allreduce(a, a, 0, MPI_INT, MPI_SUM, check_comm), MPI_SUCCESS);
     int *both = malloc(2 * n * sizeof(int)), *behind = malloc(n * sizeof(int));
     for (int i = 0; i < n; i++)
@@ -285,7 +287,7 @@ static void same_memory(void)
     free(a), free(ones), free(places), free(both), free(behind);
 }
 
-/* A handler may change what the call returns; where none was set the world's counts. */
+/* A handler may change the returned code. Where no handler was set, the world's counts. */
 static void mends(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
@@ -312,7 +314,7 @@ static void handlers(void)
     MPI_Comm_free(&comm);
 }
 
-/* All are complete, one with an error. */
+/* All requests are complete, one with an error. */
 static void testall(void)
 {
     int a[4] = {0}, flag = 0, class = MPI_SUCCESS;
@@ -333,7 +335,7 @@ static void testall(void)
 
 static void windows(void)
 {
-    /* Memory that was attached in two parts without a gap is one. */
+    /* Memory that was attached in two parts without a gap is one region. */
     static int memory[64];
     int values[64], next = (me + 1) % size, unit, class;
     MPI_Aint at, *all = malloc(size * sizeof *all), bytes;
@@ -358,7 +360,7 @@ static void windows(void)
     MPI_Win_detach(win, memory + 32);
     MPI_Win_free(&win);
     free(all);
-    /* Whose memory can be reached by loads and stores. */
+    /* Memory that loads and stores can reach. */
     int mine = 7, got = 0;
     MPI_Win_create(&mine, sizeof mine, 4, MPI_INFO_NULL, check_comm, &win);
     EQUAL(MPI_Win_shared_query(win, me, &bytes, &unit, &base), MPI_SUCCESS);
@@ -367,7 +369,7 @@ static void windows(void)
         MPI_Win_shared_query(win, next, &bytes, &unit, &base);
         CHECK(base == NULL && bytes == 0, "another's part cannot be reached");
     }
-    /* An epoch of fences ends with a lock. */
+    /* A lock ends an epoch of fences. */
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     MPI_Win_fence(0, win);
     MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win);
@@ -375,7 +377,8 @@ static void windows(void)
     MPI_Error_class(MPI_Get(&got, 1, MPI_INT, me, 0, 1, MPI_INT, win), &class);
     EQUAL(class, MPI_ERR_RMA_SYNC);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
-    /* Who locks its own part again and again sees what others do there. */
+    /* A rank that locks its own part again and again sees the operations of other ranks on that
+     * part. */
     if (size > 1) {
         MPI_Barrier(check_comm);
         if (me == 1) {
@@ -400,7 +403,7 @@ static void files(void)
     MPI_Datatype block, type;
     int class, got[4] = {0}, mine[2] = {me, 10 + me};
     MPI_File_open(check_comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &f);
-    /* The last process sees nothing of the file. */
+    /* The last process sees no part of the file. */
     int none = me == size - 1 && size > 1, ranks = size > 1 ? size - 1 : 1;
     MPI_Type_contiguous(none ? 0 : 1, MPI_INT, &block);
     MPI_Type_create_resized(block, 0, ranks * sizeof(int), &type);
@@ -411,7 +414,7 @@ static void files(void)
     MPI_File_read_at_all(f, ranks - 1, got, 2, MPI_INT, MPI_STATUS_IGNORE);
     EQUAL(got[0], ranks - 1);
     EQUAL(got[1], 10);
-    /* What is wrong at one process fails everywhere, and nobody waits. */
+    /* An error at one process is an error everywhere, and no process waits. */
     int back[2] = {3, 0}, lengths[2] = {1, 1};
     MPI_Datatype wrong;
     MPI_Type_indexed(2, lengths, back, MPI_INT, &wrong);
@@ -419,7 +422,7 @@ static void files(void)
     MPI_Error_class(MPI_File_set_view(f, 0, MPI_INT, me == 0 ? wrong : MPI_INT, "native", MPI_INFO_NULL), &class);
     EQUAL(class, MPI_ERR_IO);
     MPI_File_close(&f);
-    /* What is only read may be seen twice. */
+    /* Data that are only read may be seen twice. */
     int twice[2] = {0, 1}, over[2] = {2, 1};
     MPI_Datatype overlaps;
     MPI_Type_indexed(2, over, twice, MPI_INT, &overlaps);
@@ -460,7 +463,7 @@ int main(int argc, char **argv)
     files();
     section("all");
     int code = check_end(), found = 0;
-    /* MPI-4.1, 11.4.1: info objects outlive MPI. */
+    /* MPI-4.1, 11.4.1: info objects exist after the end of MPI. */
     char text[10] = "";
     MPI_Info_dup(before, &after);
     MPI_Info_get(after, "key", 9, text, &found);

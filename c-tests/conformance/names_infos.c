@@ -1,5 +1,5 @@
-/* Chapters 7 to 11: info objects, hints of communicators, graphs, error classes that go again, names of
- * MPI-1 for attributes and handlers, calls about other jobs. */
+/* Chapters 7 to 11: info objects, hints of communicators, graphs, error classes that are removed
+ * again, names of MPI-1 for attributes and handlers, calls about other jobs. */
 #include "../check.h"
 
 static int class_of(int code)
@@ -94,7 +94,7 @@ static void hints(void)
     section("hints");
 }
 
-/* Everybody names edges that begin somewhere else. */
+/* Each rank names edges that begin at another rank. */
 static void graphs(void)
 {
     MPI_Comm comm;
@@ -127,7 +127,7 @@ static void graphs(void)
     section("graphs");
 }
 
-/* Bytes of any encoding come back as they were. */
+/* Bytes of any encoding are returned unchanged. */
 static void encodings(void)
 {
     static const char latin[] = "M\xfcller & S\xf6hne", utf8[] = "M\xc3\xbcller";
@@ -157,7 +157,7 @@ static void encodings(void)
         MPI_Info_get_valuelen(info, text, &length, &flag);
         EQUAL(length, strlen(text));
         MPI_Info_free(&info);
-        /* (For a code of a predefined class MPICH has a text of its own.) */
+        /* MPICH has a text of its own for a code of a predefined class. */
         MPI_Add_error_class(&class);
         MPI_Add_error_code(class, &code);
         MPI_Add_error_string(code, text);
@@ -228,7 +228,7 @@ static void removal(void)
 }
 
 #ifdef FTMPI_VERSION
-/* A call that cannot be served says so, names itself and goes through the handler. */
+/* A call that is not supported names itself in an error, and calls the handler. */
 static void refused(const char *name, int code)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -273,8 +273,8 @@ static void other_jobs(void)
     section("other jobs");
 }
 
-/* What mpi4py's own tests found: names of null handles, splitting by a named resource, the empty status,
- * arguments of a constructor that fit no int, an accumulate of nothing. */
+/* Cases of mpi4py's own tests: names of null handles, splitting by a named resource, the empty
+ * status, arguments of a constructor that fit no int, an empty accumulate. */
 static void found_by_others(void)
 {
 #ifdef FTMPI_VERSION
@@ -342,7 +342,7 @@ static void found_by_others(void)
     CHECK(six[0] == big && six[1] == 4 && six[2] == big - 1 && six[3] == 3 && six[4] == 1 && six[5] == 0, "sizes");
     MPI_Type_free(&type);
 
-    /* Small numbers, too, are told as the call took them. */
+    /* Small numbers are reported as the call took them. */
     MPI_Count lengths[2] = {1, 2}, gaps[2] = {0, 8}, five[5];
     MPI_Datatype members[2] = {MPI_INT, MPI_DOUBLE}, inners[2];
     MPI_Type_create_struct_c(2, lengths, gaps, members, &type);

@@ -1,6 +1,6 @@
-/* Chapter 3: the forms of point-to-point calls that other programs of this folder do not use: large counts
- * in every mode, combined non-blocking exchanges, matched receives, buffers of every owner, parts of a
- * status. */
+/* Chapter 3: the forms of point-to-point calls that other programs of this folder do not use:
+ * large counts in every mode, combined non-blocking exchanges, matched receives, buffers of
+ * every owner, parts of a status. */
 #include "../check.h"
 
 enum { N = 100 };
@@ -24,7 +24,7 @@ static void arrived(int key, int from)
     note_bytes(in, sizeof in);
 }
 
-/* One message to the right for every way of sending it, received by every way of receiving. */
+/* One message to the right neighbour for every way of sending, received in every way. */
 static void modes(void)
 {
     static char room[4 * sizeof out + 8 * MPI_BSEND_OVERHEAD];
@@ -36,7 +36,7 @@ static void modes(void)
     for (int form = 0; form < 10; form++) {
         prepare(form);
         MPI_Irecv_c(in, N, MPI_INT, left, form, check_comm, &q[0]);
-        /* Ready sends need the receive to be there. */
+        /* Ready sends need a posted receive. */
         MPI_Barrier(check_comm);
         int persistent = 0;
         switch (form) {
@@ -64,7 +64,7 @@ static void modes(void)
     EQUAL(MPI_Buffer_detach_c(&back, &size), MPI_SUCCESS);
     CHECK(back == room, "another buffer came back");
     EQUAL(size, sizeof room);
-    /* A synchronous send waits for its receiver; the others do so below. */
+    /* A synchronous send waits for its receiver. The other sends complete below. */
     prepare(20);
     MPI_Recv_init_c(in, N, MPI_INT, left, 20, check_comm, &q[0]);
     MPI_Start(&q[0]);
@@ -101,7 +101,7 @@ static void modes(void)
         EQUAL(st.MPI_TAG, form);
         arrived(form, left);
     }
-    /* Half of it to nobody. */
+    /* Half of the messages go to MPI_PROC_NULL. */
     prepare(27);
     MPI_Isendrecv(out, N, MPI_INT, MPI_PROC_NULL, 0, in, N, MPI_INT, MPI_PROC_NULL, 0, check_comm, &q[0]);
     MPI_Wait(&q[0], &st);
@@ -173,7 +173,7 @@ static void elements(void)
     MPI_Test_cancelled(&st, &flag);
     EQUAL(flag, 1);
     MPI_Type_free(&pair);
-#ifdef FTMPI_VERSION /* MPICH 4.0 has no such function and takes the count for one of whole values. */
+#ifdef FTMPI_VERSION /* MPICH 4.0 lacks this function, and takes the count for one of whole values. */
     int value = -1;
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Status_set_elements_c(&st, pair, 5);

@@ -1,4 +1,4 @@
-/* Chapter 3: probe, wildcards, order, truncation, cancel, sendrecv, messages to oneself,
+/* Chapter 3: probe, wildcards, order, truncation, cancel, sendrecv, messages to the rank itself,
  * separation of communicators, the largest tag. */
 #include "../check.h"
 
@@ -50,7 +50,7 @@ static void probes(void)
     MPI_Barrier(check_comm);
 }
 
-/* Rank 0 receives from anybody; messages of one sender with one tag come in order. */
+/* Rank 0 receives from any rank. Messages of one sender with one tag come in order. */
 static void wildcards(void)
 {
     enum { EACH = 100 };
@@ -96,7 +96,7 @@ static void wildcards(void)
     MPI_Waitall(MIXED, q, MPI_STATUSES_IGNORE);
     free(out);
     free(in);
-    /* receives are matched in the order in which they were posted */
+    /* receives are matched in the order of posting */
     int got[4] = {-1, -1, -1, -1}, word[4];
     MPI_Request r[4];
     MPI_Irecv(&got[0], 1, MPI_INT, from, 1, MPI_COMM_WORLD, &r[0]);
@@ -168,7 +168,7 @@ static void cancel(void)
     MPI_Wait(&q, &s);
     MPI_Test_cancelled(&s, &flag);
     EQUAL(flag, 1);
-    /* too late: it is already here */
+    /* too late: the message has arrived */
     MPI_Irecv(&word, 1, MPI_INT, from, 998, MPI_COMM_WORLD, &q);
     MPI_Barrier(check_comm);
     int out = 77;

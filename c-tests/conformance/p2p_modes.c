@@ -1,5 +1,5 @@
 /* Chapter 3: the four send modes, blocking and not, on messages of 0 B to 64 MiB, to a
- * neighbour, to oneself, and to MPI_PROC_NULL. */
+ * neighbour, to the rank itself, and to MPI_PROC_NULL. */
 #include "../check.h"
 
 enum { BIG_LIMIT = 64 << 20 };
@@ -27,7 +27,7 @@ static void isend_mode(int mode, const void *p, int n, int to, int tag, MPI_Requ
     }
 }
 
-/* The receive is posted before anybody sends, so that ready mode is legal: both sides pass a
+/* The receive is posted before any rank sends, so that ready mode is legal: both sides pass a
  * barrier after posting. */
 static void ring(int mode, int bytes, int blocking)
 {
@@ -107,7 +107,7 @@ static void nobody(void)
         }
         MPI_Get_count(&s, MPI_INT, &count);
         EQUAL(count, 0);
-        if (i == 1 && peer_is_mpich_4_0())   /* leaves zeros there */
+        if (i == 1 && peer_is_mpich_4_0())   /* leaves zeros in the buffer */
             continue;
         EQUAL(s.MPI_SOURCE, MPI_PROC_NULL);
         EQUAL(s.MPI_TAG, MPI_ANY_TAG);

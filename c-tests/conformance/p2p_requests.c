@@ -133,7 +133,7 @@ static void waits_and_tests(void)
     note(MANY);
 }
 
-/* What the standard calls an empty status. */
+/* The standard's empty status. */
 static void empty(const MPI_Status *s)
 {
     int count = -1, cancelled = -1;
@@ -242,7 +242,7 @@ static void persistent(void)
     note(ROUNDS);
 }
 
-/* A freed active request still does its work. */
+/* A freed active request still completes. */
 static void freed(void)
 {
     int out = check_rank + 5, in = -1;
@@ -270,7 +270,7 @@ static void freed(void)
     EQUAL(s.MPI_TAG, 71);
     MPI_Wait(&q, MPI_STATUS_IGNORE);
 
-    /* One that failed says so, as MPI_Test would, and stays. */
+    /* A request that failed reports so, like MPI_Test, and stays. */
     int code = MPI_SUCCESS, class = -1, two[2] = {7, 8};
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Irecv(&in, 1, MPI_INT, from, 72, MPI_COMM_WORLD, &r);
@@ -302,7 +302,7 @@ static void outstanding(void)
     MPI_Waitall(2 * OUTSTANDING, q, MPI_STATUSES_IGNORE);
     for (int i = 0; i < OUTSTANDING; i++)
         CHECK(in[i] == from * OUTSTANDING + i, "outstanding message %d is %d", i, in[i]);
-    /* and big ones, rendezvous in both directions at once */
+    /* and large messages, rendezvous in both directions at once */
     enum { BIG = 12, BYTES = 300000 };
     unsigned char *bo = malloc((size_t)BIG * BYTES), *bi = malloc((size_t)BIG * BYTES);
     for (int i = 0; i < BIG; i++) {
@@ -323,8 +323,8 @@ static void outstanding(void)
     free(in);
 }
 
-/* MPI-4.1, 3.7.5: who waits for some of many, over and over, hears of each of them some day, however many are
- * complete every time. */
+/* MPI-4.1, 3.7.5: a program that waits for some of many requests, over and over, learns of each
+ * request at some time, however many are complete every time. */
 static void fair(void)
 {
     enum { LIST = 90, CALLS = 2000 };
@@ -352,7 +352,7 @@ static void fair(void)
     }
     EQUAL(missing, 0);
     MPI_Waitall(LIST, q, MPI_STATUSES_IGNORE);
-    /* One that is complete as soon as it begins does not hide the other. */
+    /* A request that completes at its start does not hide the other. */
     int got = -1, seven = 7;
     MPI_Irecv(&got, 1, MPI_INT, check_rank, 200, check_comm, &q[1]);
     MPI_Send(&seven, 1, MPI_INT, check_rank, 200, check_comm);

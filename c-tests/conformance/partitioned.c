@@ -14,7 +14,8 @@ static void shuffle(int *order, int n)
     }
 }
 
-/* The same bytes in `parts` parts here and `others` there, for several rounds. */
+/* The same bytes in `parts` parts here and in `others` parts at the other rank, for several
+ * rounds. */
 static void ring(int parts, int others, size_t bytes, int rounds)
 {
     int right = (check_rank + 1) % check_size, left = (check_rank + check_size - 1) % check_size;
@@ -33,7 +34,7 @@ static void ring(int parts, int others, size_t bytes, int rounds)
         shuffle(order, parts);
         for (int i = 0; i < parts; i++) {
             if (i == parts - 1 && bytes > 0) {
-                /* Not all of it is ready on any rank that has not come here. */
+                /* A rank before this line has not made all its parts ready. */
                 MPI_Test(&q[0], &flag, MPI_STATUS_IGNORE);
                 EQUAL(flag, 0);
             }
@@ -65,8 +66,8 @@ static void ring(int parts, int others, size_t bytes, int rounds)
     free(order);
 }
 
-/* Several channels of one tag match in the order of their inits, whatever is started first; a part
- * may be waited for before the next one is made ready. */
+/* Several channels of one tag match in the order of their inits, in whatever order they are
+ * started. A part may be waited for before the next part is made ready. */
 static void channels(void)
 {
     enum { N = 3, PARTS = 4 };

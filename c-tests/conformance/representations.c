@@ -1,6 +1,6 @@
-/* Chapter 14: data representations of the program. A value of MPI_INT has six bytes in the file here: its
- * number of bytes, the four in reverse, and their sum; doubles are stored as they are. The MPICH that this is
- * compared with refuses conversion functions, so it runs what it can. */
+/* Chapter 14: data representations of the program. A value of MPI_INT has six bytes in the file:
+ * its number of bytes, the four bytes reversed, and their sum. Doubles are stored unchanged. The
+ * MPICH for comparison refuses conversion functions, so it runs only the part that it can run. */
 #include "../check.h"
 #include <stddef.h>
 
@@ -38,7 +38,7 @@ static int from_file(const unsigned char *in, int *value)
     return in[0] == 4 && in[5] == sum ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* Where value `index` of the tiled datatype lies: plain integers, or pairs with a hole behind. */
+/* The place of value `index` of the tiled datatype: plain integers, or pairs with a hole behind. */
 static int *place(void *user, MPI_Datatype type, long long index)
 {
     int bytes = 0;
@@ -97,7 +97,7 @@ static void converted(const char *name)
     char got[MPI_MAX_DATAREP_STRING] = "";
     for (int i = 0; i < N; i++)
         out[i] = 1000000 * check_rank + 70 * i;
-    /* Every n-th value is this rank's. */
+    /* This rank has each n-th value. */
     MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)6 * check_size, &seen);
     MPI_Type_commit(&seen);
     MPI_File_open(check_comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f);
@@ -148,7 +148,7 @@ static void converted(const char *name)
     MPI_File_read_at(f, 10 + 6 * (check_size * 5 + check_rank), bytes, 6, MPI_BYTE, &st);
     to_file(want, out[5]);
     CHECK(!memcmp(bytes, want, 6), "other bytes in the file");
-    /* What its function does not like is an error of the access. */
+    /* An error of the conversion function is an error of the access. */
     MPI_Barrier(check_comm);
     bytes[5]++;
     MPI_File_write_at(f, 10 + 6 * (check_size * 5 + check_rank), bytes, 6, MPI_BYTE, &st);
@@ -156,14 +156,14 @@ static void converted(const char *name)
     MPI_Barrier(check_comm);
     MPI_File_set_view(f, 10 + 6 * check_rank, MPI_INT, seen, name, MPI_INFO_NULL);
     EQUAL(class_of(MPI_File_read_at(f, 5, in, 1, MPI_INT, &st)), MPI_ERR_CONVERSION);
-    /* Values that would lie upon each other. */
+    /* Values that would overlap. */
     MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE}, mixed;
     int lengths[2] = {1, 1};
     MPI_Aint places[2] = {0, 4};
     MPI_Type_create_struct(2, lengths, places, types, &mixed);
     MPI_Type_commit(&mixed);
     EQUAL(class_of(MPI_File_set_view(f, 0, mixed, mixed, name, MPI_INFO_NULL)), MPI_ERR_IO);
-    /* A buffer with other values than the etype. */
+    /* A buffer with other types than the etype. */
     EQUAL(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, name, MPI_INFO_NULL), MPI_SUCCESS);
     EQUAL(class_of(MPI_File_write_at(f, 0, out, 4, MPI_BYTE, &st)), MPI_ERR_TYPE);
     MPI_Barrier(check_comm);
@@ -196,7 +196,7 @@ static MPI_Datatype item_type(const MPI_Aint *places, MPI_Aint extent)
     return all;
 }
 
-/* Structures of several types in external32: what is in the file is what MPI_Pack_external makes. */
+/* Structures of several types in external32: the file has the bytes of MPI_Pack_external. */
 static void structures(void)
 {
     enum { ITEMS = 40 };
@@ -263,7 +263,7 @@ static void structures(void)
     MPI_File_seek(f, 0, MPI_SEEK_END);
     MPI_File_get_position(f, &where);
     EQUAL(where, 3);
-    /* Every second value of four bytes in the file is ours, of eight in memory. */
+    /* This rank has every second value: four bytes in the file, eight in memory. */
     long row[10], back[10];
     for (int i = 0; i < 10; i++)
         row[i] = 7 * i - 30;
@@ -384,7 +384,8 @@ static int plain_extent(MPI_Datatype type, MPI_Aint *bytes, void *extra)
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv, "representations");
-    /* In the working directory, under the same name in every life of a rank (a process id is another). */
+    /* In the working directory, under the same name in every incarnation of a rank (the process
+     * id differs). */
     strcpy(path, "ftmpi-representations");
     (void)reading;
     (void)writing;

@@ -1,6 +1,7 @@
-/* One-sided communication with active targets: windows of every kind, fences, post-start-complete-
- * wait; put, get, accumulate, get_accumulate, fetch_and_op, compare_and_swap; derived datatypes on
- * both sides; large and small data; attributes, names, groups, info, error handlers. */
+/* One-sided communication with active targets: windows of every kind, fences,
+ * post-start-complete-wait; put, get, accumulate, get_accumulate, fetch_and_op,
+ * compare_and_swap; derived datatypes on both sides; large and small data; attributes, names,
+ * groups, info, error handlers. */
 #include "../check.h"
 
 enum { N = 64, LARGE = 40000 };
@@ -30,7 +31,7 @@ static void fences(void)
     EQUAL(got[1], 10 + check_rank);
     memory[0] = 100;
     MPI_Win_fence(0, win);
-    /* everybody adds to rank 0; what comes out is the same in every order */
+    /* all ranks add to rank 0; the result is the same in every order */
     long one = check_rank + 1, before = -5;
     MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, win);
     MPI_Win_fence(0, win);
@@ -40,7 +41,7 @@ static void fences(void)
     MPI_Get_accumulate(NULL, 0, MPI_LONG, &before, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_NO_OP, win);
     MPI_Win_fence(0, win);
     EQUAL(before, 100 + (long)check_size * (check_size + 1) / 2);
-    /* one adds after the other in one epoch: accumulates of one origin are ordered */
+    /* one rank adds after the other in one epoch: accumulates of one origin are ordered */
     memory[1] = 0;
     MPI_Win_fence(0, win);
     for (long k = 1; k <= 5; k++)
@@ -55,7 +56,7 @@ static void fences(void)
 
 static void everything_to_all(void)
 {
-    /* every rank puts to every rank, itself too */
+    /* every rank puts to every rank, also to itself */
     int n = check_size;
     int *memory = malloc(n * sizeof *memory), *got = malloc(n * sizeof *got);
     MPI_Win win;
@@ -189,7 +190,7 @@ static void large(void)
 
 static void operations(void)
 {
-    /* each predefined operation on types of each kind that has it */
+    /* each predefined operation on types of each kind that allows the operation */
     static const MPI_Op ops[] = {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD, MPI_LAND, MPI_BAND, MPI_LOR,
                                  MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_REPLACE};
     for (unsigned k = 0; k < sizeof ops / sizeof *ops; k++) {
@@ -233,7 +234,8 @@ static void operations(void)
 
 static void post_start(void)
 {
-    /* everybody exposes to its left neighbour and accesses its right one, several epochs */
+    /* every rank exposes memory to its left neighbour and accesses its right one, in several
+     * epochs */
     double memory[4], out[4], got[4], old = 0;
     MPI_Win win;
     MPI_Group world, target, origin;
@@ -279,7 +281,7 @@ static void post_start(void)
 
 static void star(void)
 {
-    /* all write to rank 0, which exposes to all of them */
+    /* all ranks write to rank 0, which exposes memory to all of them */
     int *memory = calloc(check_size, sizeof *memory);
     MPI_Win win;
     MPI_Win_create(memory, check_size * (MPI_Aint)sizeof *memory, sizeof *memory, MPI_INFO_NULL,
@@ -384,7 +386,7 @@ static void properties(void)
     MPI_Win_set_errhandler(win, ours);
     int one = 1;
     MPI_Win_fence(0, win);
-    /* A rank that is not there. (What lies outside the window is not checked by every MPI.) */
+    /* A rank that does not exist. (Not every MPI checks for places outside of the window.) */
     MPI_Put(&one, 1, MPI_INT, check_size + 3, 0, 1, MPI_INT, win);
     EQUAL(handled, MPI_ERR_RANK);
     handled = 0;
@@ -439,7 +441,7 @@ static void other_windows(void)
     section("other windows");
 }
 
-/* A type of the target that is much longer than the data: a list of very many blocks. */
+/* A target type that is much longer than the data: a list of very many blocks. */
 static void long_type(void)
 {
     enum { BLOCKS = 2200000 };

@@ -68,7 +68,7 @@ static void windows(void)
     section("windows");
 }
 
-/* Parts of shared memory that need not lie one behind the other begin on the boundary that is asked for. */
+/* Parts of shared memory that need not be contiguous begin on the requested alignment. */
 static void boundaries(MPI_Comm node)
 {
 #ifdef FTMPI_VERSION
@@ -95,7 +95,8 @@ static void boundaries(MPI_Comm node)
 #endif
 }
 
-/* What MPICH 4.0 does not know: hints stay beside each other, boundaries of memory, memory that there is not. */
+/* Features that MPICH 4.0 lacks: hints beside each other, alignment of memory, and memory that
+ * is not available. */
 static void hints(void)
 {
 #ifdef FTMPI_VERSION
@@ -151,7 +152,7 @@ static void hints(void)
 #endif
 }
 
-/* Loads and stores in memory that all have: where the protocol allows it, or else a clear refusal. */
+/* Loads and stores in shared memory: allowed by the protocol, or refused with a clear error. */
 static void shared(MPI_Comm comm, int large)
 {
     MPI_Win win;

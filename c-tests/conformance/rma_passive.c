@@ -201,7 +201,7 @@ static void dynamic(void)
     CHECK(flag && base == MPI_BOTTOM, "MPI_WIN_BASE of a dynamic window");
     MPI_Win_detach(win, a);
     MPI_Win_detach(win, b);
-    /* of nothing, too */
+    /* also without data */
     EQUAL(MPI_Win_attach(win, a, 0), MPI_SUCCESS);
     EQUAL(MPI_Win_detach(win, a), MPI_SUCCESS);
     MPI_Win_free(&win);
@@ -213,7 +213,7 @@ static void dynamic(void)
 
 static void polling(void)
 {
-    /* one sets a flag behind its data, the other looks at its own memory until it is there */
+    /* one rank sets a flag behind its data, the other polls its own memory until the flag is set */
     volatile int *memory;
     MPI_Win win;
     MPI_Win_allocate(4 * sizeof *memory, sizeof *memory, MPI_INFO_NULL, check_comm, (void *)&memory, &win);
@@ -241,7 +241,8 @@ static void polling(void)
     section("polling");
 }
 
-/* Two that hold a shared lock may wait for each other, though a third one wants to be alone. */
+/* Two ranks that hold a shared lock may wait for each other, although a third rank waits for an
+ * exclusive lock. */
 static void readers(void)
 {
     enum { HOLDER = 1, WRITER = 2, READER = 3 };
@@ -284,7 +285,7 @@ static void readers(void)
     section("readers");
 }
 
-/* Everybody looks until one who wants to be alone has written. */
+/* All ranks poll until a rank with an exclusive lock has written. */
 static void look_until(void)
 {
     int memory = 0, one = 1, got = 0;
@@ -306,8 +307,8 @@ static void look_until(void)
     section("look until");
 }
 
-/* Loads and stores in memory that all have, where the protocol allows it, are in the epochs that they are
- * called in. */
+/* Loads and stores in shared memory, where the protocol allows them, belong to the epochs in
+ * which they are made. */
 static void shared_memory(void)
 {
     MPI_Comm node;
@@ -388,7 +389,8 @@ static void handler(MPI_Win *win, int *code, ...)
     MPI_Error_class(*code, &error_class);
 }
 
-/* What a target refuses is an error of the window, and of no later epoch. (Others touch any memory.) */
+/* An operation that a target refuses is an error of the window, and of no later epoch. (Other
+ * MPIs write to any memory.) */
 static void refused(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];

@@ -29,7 +29,7 @@ int main(void)
     MPI_Initialized(&flag);
     EQUAL(flag, 0);
 #ifdef FTMPI_VERSION
-    /* Allowed before anything else (the peer is of another opinion). */
+    /* These calls are allowed before all others. The peer gives other results. */
     MPI_Info_create(&info);
     MPI_Info_set(info, "thread_level", "MPI_THREAD_SINGLE");
     MPI_Session_create_errhandler(on_error, &handler);
@@ -75,7 +75,8 @@ int main(void)
     EQUAL(n, 1);
     MPI_Comm_free(&one);
 
-    /* Groups that do not overlap make communicators at the same time; then the two halves meet. */
+    /* Groups that do not overlap make communicators at the same time. Then the two halves
+     * communicate. */
     if (check_size > 1) {
         MPI_Group all, half, other;
         int split = check_size / 2, low = check_rank < split;
@@ -116,7 +117,7 @@ int main(void)
     MPI_Session_flush_buffer(session);
     MPI_Session_detach_buffer(session, &address, &n);
     EQUAL(n, sizeof buffer);
-    /* A communicator is of the session of its group, whatever session is younger. */
+    /* A communicator belongs to the session of its group, although another session is younger. */
     MPI_Session young;
     MPI_Group all, part;
     MPI_Comm child;
@@ -131,7 +132,8 @@ int main(void)
     MPI_Group_free(&part);
     MPI_Group_free(&all);
     MPI_Comm_free(&child);
-    /* And one that is freed takes its own buffer along: the next one of its number has none. */
+    /* A freed communicator frees its own buffer, too: the next communicator with its number has
+     * none. */
     child = comm_of(young, "mpi://WORLD", "with a buffer");
     MPI_Comm_attach_buffer(child, buffer, sizeof buffer);
     int to = (check_rank + 1) % check_size, from = (check_rank + check_size - 1) % check_size;
@@ -156,7 +158,7 @@ int main(void)
     MPI_Initialized(&flag);
     EQUAL(flag, 0);
 
-    /* Once more: a library may open and close sessions as it likes. */
+    /* Once more: a library may open and close sessions at any time. */
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &second);
     MPI_Comm again = comm_of(second, "mpi://WORLD", "again");
     sum = 0;

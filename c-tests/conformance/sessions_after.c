@@ -1,6 +1,6 @@
 /*
- * Chapter 11: sessions that are opened when the world model has ended. MPI_Finalize ends what
- * MPI_Init began, and nothing else (MPI-4.1, 11.2 and 11.3).
+ * Chapter 11: sessions that are opened after the end of the world model. MPI_Finalize ends only the
+ * world model that MPI_Init began (MPI-4.1, 11.2 and 11.3).
  */
 #include "../check.h"
 
@@ -13,7 +13,7 @@ static void on_error(MPI_Session *session, int *code, ...)
     errors_seen++;
 }
 
-/* Opens a session, passes numbers around a ring of all processes, closes it. */
+/* Opens a session, passes numbers around a ring of all processes, and closes the session. */
 static void round_of(int number)
 {
     MPI_Session session;
@@ -54,10 +54,10 @@ int main(int argc, char **argv)
     EQUAL(sum, check_size * (check_size - 1) / 2);
     MPI_Finalize();
 #ifdef FTMPI_VERSION
-    /* (Debian's peer ends the program here.) */
+    /* Debian's peer ends the program here. */
     for (int number = 1; number <= 3; number++)
         round_of(number);
-    /* One that cannot be opened, between others that can. */
+    /* A session that cannot be opened, between sessions that can. */
     MPI_Session session = MPI_SESSION_NULL;
     MPI_Errhandler handler;
     MPI_Session_create_errhandler(on_error, &handler);

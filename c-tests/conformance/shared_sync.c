@@ -1,12 +1,13 @@
-/* Chapter 12: MPI_Win_sync is a memory barrier of processes that share memory. Two of them each store to a flag of
- * their own and then look at the other one's: with a barrier between, never do both find the old value. */
+/* Chapter 12: MPI_Win_sync is a memory barrier of processes that share memory. Two processes
+ * each store to a flag of their own and then read the other's flag. With a barrier between, at
+ * least one of them finds the new value. */
 #define _DEFAULT_SOURCE
 #include "../check.h"
 #include <sched.h>
 
 enum { ROUNDS = 20000, APART = 128 / sizeof(int), FLAG = 0, SEEN = APART, STEP = 2 * APART, INTS = 3 * APART };
 
-/* Both are here. */
+/* Both ranks are here. */
 static void meet(volatile int *mine, volatile int *theirs, int step)
 {
     __atomic_store_n(&mine[STEP], step, __ATOMIC_RELEASE);

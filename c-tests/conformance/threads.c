@@ -1,7 +1,8 @@
-/* MPI_THREAD_MULTIPLE: threads of every rank communicate at the same time, each on a communicator of
- * its own and all on a common one with a tag each, block in receives that another thread's message
- * ends, make communicators, and wait in collectives. Where less is granted (a protocol that would
- * have to repeat the order of threads) they do the same one after the other: the results are equal. */
+/* MPI_THREAD_MULTIPLE: threads of every rank communicate at the same time, each on a
+ * communicator of its own, and all on a common one with a tag each. They block in receives that
+ * another thread's message ends, make communicators, and wait in collectives. Where a lower
+ * level is granted (a protocol that would have to replay the order of threads), the threads do
+ * the same one after the other: the results are equal. */
 #include "../check.h"
 #include <pthread.h>
 
@@ -62,7 +63,7 @@ static void *work(void *argument)
             MPI_Comm_free(&made);
         }
         if (k % 15 == 14 && n > 1) {
-            /* And intercommunicators between the even and the odd ranks. */
+            /* The same with intercommunicators between the even and the odd ranks. */
             MPI_Comm half, inter, all;
             int far, size;
             MPI_Comm_split(own[t], me % 2, me, &half);

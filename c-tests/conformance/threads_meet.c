@@ -1,7 +1,8 @@
-/* Chapter 11, MPI_THREAD_MULTIPLE: threads of one process that need each other. One waits in a receive for what
- * another sends, also where a process is the only one; each completes its own generalized requests while another
- * one waits for several; functions of the program take a lock (of an interpreter, say) that another thread holds
- * while it calls MPI. Where less is granted there is nothing to do. */
+/* Chapter 11, MPI_THREAD_MULTIPLE: threads of one process that need each other. One thread waits
+ * in a receive for a message of another, also in a job with one process. Each thread completes
+ * its own generalized requests while another waits for several. Functions of the program take a
+ * lock (of an interpreter, for example) that another thread holds while it calls MPI. Where a
+ * lower level is granted, the program does nothing. */
 #define _DEFAULT_SOURCE
 #include "../check.h"
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* Chapter 15 and the ABI of MPI-5.0: categories, counters that are written and reset, events, questions
- * about the interface. What there is differs between libraries: the rules are checked. */
+/* Chapter 15 and the ABI of MPI-5.0: categories, counters that are written and reset, events,
+ * and queries of the interface. The variables differ between libraries, so the program checks
+ * the rules. */
 #include "../check.h"
 
 static void categories(void)
@@ -40,7 +41,7 @@ static void counters(void)
     MPI_Sendrecv(&x, 1, MPI_INT, check_rank, 0, &y, 1, MPI_INT, check_rank, 0, check_comm, MPI_STATUS_IGNORE);
     EQUAL(MPI_T_pvar_read(session, handle, &later), MPI_SUCCESS);
     EQUAL(later - value, 1);
-    /* What is read only cannot be changed, what runs for ever cannot be stopped. */
+    /* A read-only variable cannot be changed, and a continuous one cannot be stopped. */
     EQUAL(readonly, 1);
     EQUAL(MPI_T_pvar_write(session, handle, &value), MPI_T_ERR_PVAR_NO_WRITE);
     EQUAL(MPI_T_pvar_reset(session, handle), MPI_T_ERR_PVAR_NO_WRITE);
@@ -51,7 +52,7 @@ static void counters(void)
     EQUAL(MPI_T_pvar_session_free(&session), MPI_SUCCESS);
 }
 
-/* There are no events: whatever is asked of them is refused in the way that the standard has for it. */
+/* There are no events: every call about events is refused with the standard's error. */
 static void events(void)
 {
     int n = -1, index = -1, room = 0;

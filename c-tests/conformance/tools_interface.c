@@ -1,5 +1,5 @@
-/* Chapter 15: the tools interface, before, during and after MPI; what it finds depends on the library,
- * so only the rules are checked. */
+/* Chapter 15: the tools interface before, during and after MPI. The variables depend on the
+ * library, so the program checks only the rules. */
 #include "../check.h"
 
 static unsigned long long counter(MPI_T_pvar_session session, const char *name)

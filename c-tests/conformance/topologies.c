@@ -1,4 +1,4 @@
-/* Chapter 7: Cartesian and graph topologies. */
+/* Chapter 8: Cartesian and graph topologies. */
 #include "../check.h"
 
 static int n, me;

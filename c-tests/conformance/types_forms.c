@@ -1,5 +1,5 @@
-/* Chapter 5: names of MPI-1 that binaries still call, types by precision and size, forms with `MPI_Count`
- * that other programs of this folder do not use. */
+/* Chapter 5: names of MPI-1 that binaries still call, types by precision and size, and forms
+ * with `MPI_Count` that other programs of this folder do not use. */
 #include "../check.h"
 #include <stddef.h>
 
@@ -56,7 +56,8 @@ static void removed_names(void)
     section("removed names");
 }
 
-/* What `MPI_Type_match_size` and the constructors by precision give holds as much as was asked for. */
+/* The types of `MPI_Type_match_size` and of the constructors by precision have at least the
+ * requested size. */
 static void by_size(void)
 {
     MPI_Datatype type;
@@ -96,14 +97,14 @@ static void by_size(void)
     EQUAL(MPI_Type_create_f90_complex(15, 300, &type), MPI_SUCCESS);
     MPI_Type_size(type, &size);
     EQUAL(size, 16);
-    /* They can be used as they are, without a commit. */
+    /* These types can be used without a commit. */
     double out[2] = {1.5, check_rank}, in[2] = {0};
     MPI_Sendrecv(out, 1, type, check_rank, 0, in, 1, type, check_rank, 0, check_comm, MPI_STATUS_IGNORE);
     CHECK(in[0] == 1.5 && in[1] == check_rank, "a complex number");
     MPI_Comm_set_errhandler(check_comm, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK(MPI_Type_create_f90_real(400, 5, &type) != MPI_SUCCESS, "400 digits");
-    /* The same type each time, which lasts. */
+    /* Each call returns the same type, which cannot be freed. */
     MPI_Datatype first, again, two;
     MPI_Type_create_f90_real(6, 30, &first);
     MPI_Type_create_f90_real(6, 30, &again);
@@ -114,7 +115,7 @@ static void by_size(void)
     CHECK(first == again, "the type in another's contents");
     MPI_Type_free(&two);
 #ifdef FTMPI_VERSION
-    /* Erroneous; some programs do it all the same. */
+    /* Erroneous, but some programs do so. */
     EQUAL(MPI_Type_free(&again), MPI_SUCCESS);
     EQUAL(again, MPI_DATATYPE_NULL);
     MPI_Type_create_f90_real(6, 30, &again);
