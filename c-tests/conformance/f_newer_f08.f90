@@ -96,7 +96,8 @@ contains
   end subroutine
 
 
-  ! Compared as numbers: gfortran 12 takes a c_ptr from elsewhere for different from any local variable.
+  ! Compared as numbers, because gfortran 12 takes a c_ptr from another procedure for different from
+  ! any local variable.
   logical function is_at(pointer, variable)
     type(c_ptr), intent(in) :: pointer
     type(*), dimension(..), asynchronous :: variable

@@ -1,7 +1,8 @@
-/* Addresses are answers, too: of memory that the program allocates, and of a window's. Each rank tells its right
- * neighbour where its blocks lie. In a replay everything that was sent to a rank comes at once, so that the library
- * needs other memory at other times than in the first life; the program's must lie where it lay, or the replay sends
- * other messages than its first life did. */
+/* Addresses are answers, too: addresses of memory that the program allocates, and of a window's
+ * memory. Each rank sends the addresses of its blocks to its right neighbour. In a replay all
+ * messages to a rank come at once, so the library needs other memory at other times than in the
+ * first incarnation. The program's memory must have the same addresses, or the replay sends
+ * other messages than the first incarnation. */
 #include "order.h"
 
 enum { PACE_US = 4000, LARGE = 48 << 10, BLOCKS = 5, TAG = 8, TALK = 9 };
@@ -31,7 +32,8 @@ int main(int argc, char **argv)
         (*block)[size - 1] = 1;
         struct where here = {(uint64_t)(uintptr_t)*block, 0, 0, order_view}, there;
         if (k % 16 == 3) {
-            /* where a window's memory lies, and memory that is attached: the neighbour writes there */
+            /* the addresses of a window's memory and of attached memory: the neighbour writes
+             * there */
             MPI_Win win;
             MPI_Win_allocate(10000 + (MPI_Aint)below(&r, 400000), 1, MPI_INFO_NULL, check_comm, &base, &win);
             here.window = (uint64_t)(uintptr_t)base;

@@ -1,6 +1,6 @@
-/* The clock is part of what a rank is told: rank 0 decides by MPI_Wtime how long it goes on and
- * sends its readings to the others; nobody may ever see time run backwards, and a replayed rank
- * must not stop earlier or later than it did before. */
+/* The clock is a nondeterministic input: rank 0 decides by MPI_Wtime how long it runs, and sends
+ * its readings to the other ranks. No rank may see time run backwards. A replayed rank must not
+ * stop earlier or later than before. */
 #include "order.h"
 
 enum { PACE_US = 1000 };

@@ -1,5 +1,5 @@
-/* Collectives without end: roots, operations, sizes and communicators drawn from the seed, every
- * result checked; a user operation that does not commute among them. */
+/* Collectives without end: the seed draws roots, operations, sizes and communicators. Every
+ * result is checked. One of the operations is a user operation that does not commute. */
 #include "order.h"
 
 enum { PACE_US = 1500, LARGEST = 20000 };
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
         }
         default: {
             uint64_t x[2] = {(uint64_t)me * 2 + 3, (uint64_t)(k + me)}, y[2], want[2] = {3, (uint64_t)k};
-            MPI_Op_free(&op);   /* a fresh one, so that images hold handles of every age */
+            MPI_Op_free(&op);   /* a new communicator, so that images hold handles of every age */
             MPI_Op_create(join, 0, &op);
             MPI_Allreduce(x, y, 2, MPI_UINT64_T, op, half == MPI_COMM_NULL ? half : MPI_COMM_WORLD);
             for (int s = 1; s < n; s++) {

@@ -1,6 +1,6 @@
-/* Active targets: a ring of cells is exchanged by put and get between fences, everybody accumulates
- * floating point numbers to everybody, neighbours expose memory to each other with post and start. What
- * came goes into what is sent next; large data take the way of their own. */
+/* Active targets: put and get between fences exchange the cells of a ring. All ranks accumulate
+ * floating point numbers to all ranks, and neighbours expose memory to each other with post and
+ * start. Later messages depend on received data. Large data take another path in the library. */
 #include "order.h"
 
 enum { PACE_US = 4000, TAG = 6, CELLS = 300, LARGE = 6000 };
@@ -68,7 +68,8 @@ int main(int argc, char **argv)
         }
         sent_on(0, right, out, (size_t)size * sizeof *out);
         got_on(0, left, cells, (size_t)size * sizeof *cells);
-        /* what the right one exposed is what it says it sent us on the other stream */
+        /* the data that the right neighbour exposed equal the data that it sent on the other
+         * stream */
         sent_on(1, left, &cells[CELLS], (size_t)size * sizeof *cells);
         got_on(1, right, in, (size_t)size * sizeof *in);
         pause_us(PACE_US);

@@ -1,6 +1,6 @@
-/* A receiver that comes late: much is sent to it while it is outside of MPI. What it has not taken
- * must wait somewhere (under channel-memory on the disk of its memory), and comes in order, whoever
- * dies meanwhile. */
+/* A late receiver: many messages are sent to a rank while it is outside of MPI. Messages that
+ * the rank has not received must be stored somewhere (under channel-memory on the memory's
+ * disk), and must come in order, whichever rank dies in between. */
 #include "order.h"
 
 enum { PAUSE_US = 400000, MESSAGES = 12, BYTES = 200000, TAG = 3, ANSWER = 4 };
@@ -46,7 +46,7 @@ static void sender(int count)
     for (int k = 0; k < count; k++) {
         for (int i = 0; i < MESSAGES; i++) {
             letter(b, check_rank, k, i);
-            /* The last one waits for its match. */
+            /* The last message waits for its match. */
             if (i == MESSAGES - 1)
                 MPI_Ssend(b, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
             else

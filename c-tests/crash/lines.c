@@ -1,9 +1,9 @@
-/* Prints numbered lines from every rank and reads numbers from standard input: whoever continues the
- * job must neither lose nor repeat a line, and must not read a number twice.
+/* Prints numbered lines from every rank and reads numbers from standard input. A continued job
+ * must neither lose nor repeat a line, and must not read a number twice.
  *
- * Every round each rank sends its number to rank 0, which takes them in whatever order they come,
- * sends each an answer that depends on that order, and reads one number of its input if there is one.
- * The last line is a sum over all that was read. */
+ * In every round each rank sends its number to rank 0. Rank 0 takes the numbers in any order,
+ * sends each rank an answer that depends on that order, and reads one number of its input if
+ * there is one. The last line is a sum over all numbers read. */
 #include "order.h"
 
 enum { PACE_US = 4000 };
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
                 MPI_Status st;
                 MPI_Recv(&mine, 1, MPI_LONG_LONG, MPI_ANY_SOURCE, 1, check_comm, &st);
                 got(st.MPI_SOURCE, &mine, sizeof mine);
-                /* Whoever has its answer may be a round ahead. */
+                /* A rank that has its answer may be one round ahead. */
                 EQUAL(mine, next[st.MPI_SOURCE]++ * 1000 + st.MPI_SOURCE);
                 answer = (long long)(order_view >> 1);
                 MPI_Send(&answer, 1, MPI_LONG_LONG, st.MPI_SOURCE, 2, check_comm);

@@ -1,6 +1,6 @@
-/* A master that takes work from anybody (ANY_SOURCE, ANY_TAG) and answers with the place in its
- * order and the hash chain so far. The workers keep the answers; at the end the master's order and
- * everything that was acknowledged must be one and the same. */
+/* A master takes work from any rank (ANY_SOURCE, ANY_TAG) and answers with the place in its
+ * order and the hash chain of all work before. The workers keep the answers. At the end, the
+ * master's order must agree with all acknowledgements. */
 #include "order.h"
 
 enum { PACE_US = 700, BIG = 60000 };
@@ -43,7 +43,7 @@ static void master(int count)
         MPI_Send(&order[i], sizeof order[i], MPI_BYTE, r.worker, r.tag % 7, MPI_COMM_WORLD);
         sent(r.worker, &order[i], sizeof order[i]);
     }
-    /* what the workers were told against what is here now */
+    /* compares the answers that the workers got with the master's order now */
     struct answer *acked = calloc((size_t)count + 1, sizeof *acked);
     for (int w = 1; w <= workers; w++) {
         MPI_Recv(acked, (int)sizeof *acked * count, MPI_BYTE, w, 100, check_comm, MPI_STATUS_IGNORE);

@@ -1,15 +1,15 @@
-/* Passive targets: tickets of a shared counter, sums of floating point numbers whose bits depend on
- * the order, read-add-write under an exclusive lock, and looks of each rank into its own memory while
- * others change it. Whatever was seen goes into every later message and into what is put; a replay
- * that serves others in another order, or at another call, sends other messages than its first life
- * did. */
+/* Passive targets: tickets of a shared counter, sums of floating point numbers whose bits depend
+ * on the order, read-add-write under an exclusive lock, and reads of each rank in its own memory
+ * while other ranks change that memory. Every value that a rank saw goes into its later messages
+ * and puts. A replay that serves the ranks in another order, or at another call, sends other
+ * messages than the first incarnation. */
 #include "order.h"
 
 enum { PACE_US = 3000, TAG = 6, TICKET = 0, SUM = 1, TOTAL = 2, VIEW = 3, WORDS = 8 };
 
 static void look(MPI_Win win, const volatile int64_t *memory)
 {
-    /* our own memory, while others may be at it */
+    /* the rank's own memory, which other ranks may be changing */
     MPI_Win_lock(MPI_LOCK_SHARED, check_rank, 0, win);
     for (int i = 0; i < WORDS; i++)
         saw(memory[i]);
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
             break;
         }
         default: {
-            /* in the open window there is no order but that of arrival */
+            /* within the open window the only order is that of arrival */
             int64_t view = (int64_t)order_view;
             MPI_Accumulate(&view, 1, MPI_INT64_T, to, me, 1, MPI_INT64_T, MPI_REPLACE, open);
             if (k % 3 == 0)

@@ -1,16 +1,17 @@
 /*
- * What the crash programs share: they run for about `--seconds T`, so that kills land in them,
- * and they check the order that they saw against what their partners saw.
+ * The common part of the crash programs. They run for about `--seconds T`, so that kills land in
+ * them. They check the order that they saw against the order that their partners saw.
  *
- * The principle: a rank that is killed and replayed must repeat exactly what it did before as far
- * as anybody saw it. Every rank keeps a hash chain of all it sent to each partner and of all it
- * received from each; the messages carry what the sender saw until then (order of wildcard
- * matches, number of negative tests and probes, clock readings). If a replayed rank went another
- * way, its own chain of what it sent differs from the partner's chain of what it got: the partner
- * kept the messages of the first life.
+ * Principle: a rank that is killed and replayed must repeat exactly what it did before, as far as
+ * any other rank saw it. Every rank keeps a hash chain of all it sent to each partner, and of all
+ * it received from each partner. The messages carry everything nondeterministic that the sender saw
+ * before: the order of wildcard matches, the number of negative tests and probes, and clock
+ * readings. If a replayed rank behaves differently, its own chain of sent messages differs from the
+ * partner's chain of received messages, because the partner kept the messages of the first
+ * incarnation.
  *
- * No program decides by the clock how long it runs (`clock.c` excepted, which is about the
- * clock): a round sleeps for a fixed time, and the number of rounds follows from `--seconds`.
+ * No program uses the clock to decide how long it runs, except `clock.c`, which tests the clock. A
+ * round sleeps for a fixed time, and the number of rounds follows from `--seconds`.
  */
 #ifndef FTMPI_TEST_ORDER_H
 #define FTMPI_TEST_ORDER_H
@@ -21,9 +22,9 @@
 static double order_seconds = 1.0;
 static uint64_t order_seed = 1;
 static int order_first = -1;    /* this rank ends its process well before the others */
-enum { STREAMS = 4 };   /* chains for each partner: what may overtake goes in different ones */
+enum { STREAMS = 4 };   /* chains for each partner: messages that may overtake each other go in different chains */
 static uint64_t *order_sent, *order_got;
-static uint64_t order_view = 88172645463325252u;   /* everything this rank saw, in order */
+static uint64_t order_view = 88172645463325252u;   /* everything that this rank saw, in order */
 
 static uint64_t chain(uint64_t h, const void *data, size_t bytes)
 {
@@ -33,7 +34,7 @@ static uint64_t chain(uint64_t h, const void *data, size_t bytes)
     return h ^ (h >> 29);
 }
 
-/* Anything nondeterministic that the program was told. */
+/* Adds a nondeterministic value that the program received. */
 __attribute__((unused)) static void saw(long long what)
 {
     order_view = chain(order_view, &what, sizeof what);
@@ -69,7 +70,7 @@ __attribute__((unused)) static void pause_us(long us)
     nanosleep(&t, NULL);
 }
 
-/* Rounds of `us` microseconds each that fill the time wanted. */
+/* The number of rounds of `us` microseconds each that fill the wanted time. */
 __attribute__((unused)) static int rounds(long us)
 {
     double r = order_seconds * 1e6 / (double)us;
@@ -91,7 +92,7 @@ __attribute__((unused)) static void order_begin(int *argc, char ***argv, const c
     order_got = calloc((size_t)check_size * STREAMS, sizeof *order_got);
 }
 
-/* Compares what everybody sent with what everybody got. */
+/* Compares the sent messages of all ranks with the received messages of all ranks. */
 __attribute__((unused)) static int order_end(void)
 {
     uint64_t *theirs = calloc((size_t)check_size * STREAMS, sizeof *theirs);

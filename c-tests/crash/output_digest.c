@@ -1,7 +1,8 @@
-/* Rank 0 prints what it received in the order in which it received it, at once; who reads the text
- * must read one digest, whatever life of rank 0 wrote it: at the end rank 0 prints the digest of all
- * that it has told, as it remembers it. Run with --output committed. With --memory it prints what the others
- * have put into its memory by then: also that there is nothing new must be true in its next life. */
+/* Rank 0 prints its messages at once, in the order in which it receives them. The printed text
+ * must be consistent, whatever incarnations of rank 0 wrote it: at the end rank 0 prints the
+ * digest of all lines that it remembers. Run with --output committed. With --memory rank 0
+ * prints the values that the others have put into its memory by then. A reading of an unchanged
+ * value must be repeated by the next incarnation, too. */
 #include "order.h"
 #include <inttypes.h>
 
@@ -63,7 +64,8 @@ int main(int argc, char **argv)
             MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &s);
             got(s.MPI_SOURCE, &value, sizeof value);
             digest = print_line(digest, k, s.MPI_SOURCE, value);
-            /* sometimes long after the last word: it must not have to wait for the next call */
+            /* sometimes long after the last line: the line must not have to wait for the next
+             * call */
             if (k % 500 == 499)
                 pause_us(300000);
         }

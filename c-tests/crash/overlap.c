@@ -1,6 +1,7 @@
-/* Non-blocking collectives overlap with each other and with wildcard receives; Waitany, Waitsome,
- * Testsome and Testall decide what is served next. What was served, and in which order, goes into
- * every later message and contribution. Now and then a communicator is duplicated meanwhile. */
+/* Non-blocking collectives overlap with each other and with wildcard receives. Waitany,
+ * Waitsome, Testsome and Testall decide which is served next. The served requests and their
+ * order go into every later message and contribution. From time to time a communicator is
+ * duplicated meanwhile. */
 #include "order.h"
 
 enum { PACE_US = 1200, TAG = 4, LONG = 3000, ALLTOALL = 0, SUM, BARRIER, RECV, SEND = RECV + 2, LAST = SEND + 2 };

@@ -1,6 +1,6 @@
-/* Everybody writes to everybody and looks for messages with Iprobe(ANY_SOURCE, ANY_TAG), between
- * sends. A message carries what its sender had seen so far: the order in which it took messages
- * and the number of probes that found nothing. */
+/* All ranks write to all ranks, and look for messages with Iprobe(ANY_SOURCE, ANY_TAG) between
+ * sends. A message carries the order in which its sender took messages before, and the number of
+ * probes that found nothing. */
 #include "order.h"
 
 enum { PACE_US = 1000, MOST = 30000 };
@@ -14,7 +14,7 @@ static unsigned char out[MOST + sizeof(struct head)], in[MOST + sizeof(struct he
 static int negative;
 static int *next;
 
-/* One probe; takes the message if there is one. Returns whether. */
+/* One probe, which receives the message if there is one. Returns whether there was one. */
 static int take(int blocking)
 {
     MPI_Status s;
@@ -50,7 +50,8 @@ int main(int argc, char **argv)
     int *mine = calloc((size_t)check_size, sizeof *mine);
     struct random r = {order_seed * 7919 + (uint64_t)check_rank};
     int count = rounds(PACE_US), received = 0;
-    /* each rank sends one message a round to its k-th neighbour: all get the same number */
+    /* each rank sends one message a round to its k-th neighbour, so all ranks get the same
+     * number */
     for (int k = 0; k < count && check_size > 1; k++) {
         int to = (check_rank + 1 + k % (check_size - 1)) % check_size;
         struct head h = {check_rank, mine[to]++, 0, negative, order_view};

@@ -1,12 +1,13 @@
 /*
- * Files that are written, read, written over, cut, deleted and made again, all by MPI: whatever
- * rank dies, and to whatever point the others return, each byte that is read is the one that was
+ * Files that MPI writes, reads, overwrites, truncates, deletes and creates again. Whichever rank
+ * dies, and whatever point the others return to, each byte that is read is the byte that was
  * written last.
  *
- * Round by round the ranks write stripes of a file that stays, and of one that is made anew every
- * round; they read what another rank wrote, write over it in place, cut the file and let it grow,
- * and delete the other one.  Only for protocols that let the files return with the ranks: one that
- * logs messages refuses to repeat a rank that read what was written over since.
+ * In each round the ranks write stripes of a permanent file, and of a file that is created in every
+ * round. They read what another rank wrote, overwrite it in place, truncate the file, let it grow,
+ * and delete the other file. Only for protocols in which files return together with the ranks. A
+ * protocol that logs messages refuses to replay a rank that read data which have been overwritten
+ * since.
  */
 #include "order.h"
 
@@ -47,14 +48,14 @@ int main(int argc, char **argv)
     for (int round = 0; round < count; round++) {
         int other = (check_rank + 1 + round) % check_size;
         MPI_Offset size;
-        /* The round before must be there; then it is written over. */
+        /* The data of the round before must be there; then they are overwritten. */
         if (round > 0)
             for (int i = 0; i < STRIPES; i++)
                 read_stripe(stays, i, round - 1, other);
         MPI_Barrier(check_comm);
         for (int i = 0; i < STRIPES; i++)
             write_stripe(stays, i, round);
-        /* One that is there for a round; every third is new for sure. */
+        /* A file that exists for one round; every third round requires that it is new. */
         int exclusive = round % 3 == 0 ? MPI_MODE_EXCL : 0;
         MPI_File_open(check_comm, "passes.data", modes | exclusive, MPI_INFO_NULL, &passes);
         MPI_File_get_size(passes, &size);
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
         MPI_Barrier(check_comm);
         read_stripe(passes, 0, round, other);
         pause_us(PACE_US);
-        /* Cut to the first stripes, and let grow again. */
+        /* Truncated to the first stripes, then it grows again. */
         MPI_File_set_size(passes, (MPI_Offset)check_size * STRIPE);
         read_stripe(passes, 0, round, other);
         MPI_File_get_size(passes, &size);

@@ -1,14 +1,15 @@
-/* A file that all write and read together: each round appends a stretch in which the values of all ranks lie
- * between one another, and reads back what the others wrote in it and in an earlier round. What is read goes
- * into what is written next. No stretch is written twice, so a replay may read it again. At the end rank 0
- * looks at the whole file with the system's own calls. */
+/* A file that all ranks write and read together. Each round appends a stretch in which the
+ * values of all ranks are interleaved, and reads what the others wrote in this stretch and in an
+ * earlier round. The read values determine what is written next. No stretch is written twice, so
+ * a replay may read it again. At the end rank 0 checks the whole file with the system's own
+ * calls. */
 #include "order.h"
 #include <fcntl.h>
 #include <unistd.h>
 
 enum { PACE_US = 60000, PIECE = 3, PIECES = 40, EACH = PIECE * PIECES };
 
-/* Value i of rank r in round k, from what the ranks had seen before. */
+/* The value i of rank r in round k, computed from what the ranks had seen before. */
 static uint64_t value(uint64_t seed, int r, int i)
 {
     return (seed + (uint64_t)r + 1) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)i * 1000003u;
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
     MPI_Datatype piece, seen;
     MPI_File f;
     MPI_Status st;
-    /* Not named after a process: a process that begins again has another number. */
+    /* The name has no process id, because a restarted process has another one. */
     const char *path = "shared.data";
     MPI_Type_contiguous(PIECE, MPI_UINT64_T, &piece);
     MPI_Type_create_resized(piece, 0, turn, &seen);
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
         }
         MPI_Get_count(&st, MPI_UINT64_T, &many);
         bad += many != EACH;
-        /* No MPI_File_sync: on one host what is written is seen, and a disk is slow. */
+        /* Without MPI_File_sync: on one host written data are visible, and a disk is slow. */
         MPI_Barrier(check_comm);
         /* The right neighbour's values, collectively, then a whole stretch of some round. */
         int r = (me + 1) % n, old = (int)(seed % (uint64_t)(k + 1));

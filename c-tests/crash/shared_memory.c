@@ -1,8 +1,9 @@
-/* Memory that ranks share (MPI_Win_allocate_shared): they take turns by a word in it, with and without calls
- * in between, store into each other's parts, accumulate to each other, and make and free a second window
- * again and again. What each has in its own memory must fit what is in the shared one at every step: an image
- * of one rank that is a moment older than another's shows at once. With `--threads` another thread of each
- * rank does the same without any call. */
+/* Memory that ranks share (MPI_Win_allocate_shared). A word in it tells whose turn it is. The
+ * ranks wait for their turn with and without calls, store into each other's parts, accumulate to
+ * each other, and create and free a second window again and again. The memory of each rank must
+ * agree with the shared memory at every step: an image of one rank that is a moment older than
+ * another's shows at once. With `--threads` another thread of each rank does the same without
+ * any call. */
 #define _GNU_SOURCE
 #include "order.h"
 #include <pthread.h>
@@ -12,9 +13,9 @@
 enum { PACE_US = 1500, CELLS = 1500, TAG = 3, SOMETIMES = 40 };
 
 struct part {
-    _Atomic uint64_t turn;            /* of rank 0: whose turn it is */
-    uint64_t done;                    /* turns that its rank had */
-    int64_t sum;                      /* accumulated by others */
+    _Atomic uint64_t turn;            /* of rank 0: the rank whose turn it is */
+    uint64_t done;                    /* number of turns that its rank had */
+    int64_t sum;                      /* accumulated by other ranks */
     _Atomic uint64_t before, after;   /* of the rank's thread */
     uint64_t cells[CELLS];
 };
@@ -29,7 +30,8 @@ static void fail(const char *what, long long a, long long b)
     MPI_Abort(MPI_COMM_WORLD, 9);
 }
 
-/* Two words that are always equal or one apart, and never behind what this thread saw of its neighbour's. */
+/* Two words that are always equal or differ by one, and never older than the value that this
+ * thread read of its neighbour. */
 static void *without_calls(void *unused)
 {
     uint64_t own = 0, seen = 0;
@@ -50,7 +52,7 @@ static void *without_calls(void *unused)
     return NULL;
 }
 
-/* What rank r adds to its neighbour's cell i in its turn k. */
+/* The value that rank r adds to its neighbour's cell i in its turn k. */
 static uint64_t gift(int k, int r, int i)
 {
     return (uint64_t)(k + 1) * (uint64_t)(r + 3) + (uint64_t)i;
@@ -62,14 +64,14 @@ static void turn(int k, MPI_Win win, uint64_t *expected)
     while (part[0]->turn != mine) {
         if (part[0]->turn > mine)
             fail("somebody had my turn", (long long)part[0]->turn, (long long)mine);
-        /* One in three waits without a call. */
+        /* One wait in three makes no call. */
         if (k % 3)
             MPI_Win_sync(win);
         sched_yield();
     }
     if (part[me]->done != (uint64_t)k)
         fail("turns had and counted", (long long)part[me]->done, k);
-    /* The left one has given in this round already, but for the first. */
+    /* The left neighbour has added in this round already, except for the first rank. */
     int given = me == 0 ? k : k + 1;
     for (int i = 0; i < CELLS; i++) {
         if (given > 0)
@@ -97,7 +99,7 @@ static void second_window(MPI_Comm host)
     MPI_Win_sync(win);
     MPI_Barrier(host);
     MPI_Win_sync(win);
-    /* The parts of all lie one behind the other. */
+    /* The parts of all ranks are contiguous. */
     for (int r = 0, at = 0; r < n; r++)
         for (int i = 0; i <= r; i++, at++)
             if (first[at] != 100 * r + i)
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(host, &me);
     right = (me + 1) % n;
     left = (me + n - 1) % n;
-    /* Parts begin anywhere within a page. */
+    /* A part may begin anywhere within a page. */
     MPI_Win_allocate_shared((MPI_Aint)sizeof *own + 64 * me, 1, MPI_INFO_NULL, host, &own, &win);
     part = malloc((size_t)n * sizeof *part);
     for (int r = 0; r < n; r++) {

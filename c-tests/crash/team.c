@@ -1,6 +1,6 @@
-/* Threads compute in every rank while its main thread speaks MPI (MPI_THREAD_FUNNELED): a team waits
- * at barriers for its next part, hands tasks over a queue under a recursive mutex, and ends with the
- * right field only if every thread of a restored process goes on where it was. */
+/* Threads compute in every rank while the main thread calls MPI (MPI_THREAD_FUNNELED). A team
+ * waits at barriers for its next part, and hands tasks over a queue under a recursive mutex. The
+ * field at the end is right only if every thread of a restored process continues where it was. */
 #include "order.h"
 #include <pthread.h>
 

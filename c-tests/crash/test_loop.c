@@ -1,5 +1,5 @@
-/* Loops of Test, Testany, Testsome and Testall. The number of tests that found nothing is part of
- * every message: a replayed rank must be told "not yet" exactly as often as before. */
+/* Loops of Test, Testany, Testsome and Testall. Every message carries the number of tests that
+ * found nothing: a replayed rank must get "not yet" exactly as often as before. */
 #include "order.h"
 
 enum { PACE_US = 900, OPEN = 4 };

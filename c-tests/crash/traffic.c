@@ -1,6 +1,6 @@
-/* Random traffic: every rank derives from the seed the same list of messages for a round (source,
- * destination, communicator, tag, size, mode, way of receiving), sends and receives its share in
- * a random order, and checks every byte. */
+/* Random traffic: every rank derives the same list of messages for a round from the seed
+ * (source, destination, communicator, tag, size, mode, way of receiving), sends and receives its
+ * share in a random order, and checks every byte. */
 #include "order.h"
 
 enum { PACE_US = 4000, PER_ROUND = 24, COMMS = 3, SMALL = 300, MEDIUM = 20000, LARGE = 800000 };
@@ -18,14 +18,14 @@ static void draw_round(struct plan *p, struct random *r, int round)
         p[i].from = (int)below(r, (uint32_t)check_size);
         p[i].to = (int)below(r, (uint32_t)check_size);
         p[i].comm = (int)below(r, COMMS);
-        p[i].tag = round % 1000 * PER_ROUND + i;   /* no other message near has this tag */
+        p[i].tag = round % 1000 * PER_ROUND + i;   /* no other message nearby has this tag */
         p[i].bytes = (int)below(r, kind == 0 ? LARGE : kind < 6 ? MEDIUM : SMALL);
         p[i].mode = (int)below(r, 3);   /* standard, synchronous, buffered */
         p[i].any = (int)below(r, 3);
     }
 }
 
-/* Rank in one of the communicators: the second is reversed, the third shifted. */
+/* The rank in one of the communicators: the second is reversed, the third shifted. */
 static int rank_in(int comm, int world)
 {
     return comm == 0 ? world : comm == 1 ? check_size - 1 - world : (world + 1) % check_size;

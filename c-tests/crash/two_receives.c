@@ -1,7 +1,7 @@
-/* A receive for anybody and a receive for one partner are open at the same time, in either order
- * of posting, and the partner sends twice: which message lands where depends on who came first.
- * The classical case in which a replay that delays wildcard receives must not let the named
- * receive steal a message. */
+/* A receive from any rank and a receive from one partner are open at the same time, in either
+ * order of posting, and the partner sends twice. Which message goes to which receive depends on
+ * the order of arrival. In this classical case, a replay that delays wildcard receives must not
+ * let the named receive take the wrong message. */
 #include "order.h"
 
 enum { PACE_US = 1000, TAG = 4, ANSWER = 5 };
@@ -11,12 +11,12 @@ struct message {
     uint64_t view;
 };
 
-/* Ranks 1 .. n-1 send; rank 0 has Irecv(ANY) and Irecv(b), b changing with the round. */
+/* Ranks 1 .. n-1 send. Rank 0 has Irecv(ANY) and Irecv(b); b changes with the round. */
 static void receiver(int count)
 {
     int n = check_size, *next = calloc((size_t)n, sizeof *next);
     for (int k = 0; k < count; k++) {
-        int b = 1 + k % (n - 1), need = n;   /* everybody once, b twice */
+        int b = 1 + k % (n - 1), need = n;   /* each rank once, b twice */
         struct message in[64];
         MPI_Request q[64];
         MPI_Status s;
@@ -52,7 +52,7 @@ static void receiver(int count)
         }
         for (int w = 1; w < n; w++) {
             EQUAL(taken[w], w == b ? 2 : 1);
-            /* the place in which each message landed goes back to its sender */
+            /* the number of the receive that each message went to is sent back to its sender */
             struct message a = {0, k, 0, 0, 0};
             int copies = 0;
             for (int i = 0; i < need; i++)

@@ -1,6 +1,6 @@
-/* Rank 1 has much memory that changes and cannot be compressed, the other ranks have little: the image
- * of rank 1 is the last one of every wave. Neighbours in a ring compare their step in every round, so
- * that a mixture of waves is seen. */
+/* Rank 1 has much memory that changes and cannot be compressed, and the other ranks have little:
+ * the image of rank 1 is the last one of every wave. Neighbours in a ring compare their step in
+ * every round, so that a mixture of waves is detected. */
 #include "order.h"
 
 enum { PACE_US = 20000, TAG = 4, STRIDE = 512 };

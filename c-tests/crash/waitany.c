@@ -1,5 +1,5 @@
-/* Several receives are open at once (one for each partner and one for anybody); Waitany and
- * Waitsome decide which is served next. What was served, and in which order, goes into every
+/* Several receives are open at once (one for each partner and one for any rank). Waitany and
+ * Waitsome decide which is served next. The served receives and their order go into every
  * answer. */
 #include "order.h"
 
@@ -10,8 +10,8 @@ struct message {
     uint64_t view;
 };
 
-/* The middle: rank 0 serves all; every worker has two messages in flight, one for the receive
- * that names it and one for the receive that names nobody. */
+/* Rank 0 serves all workers. Every worker has two messages in flight: one for the receive that
+ * names the worker, and one for the receive that names no rank. */
 static void middle(int count)
 {
     int n = check_size, workers = n - 1, open = 2 * workers;

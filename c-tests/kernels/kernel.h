@@ -1,10 +1,10 @@
 /*
- * What the kernels share: options, exact arithmetic and the verdict.
+ * The common part of the kernels: options, exact arithmetic and the verdict.
  *
  * The kernels have the communication patterns of the NAS benchmarks (wavefront of LU, pipelined
- * line solves of BT and SP, bucket sort of IS), but compute with integers modulo 2^61 - 1, so that
- * the result is one number whatever the number of ranks, and any lost, doubled or reordered
- * message changes it. Rank 0 computes the same serially and compares after every pass.
+ * line solves of BT and SP, bucket sort of IS), but compute with integers modulo 2^61 - 1. So the
+ * result is one number whatever the number of ranks, and any lost, doubled or reordered message
+ * changes the result. Rank 0 computes the same serially and compares after every pass.
  */
 #ifndef FTMPI_TEST_KERNEL_H
 #define FTMPI_TEST_KERNEL_H
@@ -72,14 +72,14 @@ static void kernel_begin(int *argc, char ***argv, int default_edge)
 
 static double kernel_start;
 
-/* Fills in what is expected of every variant; rank 0 alone knows it. */
+/* Fills in the expected result of every variant. Only rank 0 knows it. */
 __attribute__((unused)) static void expect(word (*serial)(void))
 {
     for (variant = 0; variant < VARIANTS && me == 0; variant++)
         expected[variant] = serial();
     variant = 0;
     MPI_Barrier(MPI_COMM_WORLD);
-    kernel_start = MPI_Wtime();   /* what counts is the parallel part */
+    kernel_start = MPI_Wtime();   /* the time of the parallel part counts */
 }
 
 /* Verdict of one pass: the sum of all ranks against the serial one (known to rank 0). */

@@ -1,12 +1,12 @@
-/* BT-like: a cube is cut into slabs; lines along the cut dimension are solved by a forward
- * elimination that is handed from rank to rank in batches (non-blocking, several in flight) and a
- * back substitution that comes the other way; between the two directions the slabs are transposed
- * by all-to-all, so that every dimension is once the cut one. */
+/* Like BT: a cube is cut into slabs. A forward elimination along the cut dimension passes from
+ * rank to rank in batches (non-blocking, several in flight), and a back substitution passes the
+ * other way. Between the two directions, all-to-all transposes the slabs, so that every
+ * dimension is once the cut dimension. */
 #include "kernel.h"
 
 enum { BATCHES = 8 };
 
-/* Lines run along i; a[i][l] with l over the lines. One step each way: */
+/* Lines run along i; a[i][l] with l over the lines. One step in each direction: */
 static word forward(word before, word x) { return plus(times(before, 3), plus(x, 11)); }
 static word backward(word after, word x) { return plus(times(after, 5), times(x, 2)); }
 

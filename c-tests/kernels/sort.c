@@ -1,7 +1,7 @@
-/* IS-like: integer sort by buckets. Keys are drawn per rank, counted into buckets (Allreduce),
- * sent to the rank that owns their bucket (Alltoall of counts, Alltoallv of keys), sorted there;
- * verified: order inside, order between neighbours, number and sum of all keys, and a weighted
- * sum by rank that rank 0 has computed serially. */
+/* Like IS: integer sort by buckets. Keys are drawn on each rank, counted into buckets
+ * (Allreduce), sent to the rank that owns their bucket (Alltoall of counts, Alltoallv of keys),
+ * and sorted there. Verified: the order within a rank, the order between neighbours, the number
+ * and sum of all keys, and a weighted sum by rank that rank 0 has computed serially. */
 #include "kernel.h"
 
 enum { BUCKETS = 512, RANGE_BITS = 20 };
@@ -91,7 +91,8 @@ int main(int argc, char **argv)
         uint32_t *mine = malloc(sizeof *mine * ((size_t)got + 1));
         MPI_Alltoallv(out, sc, sd, MPI_UINT32_T, mine, rc, rd, MPI_UINT32_T, MPI_COMM_WORLD);
         qsort(mine, (size_t)got, sizeof *mine, compare);
-        /* the neighbour's smallest must not be below my largest; empty ranks pass on */
+        /* the neighbour's smallest key must not be below this rank's largest; empty ranks pass
+         * it on */
         uint32_t largest = 0, mine_last = got ? mine[got - 1] : 0, below = 0;
         MPI_Scan(&mine_last, &largest, 1, MPI_UINT32_T, MPI_MAX, MPI_COMM_WORLD);
         MPI_Sendrecv(&largest, 1, MPI_UINT32_T, me + 1 < size ? me + 1 : MPI_PROC_NULL, 3, &below, 1,

@@ -1,6 +1,6 @@
-/* LU-like: a 2-D grid of ranks sweeps a cube plane by plane from one corner to the other and
- * back; every plane needs the west and north edges of the same plane: many small messages, a
- * pipeline, and a halo exchange of whole faces between sweeps. */
+/* Like LU: a 2-D grid of ranks sweeps a cube plane by plane from one corner to the other and
+ * back. Every plane needs the west and north edges of the same plane: many small messages in a
+ * pipeline. Between the sweeps is a halo exchange of whole faces. */
 #include "kernel.h"
 
 enum { SWEEPS = 4 };
@@ -15,7 +15,7 @@ static word *cell(const struct part *p, word *a, int i, int j, int k)
     return &a[((size_t)k * (size_t)p->ni + (size_t)i) * (size_t)p->nj + (size_t)j];
 }
 
-/* One sweep over a block; west and north hold the edges that come from outside, for each plane. */
+/* One sweep over a block. West and north hold the edges from outside, for each plane. */
 static void plane(const struct part *p, word *a, int k, int back, const word *west,
                   const word *north)
 {
@@ -98,7 +98,7 @@ static word parallel(const struct part *p)
             MPI_Send(east, p->ni, MPI_UINT64_T, to_e, 1, MPI_COMM_WORLD);
             MPI_Send(south, p->nj, MPI_UINT64_T, to_s, 2, MPI_COMM_WORLD);
         }
-        /* whole faces go round in the four directions; each must be what its owner holds */
+        /* whole faces go round in the four directions; each must equal its owner's face */
         size_t face = (size_t)p->ni * (size_t)p->depth;
         word *out = malloc(sizeof *out * face), *in = malloc(sizeof *in * (face + 64));
         for (int k = 0; k < p->depth; k++)

@@ -1,5 +1,6 @@
-/* Closes every descriptor that it did not open, again and again, as daemons do: those of the library stay.
- * A process that it forks closes them all. usage: closes_all STEPS */
+/* Closes every descriptor that it did not open, again and again, as daemons do. The library's
+ * descriptors stay open. A process that the program forks closes all descriptors. usage:
+ * closes_all STEPS */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 
 enum { FROM = 3, FIRST_OF_OURS = 1000, UP_TO = 1100 };
 
-/* How many of those that are open from FIRST_OF_OURS on are still open after all were closed. */
+/* The number of descriptors from FIRST_OF_OURS on that are still open after all were closed. */
 static int close_all(int how)
 {
     int left = 0;
@@ -36,7 +37,7 @@ static int close_all(int how)
 int main(int argc, char **argv)
 {
     int rank, size, ours, all;
-    /* As daemons do first of all. */
+    /* Like the first action of daemons. */
     ours = close_all(2) > 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < steps; i++) {
         usleep(10000);
         ours &= close_all(i) > 0 && fcntl(FROM, F_GETFD) == -1;
-        /* The control connection and the one beside it: no copy takes their place. */
+        /* The control connection and the one beside it: no copy takes their numbers. */
         ours &= dup2(1, FIRST_OF_OURS) == -1 && dup3(1, FIRST_OF_OURS + 1, 0) == -1;
         if (i % 20 == 0) {
             int status = -1;

@@ -1,5 +1,5 @@
-/* Rank 0 leaves by `_exit` after MPI_Finalize, asking nobody; the others still compute, and what rank 0 has sent
- * them is needed again when one of them is killed then. */
+/* Rank 0 ends by `_exit` after MPI_Finalize without waiting for other ranks, which still
+ * compute. When one of them is killed, the messages of rank 0 to that rank are needed again. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
-/* A descriptor with a number where the library keeps its own: it is there as long as the program runs,
- * whatever dies, though no image can contain it.
+/* A descriptor with a number in the range of the library's own descriptors. It stays open as
+ * long as the program runs, whatever dies, although no image can contain it.
+ *
  * usage: high_descriptor NUMBER STEPS */
 #include <fcntl.h>
 #include <mpi.h>

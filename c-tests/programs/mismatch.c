@@ -1,5 +1,6 @@
-/* Does one thing that MPI forbids, or leaves one thing open; its argument says which. Run with FTMPI_CHECK=1
- * the library must say so; a wrong collective must end as an error on every rank, not as a hang. */
+/* Makes one error that MPI forbids, or leaves one object open. The argument names the case. With
+ * FTMPI_CHECK=1 the library must report it. A wrong collective must end as an error on every
+ * rank, not as a hang. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static int same(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* The collective calls that do not fit together; MPI_SUCCESS from any of them is wrong. */
+/* The collective calls that do not match. MPI_SUCCESS from any of them is wrong. */
 static int collective(const char *what)
 {
     int a[64] = {0}, b[64] = {0};
@@ -26,7 +27,8 @@ static int collective(const char *what)
         return MPI_Allreduce(a, b, rank == 0 ? 2 : 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (same(what, "type"))
         return MPI_Allreduce(a, b, 2, rank == 0 ? MPI_FLOAT : MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    /* Calls that do not wait: the request says it. Another one that fits is under way meanwhile. */
+    /* Calls that do not wait: the request has the error. Another call that matches is active
+     * meanwhile. */
     MPI_Request q[2];
     MPI_Status each[2];
     if (same(what, "later-fits")) {
@@ -102,7 +104,7 @@ int main(int argc, char **argv)
         MPI_Error_class(code, &class);
         MPI_Error_string(code, text, &length);
         fprintf(stderr, "rank %d: %s\n", rank, code == MPI_SUCCESS ? "no error" : text);
-        /* Whoever goes on after such an error is in step with the others. */
+        /* A rank that continues after such an error is in step with the others. */
         if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS)
             return 3;
     }

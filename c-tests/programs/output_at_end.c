@@ -1,4 +1,5 @@
-/* Each step is noted in a file; at the end there is more to say than fits into a pipe.
+/* Records each step in a file. At the end the output is longer than a pipe can hold.
+ *
  * usage: output_at_end STEPS LINES */
 #include <mpi.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ int main(int argc, char **argv)
     int steps = atoi(argv[1]), lines = atoi(argv[2]);
     MPI_File_open(MPI_COMM_WORLD, "noted.data", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
     for (int i = 1; i <= steps; i++) {
-        /* A step that is there already, or is not, would be one twice or left out. */
+        /* A step that is already recorded was made twice; a missing step was lost. */
         if (i > 1)
             MPI_File_read_at(file, rank * 4, &before, 1, MPI_INT, MPI_STATUS_IGNORE);
         if (before != i - 1) {

@@ -1,4 +1,4 @@
-/* Parts of a command that `:` separates: each process knows which one it is of. */
+/* The parts of a command that `:` separates: each process knows its part. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
- * Random collectives: communicators, roots, counts, datatypes on both sides, operations, in place or
- * not, blocking, non-blocking and persistent; results are compared with a plain computation, and every
- * byte that must not change is looked at.
+ * Random collectives: communicators, roots, counts, datatypes on both sides, operations, in place
+ * or not, blocking, non-blocking and persistent. The results are compared with a plain computation.
+ * Every byte that must not change is checked, too.
  */
 #include "model.h"
 #include <unistd.h>
@@ -13,7 +13,8 @@ static char detail[80];
 static MPI_Comm comms[4];
 static int on_comm;
 
-/* The three ways to run one collective; the persistent one twice where that gives the same. */
+/* The three ways to run one collective. The persistent one runs twice where that gives the same
+ * result. */
 #define RUN(name, iname, again, ...)                                           \
     do {                                                                       \
         MPI_Request request_;                                                  \
@@ -48,13 +49,13 @@ static void same(const void *got, const void *want, size_t bytes, const char *wh
         }
 }
 
-/* What rank `from` says to rank `to` in this round. */
+/* The value that rank `from` sends to rank `to` in this round. */
 static void words(unsigned char *out, size_t bytes, int from, int to)
 {
     fill(out, bytes, (uint32_t)(round_now * 64 + from), (uint32_t)to);
 }
 
-/* A buffer of `blocks` elements of a type with a copy of what it must become. */
+/* A buffer of `blocks` elements of a type, with a copy of the expected content. */
 struct buffer {
     struct memory is, want;
     const struct model *m;
@@ -81,7 +82,8 @@ static void put(struct memory x, const struct model *m, long at, long count, con
     scatter_by_model(m, count, x.base + at * model_extent(m), data, (size_t)-1);
 }
 
-/* Places for blocks of different lengths, not in the order of ranks; returns the room needed. */
+/* Displacements for blocks of different lengths, not in the order of ranks. Returns the needed
+ * size. */
 static int places(int n, const int *counts, int *at)
 {
     int here = 0, backwards = (int)below(&r, 2);
@@ -249,7 +251,7 @@ static void moving(MPI_Comm comm, int me, int n)
             for (int i = 0; i < n; i++)
                 counts[i] = counts_b[i] = count;
         else
-            /* From i to j as from j to i: in place must be symmetric. */
+            /* From i to j as from j to i, because in place must be symmetric. */
             for (int i = 0; i < n; i++)
                 counts[i] = counts_b[i] = (int)((table >> ((i + me) % 16)) & 3) % 3;
         int room_a = which ? places(n, counts, at) : n * count;
@@ -433,7 +435,7 @@ static void reducing(MPI_Comm comm, int me, int n)
     if (in_place)
         memcpy(recv, send, bytes);
     memcpy(want, recv, bytes + 32);
-    /* Over which ranks the result goes: all, up to this one, or up to the one before. */
+    /* The ranks of the result: all, those up to this rank, or those before this rank. */
     int last = call == 2 ? me : call == 3 ? me - 1 : n - 1;
     int gets = call == 0 ? me == root : last >= 0;
     for (int i = 0; gets && i < mine; i++) {
@@ -455,7 +457,8 @@ static void reducing(MPI_Comm comm, int me, int n)
             RUN(Reduce, Ireduce, !in_place, send, NULL, count, type, with, root);
         else
             RUN(Reduce, Ireduce, !in_place, from, recv, count, type, with, root);
-        /* In place a second start would add the result of the first: all begin another one. */
+        /* In place, a second start would add the result of the first. So all ranks begin another
+         * one. */
         if (style == 3 && in_place) {
             MPI_Request request;
             unsigned char *again = malloc(bytes + 32);

@@ -1,10 +1,10 @@
 /*
- * Random datatypes with a model beside them that knows nothing of MPI's own arithmetic.
+ * Random datatypes with a model beside them that does not use MPI's own arithmetic.
  *
- * A model is the typemap of the standard (MPI 4.1, section 5.1): the basic types in their order with
- * their displacements, and the bounds.  Every constructor is modelled by the standard's formula,
- * element by element, so whatever is packed, sent, or reduced through the datatype can be compared
- * byte by byte with a plain loop over the model.
+ * A model is the typemap of the standard (MPI 4.1, section 5.1): the basic types in their order
+ * with their displacements, and the bounds. Every constructor is modelled by the standard's
+ * formula, element by element. So all data that are packed, sent or reduced through the datatype
+ * can be compared byte by byte with a plain loop over the model.
  *
  * All ranks that begin with the same seed build the same types.
  */
@@ -16,7 +16,7 @@
 /* Command line of the programs of this folder. */
 static uint64_t random_seed = 1;
 static int random_rounds = 40;
-static long random_pause_us = 0;    /* after each round, so that a kill finds the program running */
+static long random_pause_us = 0;    /* pause after each round, so that a kill finds the program running */
 
 struct basic {
     MPI_Datatype type;
@@ -63,7 +63,7 @@ struct model {
     struct piece *pieces;
     int n;
     long lb, ub, align;
-    int sticky; /* bounds were set, they are not those of the entries */
+    int sticky; /* bounds were set, and are not those of the entries */
     char story[400];
 };
 
@@ -149,8 +149,8 @@ static void append(struct model *m, const struct model *old, long at, long count
     m->sticky |= old->sticky;
 }
 
-/* Gives the type its own bounds as set ones: mixtures of set and natural bounds in one structure are
- * where implementations differ. */
+/* Sets the type's own bounds as explicit ones. Implementations differ for structures that mix
+ * set and natural bounds. */
 static void make_sticky(struct model *m)
 {
     MPI_Datatype wider;
@@ -163,7 +163,7 @@ static void make_sticky(struct model *m)
 
 static struct model model_random(struct random *r, int depth);
 
-/* Indices that a process owns in one dimension of a distributed array. */
+/* The indices that a process owns in one dimension of a distributed array. */
 static int owned(int gsize, int distrib, int darg, int psize, int coordinate, int *list)
 {
     int n = 0;
@@ -181,7 +181,8 @@ static int owned(int gsize, int distrib, int darg, int psize, int coordinate, in
     return n;
 }
 
-/* A constructor over one old type; the new type's model is complete but for story and flags. */
+/* A constructor over one old type. The new type's model is complete except for the description
+ * and the flags. */
 static int construct(struct random *r, struct model *m, const struct model *old)
 {
     long extent = model_extent(old);
@@ -194,7 +195,7 @@ static int construct(struct random *r, struct model *m, const struct model *old)
         int length = kind == 6 || kind == 7 ? all_equal : (int)below(r, 4);
         lengths[i] = length;
         lengths_c[i] = length;
-        /* In multiples of the old extent, or in bytes: never touching what lies before. */
+        /* In multiples of the old extent, or in bytes: never overlapping earlier blocks. */
         displacements[i] = (int)at;
         addresses[i] = at * extent + (kind == 5 || kind == 7 ? (long)below(r, 3) * 4 : 0);
         displacements_c[i] = kind == 5 || kind == 7 ? addresses[i] : at;
@@ -387,7 +388,7 @@ static int structure(struct random *r, struct model *m, int depth)
             make_sticky(&parts[i]);
         types[i] = parts[i].type;
         lengths[i] = 1 + (int)below(r, 2);
-        /* Begins behind all that lies before, whatever the part's own bounds are. */
+        /* Begins behind all earlier blocks, whatever the part's own bounds are. */
         at[i] = here - true_lb(&parts[i]) + (long)below(r, 2) * 8;
         here = at[i] + true_ub(&parts[i]) + (lengths[i] - 1) * model_extent(&parts[i]);
         here = (here + 7) / 8 * 8;
@@ -403,15 +404,15 @@ static int structure(struct random *r, struct model *m, int depth)
         model_free(&parts[i]);
     }
     long over = model_extent(m) % m->align;
-    /* Arrays of structures keep their members aligned; whether set bounds of a part are padded, too, is
-     * again where implementations differ. */
+    /* Arrays of structures keep their members aligned. Implementations differ in whether set
+     * bounds of a part are padded, too. */
     m->ub += over ? m->align - over : 0;
     if (m->sticky)
         make_sticky(m);
     return 20;
 }
 
-/* A new type with a model; neither the type nor what it was made of is committed. */
+/* A new type with a model. Neither the type nor the types that it is made of are committed. */
 static struct model model_random(struct random *r, int depth)
 {
     if (depth <= 0 || below(r, 6) == 0)
@@ -436,7 +437,8 @@ static struct model model_random(struct random *r, int depth)
     }
 }
 
-/* Another type of the same signature as `count` of `m`: one structure with the entries elsewhere. */
+/* Another type with the signature of `count` elements of `m`: one structure with the entries
+ * elsewhere. */
 __attribute__((unused)) static struct model model_same_signature(struct random *r, const struct model *m,
                                                                  int count)
 {
@@ -484,9 +486,9 @@ __attribute__((unused)) static struct model model_same_signature(struct random *
     return b;
 }
 
-/* Memory that `count` elements live in, with a margin on both sides. */
+/* The memory of `count` elements, with a margin on both sides. */
 struct memory {
-    unsigned char *all, *base; /* base: the address that MPI is given */
+    unsigned char *all, *base; /* base: the address for MPI */
     size_t bytes;
 };
 
@@ -502,7 +504,7 @@ __attribute__((unused)) static struct memory memory_for(const struct model *m, l
     return x;
 }
 
-/* Do elements overlap in memory? Then they may be sent, but not received. */
+/* Whether elements overlap in memory. If so, they may be sent but not received. */
 __attribute__((unused)) static int overlaps(const struct model *m, long count)
 {
     struct memory x = memory_for(m, count);
@@ -516,7 +518,7 @@ __attribute__((unused)) static int overlaps(const struct model *m, long count)
     return twice;
 }
 
-/* What packing gives, by the model; returns the bytes. */
+/* The packed data according to the model. Returns the bytes. */
 __attribute__((unused)) static size_t gather_by_model(const struct model *m, long count,
                                                       const unsigned char *base, unsigned char *out)
 {

@@ -1,10 +1,12 @@
 /*
  * Random traffic: sizes, tags, communicators, send modes, ways to receive, wildcards, datatypes and
- * orders mixed; every byte of every message is checked, and that no message overtook another.
+ * orders are mixed. The program checks every byte of every message, and that no message overtook
+ * another.
  *
- * All ranks draw the same plan, so each knows what every other sends.  In one round a rank receives on
- * one communicator in one of four ways: source and tag named, either one open, or both; so a wildcard
- * never takes what a named receive waits for.  Rounds are separated by barriers.
+ * All ranks draw the same plan, so each rank knows what every other rank sends. In one round a rank
+ * receives on one communicator in one of four ways: source and tag named, either one open, or both
+ * open. So a wildcard never takes a message that a named receive waits for. Barriers separate the
+ * rounds.
  */
 #include "model.h"
 #include <unistd.h>
@@ -28,7 +30,8 @@ static int rank_in(int comm, int world)
     return MPI_PROC_NULL;
 }
 
-/* The words of message number `id`: its number first, so that wildcards know what they got. */
+/* The words of message number `id`: the number is first, so that a wildcard identifies its
+ * message. */
 static void words(unsigned char *out, const struct message *m, int round, int id)
 {
     fill(out, (size_t)m->bytes, (uint32_t)(round * MOST + id), (uint32_t)random_seed);
@@ -42,7 +45,8 @@ static void spread(unsigned char *wide, const unsigned char *narrow, int bytes)
         wide[i / 2 * 5 + i % 2] = narrow[i];
 }
 
-/* An operation of the program that may not run while the program is in the middle of something. */
+/* An operation of the program, which may not run while the program is in the middle of other
+ * work. */
 static void heaviest(void *in, void *out, int *n, MPI_Datatype *type)
 {
     (void)type;
@@ -119,7 +123,7 @@ int main(int argc, char **argv)
         int sent = 0, got = 0;
         MPI_Request never = MPI_REQUEST_NULL;
         char nothing[8];
-        /* A reduction goes on meanwhile, whenever its messages come. */
+        /* A reduction is active meanwhile, whenever its messages come. */
         int weights[2] = {round + check_rank, -check_rank}, heaviest_of_all[2];
         MPI_Request reduction;
         MPI_Iallreduce(weights, heaviest_of_all, 2, MPI_INT, heavy, comms[1], &reduction);
@@ -185,7 +189,7 @@ int main(int argc, char **argv)
                     MPI_Status status;
                     MPI_Message message;
                     int flag = 0;
-                    /* A probe can only wait for what is sent by then. */
+                    /* A probe can wait only for messages that are sent by then. */
                     switch (order == 0 ? m->way : 4 + m->way % 2) {
                     case 0:
                         MPI_Probe(from, tag, on, &status);
@@ -217,7 +221,7 @@ int main(int argc, char **argv)
                         g->persistent = 1;
                     }
                     if (g->done) {
-                        /* Keep what a status of a later wait would say. */
+                        /* Keeps the content of the status that a later wait would return. */
                         int bytes;
                         MPI_Get_count(&status, MPI_BYTE, &bytes);
                         g->room = bytes;
@@ -227,7 +231,7 @@ int main(int argc, char **argv)
                 }
             }
         }
-        /* Wait in an order of one's own. */
+        /* Waits in a random order. */
         int *last = malloc(sizeof(int) * (size_t)(COMMS * 64 * (TAGS + 1)));
         for (int i = 0; i < COMMS * 64 * (TAGS + 1); i++)
             last[i] = -1;
@@ -294,7 +298,7 @@ int main(int argc, char **argv)
             CHECK(bytes != m->bytes || memcmp(want, g->data, (size_t)bytes) == 0,
                   "round %d: message %d of %d bytes is wrong", round, id, bytes);
             free(want);
-            /* In the order of sending, among those that the receive could not tell apart. */
+            /* In the order of sending, among the messages that match the receive. */
             int *before = &last[(m->comm * 64 + m->from) * (TAGS + 1) + (how & 2 ? TAGS : m->tag / 11111)];
             CHECK(id > *before, "round %d: message %d came after %d", round, id, *before);
             *before = id;

@@ -1,11 +1,11 @@
 /*
- * Random derived datatypes: bounds, packing, decoding and building anew, sending with one type and
- * receiving with another of the same signature; every byte is compared with the model's.
+ * Random derived datatypes: bounds, packing, decoding and rebuilding, sending with one type and
+ * receiving with another of the same signature. Every byte is compared with the model's.
  */
 #include "model.h"
 #include <unistd.h>
 
-/* Builds a type anew from what MPI tells about it. */
+/* Rebuilds a type from the description that MPI returns. */
 static MPI_Datatype rebuilt(MPI_Datatype type)
 {
     MPI_Count ni, na, nc, nd;
@@ -171,7 +171,7 @@ static void packing(struct random *r, const struct model *m, int count)
         memcpy(want.all, x.all, x.bytes);
         scatter_by_model(m, count, want.base, by_model, bytes);
         position = 0;
-        /* In two goes, the second from where the first ended. */
+        /* In two parts: the second begins where the first ended. */
         int first = (int)below(r, (uint32_t)count + 1);
         MPI_Unpack(by_model, (int)bytes, &position, x.base, first, m->type, check_comm);
         EQUAL(position, model_bytes(m) * first);
@@ -183,7 +183,7 @@ static void packing(struct random *r, const struct model *m, int count)
     free(x.all), free(want.all), free(by_model), free(packed);
 }
 
-/* Around the ring, with one type there and another here. */
+/* Around the ring, with one type on the sending side and another on the receiving side. */
 static void sending(struct random *r, const struct model *a, const struct model *b, int count)
 {
     int next = (check_rank + 1) % check_size, prev = (check_rank + check_size - 1) % check_size;

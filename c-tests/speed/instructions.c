@@ -1,8 +1,8 @@
-/* Counts the instructions that a message takes on its way through the library, on two ranks: a child
- * of rank 0 traces it step by step through single calls. No clock is read, and the least of several
- * counts is taken: the result is the same on a busy machine.
+/* Counts the instructions of a message in the library, on two ranks. A child of rank 0 traces
+ * rank 0 step by step through single calls. No clock is read, and the minimum of several counts
+ * is taken: the result is the same on a busy machine.
  *
- * Prints `send N` and `receive N` (instructions a call, 8 bytes, system calls as one), or
+ * Prints `send N` and `receive N` (instructions of a call, 8 bytes, system calls as one), or
  * `untraceable` where processes may not trace each other. */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -17,8 +17,8 @@
 
 enum { CALLS = 20, PAUSE_US = 10000 };
 
-/* Between the first and the second stop of every pair, the parent is stepped through. Reports the
- * least number of steps. */
+/* Steps the parent from the first to the second stop of every pair. Reports the minimum number
+ * of steps. */
 static void tracer(pid_t parent, int go, int answer)
 {
     long steps = 0, least = LONG_MAX;
@@ -47,7 +47,8 @@ static void tracer(pid_t parent, int go, int answer)
     _exit(0);
 }
 
-/* Instructions of `call`, before each of which `prepare` is called; -1 if they cannot be counted. */
+/* The instructions of `call`, before each of which `prepare` is called. -1 if they cannot be
+ * counted. */
 static long count(void (*prepare)(void), void (*call)(void))
 {
     int go[2], answer[2];
@@ -87,7 +88,7 @@ static void meet(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* On a busy machine a call that is traced takes long: some waits are long enough. */
+/* On a busy machine a traced call takes long, so some waits are long enough. */
 static void meet_and_wait(void)
 {
     static int times;
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
             printf("send %ld\nreceive %ld\n", sent - base, received - base);
     } else {
         for (int i = 0; i < CALLS; i++) {
-            /* Not asleep in the library, where it would have to be woken. */
+            /* The receiver must not sleep in the library, where it would have to be woken. */
             meet_and_wait();
             MPI_Recv(data, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }

@@ -1,5 +1,5 @@
-/* The standard ABI: layouts, sizes and values that the MPI 5.0 standard fixes, by its own numbers, and that
- * what is told to callbacks, statuses and attributes is in its terms. */
+/* The standard ABI: layouts, sizes and values that the MPI 5.0 standard fixes, by its own
+ * numbers. Arguments of callbacks, statuses and attributes have these values, too. */
 #include "../check.h"
 #include <stddef.h>
 
@@ -100,7 +100,7 @@ static void statuses(void)
     MPI_Error_class(code, &class);
     EQUAL(class, MPI_ERR_TRUNCATE);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
-    /* -2 is a wildcard of another interface, and no rank of this one. */
+    /* -2 is a wildcard of the MPICH ABI, and no rank here. */
     MPI_Error_class(MPI_Send(four, 1, MPI_INT, -2, 1, MPI_COMM_SELF), &class);
     EQUAL(class, MPI_ERR_RANK);
     MPI_Error_class(MPI_Recv(four, 1, MPI_INT, -2, 1, MPI_COMM_SELF, &s), &class);
@@ -231,7 +231,7 @@ static void contents(void)
 
 static void many(void)
 {
-    /* More than fits into the room that is there without asking for memory. */
+    /* More than fits into the space that needs no allocation. */
     enum { MANY = 200 };
     MPI_Request r[2 * MANY];
     MPI_Status s[2 * MANY];

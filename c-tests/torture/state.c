@@ -1,7 +1,9 @@
-/* A program whose state is of one kind that an image must contain: `state --what KIND --steps N`.
+/* A program whose state is of one kind that an image must contain: `state --what KIND --steps
+ * N`.
  *
- * Every step changes the state, compares all of it with what it must be, and sends a checksum of it round a
- * ring; what is compared depends on the number of the step alone. Ends with `state KIND on P: ok`. */
+ * Every step changes the state, compares all of it with the expected state, and sends a checksum
+ * around a ring. The expected state depends only on the number of the step. The program ends
+ * with `state KIND on P: ok`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -53,7 +55,7 @@ static void exchange(uint64_t mine)
         bad("the neighbour's checksum");
 }
 
-/* ---- memory: arrays of cells, of which cell n holds what step n put there ------------------- */
+/* ---- memory: arrays of cells; cell n holds the value of step n ---------------------------- */
 
 static void put(volatile uint64_t *cell, long n) { *cell = mix((uint64_t)n + 7 * (uint64_t)me); }
 static void check(volatile uint64_t *cell, long n, const char *what)
@@ -68,7 +70,7 @@ static uint64_t *spot(long n) { return (uint64_t *)(place + mix((uint64_t)n) % (
 
 static void memory_step(const char *what)
 {
-    /* A later step may have taken the same page: only the newest few are told apart. */
+    /* A later step may have taken the same page, so only the newest few are checked. */
     put(spot(step), step);
     for (long n = step; n > step - 40 && n >= 0; n--) {
         int overwritten = 0;
@@ -111,8 +113,8 @@ static void mapped_begin(void)
     map(32 << 20, MAP_SHARED, fd);
     close(fd);
 }
-/* What a file holds is no part of an image, so a life that begins again finds what the one before wrote
- * after its image: each step has its own page. */
+/* An image does not contain the content of files. An incarnation that begins again finds what
+ * the one before wrote after its image, so each step has its own page. */
 static void mapped_step(void)
 {
     long pages = (long)(place_bytes / PAGE);
@@ -180,8 +182,9 @@ static void file_step(void)
 }
 static void files_begin(void) { file_begin(0); }
 
-/* A file that only this process appends to, by one descriptor: what it appended after its image is cut off.
- * (Of one that is open elsewhere, too, nobody could tell whose the end is: there it would stay.) */
+/* A file that only this process appends to, by one descriptor: data that were appended after its
+ * image are cut off. For a file that another process has open, too, the owner of the end is
+ * unknown, so such data would stay. */
 static void append_begin(void)
 {
     char name[64];
@@ -195,7 +198,7 @@ static void append_step(void)
 {
     uint64_t cell, back;
     put(&cell, step);
-    /* Wherever its position is, it writes at the end. */
+    /* Wherever the position is, the write goes to the end. */
     if (lseek(file, 0, SEEK_SET) != 0 || write(file, &cell, 8) != 8
         || lseek(file, 0, SEEK_CUR) != 8 * (step + 1))
         bad("the end of the file");
@@ -259,7 +262,7 @@ static void signals_step(void)
     sigset_t wait;
     sigemptyset(&wait);
     if (step > 0) {
-        /* The one of the step before waits; an image may have been taken since. */
+        /* The signal of the step before is pending; an image may have been taken since. */
         sigset_t waiting;
         sigpending(&waiting);
         if (!sigismember(&waiting, SIGUSR2))
@@ -271,7 +274,7 @@ static void signals_step(void)
         if (caught != step || !low)
             bad("count of signals, or their stack");
     }
-    /* To this thread: another MPI may have some that do not block it. */
+    /* To this thread, because another MPI may have threads that do not block the signal. */
     if (pthread_sigqueue(pthread_self(), SIGUSR2, (union sigval){.sival_int = 1}))
         bad("sigqueue");
 }
@@ -367,7 +370,7 @@ static void threads_step(void)
         bad("the main thread's own variable");
 }
 
-/* Values stay in vector registers while signals (and images) come. */
+/* Values stay in vector registers while signals and images come. */
 static void registers_step(void)
 {
     uint64_t in[8], out[8];
@@ -389,7 +392,7 @@ static void registers_step(void)
         bad("vector registers");
 }
 
-/* Mask registers and the upper half of the vector registers, where there are any. */
+/* Mask registers and the upper half of the vector registers, where they exist. */
 __attribute__((target("avx512bw"), noinline)) static void masks_run(void)
 {
     uint64_t mask, back, in[8], out[8];
@@ -410,7 +413,7 @@ static void masks_step(void)
         masks_run();
 }
 
-/* Clocks that are read without a system call go on, and never back, on whatever kernel. */
+/* Clocks that are read without a system call continue and never run backwards, on any kernel. */
 static void clock_step(void)
 {
     static struct timespec last;
@@ -426,7 +429,7 @@ static void clock_step(void)
     }
 }
 
-/* A team of OpenMP, with what belongs to each of its threads. */
+/* A team of OpenMP, with the data of each of its threads. */
 #ifdef _OPENMP
 #define TEAM 3
 static uint64_t team_own;
@@ -457,7 +460,7 @@ static void openmp_step(void)
 }
 #endif
 
-/* Fewer descriptors than the library's own numbers; and what a restored process has of them. */
+/* A limit below the library's own descriptor numbers, and the limit of a restored process. */
 static void few_begin(void)
 {
     struct rlimit limit;

@@ -1,6 +1,6 @@
-! Allocatable arrays that are made anew, grow and go, and units that stay open: formatted, unformatted, direct,
-! stream and scratch. Every step changes them and compares with what they must be. Ends with
-! `state units on P: ok`.
+! Allocatable arrays that are created, grow and are freed, and units that stay open: formatted,
+! unformatted, direct, stream and scratch. Every step changes them and compares them with the
+! expected state. Ends with `state units on P: ok`.
 program units
   use mpi
   implicit none
@@ -33,7 +33,7 @@ program units
   open (newunit=number, status='scratch', form='unformatted')
   allocate (cells(8))
   do step = 1, steps
-    ! An array that changes its size, and cells whose parts do.
+    ! An array that changes its size, and cells whose components do.
     n = 10 + mod(step*7, 90)
     if (allocated(grid)) deallocate (grid)
     allocate (grid(n, 5))

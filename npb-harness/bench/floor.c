@@ -1,12 +1,12 @@
 /*
- * The floors that a message passing library cannot go below on this machine: two processes, no
+ * The lowest times that a message passing library can reach on this machine: two processes, no
  * library. Both sides poll.
  *
  *   floor tcp   ping-pong over a loopback TCP socket, non-blocking, TCP_NODELAY
  *   floor shm   ping-pong of 64-byte records through shared memory
- *   floor near  the same, as short as can be: how near the processors are just now
- *   floor log   one process: copies of a payload, one behind the other, into memory that was used before, as a
- *               sender log has to make them
+ *   floor near  the same in its shortest form: the current distance of the processors
+ *   floor log   one process: copies of a payload, one behind the other, into memory that was used
+ *               before, as a sender log has to make them
  *
  * Prints one line `BYTES MICROSECONDS` (one way) for each size.
  */

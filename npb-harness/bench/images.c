@@ -1,12 +1,12 @@
-/* What an image costs: memory that does not compress, bare copy-on-write children of the same process beside
- * the images, and a program that goes on for a while.
+/* The cost of an image: memory that does not compress, bare copy-on-write children of the same
+ * process beside the images, and a program that runs for a while.
  *
- *     images steps MEGABYTES SECONDS               goes on; a bare child every second
- *     images rewrite MEGABYTES PASSES CHILDREN MS  writes to every page again and again; so many children that
- *                                                  live so long
+ *   images steps MEGABYTES SECONDS               runs on; a bare child every second
+ *   images rewrite MEGABYTES PASSES CHILDREN MS  writes to every page again and again; CHILDREN
+ *                                                bare children, each of which exists for MS
  *
- * Prints `clone MILLISECONDS` (median), `steps N`, `rewrite SECONDS`. Compiled with -DPLAIN it needs no MPI and
- * says `ready` when its memory is filled. */
+ * Prints `clone MILLISECONDS` (median), `steps N`, `rewrite SECONDS`. Compiled with -DPLAIN the
+ * program needs no MPI and prints `ready` when its memory is filled. */
 #define _GNU_SOURCE
 #ifndef PLAIN
 #include <mpi.h>
@@ -36,7 +36,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* No signal at its end, so that nobody but `gather` sees it. */
+/* Without a signal at its end, so that only `gather` sees the end. */
 static pid_t bare_child(unsigned milliseconds)
 {
     double begin = now();
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     } else {
         for (int i = 0; i < 5; i++)
             gather(bare_child(0));
-        /* Not by the clock: a replay would need its values. */
+        /* Without the clock, because a replay would need its values. */
         long steps = (long)(amount * 500), at = 0;
         for (long step = 0; step < steps; step++) {
             for (int i = 0; i < 64; i++, at = (at + 512 * 67) % (long)words)

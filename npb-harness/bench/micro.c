@@ -3,9 +3,9 @@
  *   micro rate          8-byte messages a second, in windows of 64, rank 0 to rank 1
  *   micro matching N    one-way time of 8 bytes while N other receives are posted, and while N
  *                       other messages wait unexpected, on either side
- *   micro memory        memory of rank 0's own (private, written) after MPI_Init, and after it has
- *                       spoken with all others
- *   micro empty         nothing: the time is that of starting and ending
+ *   micro memory        private written memory of rank 0 after MPI_Init, and after messages with
+ *                       all other ranks
+ *   micro empty         nothing: the time of start and end
  *
  * Prints lines `NAME VALUE`. */
 #include <mpi.h>

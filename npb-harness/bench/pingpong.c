@@ -1,6 +1,7 @@
-/* Ping-pong between ranks 0 and 1; with a second argument the payload is written before each message
- * (one that never changes stays in its reader's cache, which no program's does). The first argument
- * divides the number of messages. Prints one line `BYTES MICROSECONDS` (one way) for each size. */
+/* Ping-pong between ranks 0 and 1. With a second argument the payload is written before each
+ * message, because an unchanged payload stays in the reader's cache, unlike a real program's.
+ * The first argument divides the number of messages. Prints one line `BYTES MICROSECONDS` (one
+ * way) for each size. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ int main(int argc, char **argv)
         int rounds = (n <= 4096 ? 80000 : n <= 65536 ? 12000 : n < 1000000 ? 1600 : 240);
         rounds = rounds / (scale < 1 ? 1 : scale) + 10;
         double begin = 0;
-        /* In its first hundredths of a second a job's start is not over. */
+        /* The start of a job is not over in its first hundredths of a second. */
         int warm = n == 8 && scale < 50 ? 100000 : rounds / 10;
         for (int i = -warm; i < rounds; i++) {
             if (i == 0)

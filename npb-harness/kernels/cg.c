@@ -1,21 +1,19 @@
 /*
  * NAS-style CG kernel in C and MPI.
  *
- * What it is: the conjugate-gradient benchmark of the NAS Parallel Benchmarks,
- * written from its published definition (NAS report RNR-94-007, section 2.3):
- * estimate the eigenvalue nearest to a shift of a large sparse symmetric
- * matrix by inverse power iteration, solving each system with 25 steps of
- * conjugate gradient.
+ * The conjugate-gradient benchmark of the NAS Parallel Benchmarks, written from its published
+ * definition (NAS report RNR-94-007, section 2.3). It estimates the eigenvalue nearest to a shift
+ * of a large sparse symmetric matrix by inverse power iteration, and solves each system with 25
+ * steps of conjugate gradient.
  *
- * What it guarantees: zeta is compared with the official verification value of
- * the class (relative error at most 1e-10) after every pass; the last line is
- * `VERIFICATION SUCCESSFUL` (exit code 0) or `VERIFICATION FAILED` (1).
+ * Guarantees: zeta is compared with the official verification value of the class (relative error at
+ * most 1e-10) after every pass. The last line is `VERIFICATION SUCCESSFUL` (exit code 0) or
+ * `VERIFICATION FAILED` (1).
  *
- * Parallel scheme: a 2-D grid of R x C ranks, C = R or C = 2R, so the number of
- * ranks is a power of two.  Rank (r, c) owns row block r and column block c of
- * the matrix and column block c of every vector.  A product is summed along
- * the row of ranks by recursive doubling and brought back to the column layout
- * by one exchange with the transposed rank.
+ * Parallel scheme: a 2-D grid of R x C ranks, C = R or C = 2R, so the number of ranks is a power of
+ * two. Rank (r, c) owns row block r and column block c of the matrix and column block c of every
+ * vector. A product is summed along the row of ranks by recursive doubling, and returned to the
+ * column layout by one exchange with the transposed rank.
  *
  * Usage: cg [--class S|W|A|B] [--repeat N] [--quiet]
  *        cg S                       (the class alone works, too)
@@ -69,7 +67,7 @@ struct grid {
     int transpose;            /* world rank of the transposed partner */
     int row_lo, row_hi;       /* my row block, half open */
     int col_lo, col_hi;       /* my column block, half open */
-    int send_lo, send_hi;     /* the part of my row block my partner needs */
+    int send_lo, send_hi;     /* the part of this row block that the partner needs */
 };
 
 static int block_start(int n, int blocks, int b)
@@ -108,8 +106,8 @@ static int row_partner(const struct grid *g, int step)
     return g->row * g->cols + (g->col ^ (1 << step));
 }
 
-/* Sum of a few scalars along the row of ranks: every rank gets the same bits,
- * because both partners add the lower column's value first. */
+/* The sum of a few scalars along the row of ranks. Every rank gets the same bits, because both
+ * partners add the lower column's value first. */
 static void sum_scalars(const struct grid *g, double *v, int count)
 {
     double other[4];
@@ -141,8 +139,8 @@ static void *must(void *p, const char *what)
     return p;
 }
 
-/* One generating vector: `nonzer` distinct random positions with random values,
- * and 0.5 at position `own` (put there if it was not drawn). */
+/* One generating vector: `nonzer` distinct random positions with random values, and 0.5 at
+ * position `own` (added if it was not drawn). */
 static int generating_vector(int n, int nonzer, int own, int *position, double *value)
 {
     int power = 1, count = 0;
@@ -171,8 +169,8 @@ static int generating_vector(int n, int nonzer, int own, int *position, double *
     return count + 1;
 }
 
-/* A = sum over i of ratio^i x_i x_i^T, plus (rcond - shift) on the diagonal.
- * Every rank draws the whole stream and keeps what falls into its block. */
+/* A = sum over i of ratio^i x_i x_i^T, plus (rcond - shift) on the diagonal. Every rank draws
+ * the whole stream and keeps the part that falls into its block. */
 static void matrix_make(struct matrix *m, const struct class_def *c, const struct grid *g)
 {
     const int n = c->na, width = c->nonzer + 1, rows = g->row_hi - g->row_lo;
@@ -225,7 +223,7 @@ static void matrix_make(struct matrix *m, const struct class_def *c, const struc
     free(value);
     free(length);
 
-    /* Add up what shares a place, then sort each row by column, in place. */
+    /* Adds up entries at the same place, then sorts each row by column, in place. */
     m->start = must(malloc(sizeof(int) * ((size_t)rows + 1)), "row starts");
     size_t *where = must(malloc(sizeof(size_t) * ((size_t)cols + 1)), "marks");
     for (int j = 0; j < cols; j++)
