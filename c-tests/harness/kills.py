@@ -59,10 +59,10 @@ def kills(
     for number in range(runs):
         seed = setting.seed + number
         name = names[number % len(names)]
-        modes = WAVES if waves else modes_of(setting.protocol.split(" ")[0])
+        protocol = setting.protocol_options()
+        modes = WAVES if waves else modes_of(protocol[1] if protocol else "")
         mode = modes[number % len(modes)] if not external else modes[number % 2]
         outside = external or number % 5 == 4
-        protocol = setting.protocol_options()
         on = "" if ranks == RANKS else f" on {ranks}"
         test = f"kills: {name}, seed {seed}{on}" + ("" if not mode else " " + " ".join(mode)) + "".join(f" {word}" for word in protocol) + (
             ", from outside" if outside else "")
