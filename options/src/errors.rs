@@ -64,16 +64,16 @@ pub enum OptionError {
         /// The name of its value.
         value: String,
     },
-    /// A value that has no use.
+    /// A value for an option without value.
     #[error("{0} takes no value; write {0} alone")]
     NeedlessValue(String),
-    /// The same again.
+    /// The same option again.
     #[error("{0} is given twice; give it once")]
     Twice(String),
-    /// Two that exclude each other.
+    /// Two options that exclude each other.
     #[error("{0} and {1} cannot be used together; drop one of them")]
     Conflict(String, String),
-    /// Something is missing.
+    /// A required option or word is missing.
     #[error("{what} is missing; {program} --help shows how to call it")]
     Missing {
         /// What.
@@ -89,7 +89,7 @@ pub enum OptionError {
         /// Whose.
         program: String,
     },
-    /// A command of a program that has commands.
+    /// A program with commands has no such command.
     #[error("there is no command {command}; {}", choice(words, near.as_deref()))]
     Command {
         /// As it was written.
@@ -99,7 +99,7 @@ pub enum OptionError {
         /// The one that looks most like it.
         near: Option<String>,
     },
-    /// No command.
+    /// A program with commands got none.
     #[error("which command? write {program} {}", words.join("|"))]
     NoCommand {
         /// Whose.
@@ -107,10 +107,10 @@ pub enum OptionError {
         /// Those that there are.
         words: Vec<String>,
     },
-    /// What is said once, in a later part.
+    /// An option for the whole job in a later part.
     #[error("{0} is for the whole job; write it before the first `:`")]
     Late(String),
-    /// No such heading and no such option.
+    /// `--help` with a word that is neither a topic nor an option.
     #[error("there is no help about {topic}; topics are {}", topics.join(", "))]
     Topic {
         /// As it was written.
@@ -118,7 +118,7 @@ pub enum OptionError {
         /// Those that there are.
         topics: Vec<String>,
     },
-    /// What `--configfile` names.
+    /// The file of `--configfile` cannot be used.
     #[error("--configfile {file}: {what}")]
     ConfigFile {
         /// The file.
@@ -126,7 +126,7 @@ pub enum OptionError {
         /// What is wrong with it.
         what: String,
     },
-    /// Anything else that the parser finds.
+    /// Any other finding of the parser.
     #[error("this command line cannot be read; {0} --help shows how to call it")]
     Other(String),
 }

@@ -1,7 +1,7 @@
 //! The options of every program, as one table.
 //!
 //! From this table follow the parsing of command lines, `-h`, `--help`, `--help TOPIC`, what is
-//! said about a wrong command line, the manual pages, the completions of three shells, and
+//! users read about a wrong command line, the manual pages, the completions of three shells, and
 //! `docs/reference/options.md`.
 //!
 //! | module | what it is |

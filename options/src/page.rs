@@ -1,5 +1,4 @@
-//! What is said about a program, as data: made from its table of options, shown by
-//! [`crate::render`].
+//! The page of a program as data: made from its table of options, shown by [`crate::render`].
 
 use clap::{Arg, Command};
 

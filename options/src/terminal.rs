@@ -1,10 +1,10 @@
-//! How every program reads its command line, answers `--help`, and says what is wrong.
+//! How every program reads its command line, answers `--help`, and reports what is wrong.
 
 use crate::errors::OptionError;
 use crate::page::Page;
 use crate::render;
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory, Parser};
+use clap::{Command, Parser};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -66,7 +66,7 @@ pub fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Says in one line what is wrong, as `PROGRAM: what happened; what to do`.
+/// Reports in one line what is wrong, as `PROGRAM: what happened; what to do`.
 pub fn complain(program: &str, error: &dyn std::fmt::Display) {
     eprintln!("{program}: {error}");
 }
@@ -75,10 +75,4 @@ pub fn complain(program: &str, error: &dyn std::fmt::Display) {
 pub fn refuse(program: &str, error: &dyn std::fmt::Display) -> ExitCode {
     complain(program, error);
     ExitCode::from(WRONG)
-}
-
-/// The name of a program in messages: what its table of options says.
-#[must_use]
-pub fn name_of<P: CommandFactory>() -> String {
-    P::command().get_name().to_owned()
 }

@@ -174,18 +174,18 @@ mod tests {
             let line = self::line(line);
             let mut protocol = config(&line.cli, &line.given(), &[0, 0])?;
             let count = event_loggers(&line.cli, &[], &mut protocol)?;
-            let way = protocol.setting("stable-vector").map(str::to_owned);
-            Ok::<_, PlanError>((count, way))
+            let spread = protocol.setting("stable-vector").map(str::to_owned);
+            Ok::<_, PlanError>((count, spread))
         };
-        let way = |way: &str| Some(way.to_owned());
+        let by = |choice: &str| Some(choice.to_owned());
         assert_eq!(of("x ./p").unwrap(), (1, None));
         assert_eq!(of("x --event-loggers 2 ./p").unwrap(), (2, None), "nobody needs to know");
         let causal = "x --protocol causal --event-loggers 2";
-        assert_eq!(of(&format!("{causal} ./p")).unwrap(), (2, way("loggers")));
+        assert_eq!(of(&format!("{causal} ./p")).unwrap(), (2, by("loggers")));
         let carried = of(&format!("{causal} --stable-vector piggyback ./p")).unwrap();
-        assert_eq!(carried, (2, way("piggyback")));
+        assert_eq!(carried, (2, by("piggyback")));
         let optimistic = "x --protocol optimistic --event-loggers 3 --stable-vector";
-        assert_eq!(of(&format!("{optimistic} broadcast ./p")).unwrap(), (3, way("broadcast")));
+        assert_eq!(of(&format!("{optimistic} broadcast ./p")).unwrap(), (3, by("broadcast")));
         for (line, says) in [
             (format!("{optimistic} piggyback ./p"), "use loggers or broadcast"),
             ("x --protocol causal --stable-vector loggers ./p".into(), "add --event-loggers 2"),

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// A command line.
 #[derive(Debug, Clone)]
 pub struct CommandLine {
-    /// What is said once.
+    /// Options for the whole job.
     pub cli: Cli,
     /// The `:`-separated parts.
     pub parts: Vec<Part>,
@@ -52,7 +52,7 @@ impl CommandLine {
         given
     }
 
-    /// The options of an earlier command line, where this one says nothing else. What is part of
+    /// The options of an earlier command line, replaced where this one has them. What is part of
     /// the job ([`super::FIXED_AT_RESTART`]) stays.
     #[must_use]
     pub fn over(&self, mut earlier: Cli) -> Cli {
@@ -114,7 +114,7 @@ pub fn read(arguments: Vec<String>) -> Result<CommandLine, Answer> {
         let command = cli_of(&matches)?.part.command;
         let parts = config_file::parts(file, !command.is_empty() || !rest.is_empty())?;
         let mut lines = parts.into_iter();
-        // What is said once may be said in front of the file and in its first line.
+        // Options for the whole job may stand before the file and in its first line.
         config_file::forget(&mut first);
         first.extend(lines.next().unwrap_or_default());
         first = words_of(normalize(&Cli::command(), first)?)?;

@@ -113,7 +113,7 @@ pub const FIXED_AT_RESTART: &[&str] = &[
     "image_logs",
 ];
 
-/// Everything that is to be said about `ftmpiexec`.
+/// The page of `ftmpiexec`: its options, and the notes of each heading.
 #[must_use]
 pub fn page() -> Page {
     let mut page = Page::of(Cli::command(), COMMON);
@@ -153,6 +153,14 @@ mod tests {
         for common in COMMON {
             assert!(longs.contains(common), "{common}");
         }
+    }
+
+    #[test]
+    fn completions_know_all_topics() {
+        let page = page();
+        let mut topics = vec!["all", "topics", "examples"];
+        topics.extend(page.topics());
+        assert_eq!(running::TOPICS, topics);
     }
 
     /// A reader must learn from the page what happens without the option.

@@ -44,7 +44,7 @@ fn terms(pairs: &[(&str, &str)]) -> Block {
     Block::Terms(pairs.iter().map(|&(name, what)| (name.to_owned(), what.to_owned())).collect())
 }
 
-/// Heading, topic, and what is said there.
+/// Headings, their topics, and the notes of each.
 pub fn all() -> Vec<(&'static str, &'static str, Vec<Block>)> {
     vec![
         ("Placement", "placement", placement()),

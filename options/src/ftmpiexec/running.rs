@@ -123,6 +123,26 @@ pub struct Testing {
     pub doctor: bool,
 }
 
+/// Words after `--help`, for completions.
+pub const TOPICS: &[&str] = &[
+    "all",
+    "topics",
+    "examples",
+    "placement",
+    "environment",
+    "output",
+    "fault-tolerance",
+    "checkpoints",
+    "storage",
+    "batch",
+    "network",
+    "testing",
+    "hydra",
+    "help",
+    "values",
+    "exit-codes",
+];
+
 /// Help and version. `-h` and `--help` never reach the parser: the command line is searched for
 /// them first.
 #[derive(Debug, Clone, Args)]
@@ -134,7 +154,8 @@ pub struct Help {
     /// Print all options, one topic, or one option
     ///
     /// Topics: see the end of -h. An option may be written with or without dashes.
-    #[arg(long, value_name = "TOPIC", num_args = 0..=1, default_missing_value = "all")]
+    #[arg(long, value_name = "TOPIC", num_args = 0..=1, default_missing_value = "all",
+          value_parser = clap::builder::PossibleValuesParser::new(TOPICS), hide_possible_values = true)]
     pub help: Option<String>,
     /// Print the version
     #[arg(short = 'V', long, action = clap::ArgAction::Version)]
