@@ -19,7 +19,7 @@ pub extern "C" fn MPI_Wait(request: Out<Request>, status: StatusOut) -> c_int {
         let mut handle = request.get()?;
         let answer = job.wait(&mut handle);
         request.put(handle)?;
-        told(job, answer, status)
+        put_status(job, answer, status)
     });
     settle("MPI_Wait", code, Places::One(status))
 }
@@ -38,7 +38,7 @@ pub extern "C" fn MPI_Test(request: Out<Request>, flag: Out<c_int>, status: Stat
             }
             Err(error) => {
                 flag.put(1)?;
-                told(job, Err(error), status)
+                put_status(job, Err(error), status)
             }
         }
     });
@@ -47,7 +47,7 @@ pub extern "C" fn MPI_Test(request: Out<Request>, flag: Out<c_int>, status: Stat
 
 /// Stores the status of a completed request, which there is even if it failed.
 #[inline(always)]
-fn told(
+fn put_status(
     job: &crate::calls::Job,
     answer: ftmpi_core::error::Result<Status>,
     place: StatusOut,

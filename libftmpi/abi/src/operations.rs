@@ -32,14 +32,14 @@ impl Op {
 }
 
 /// The handle that the program's function gets.
-struct Lent {
+struct CallbackHandle {
     handle: Datatype,
     /// The program has freed its own while the reduction was pending: this one is for the length of
     /// the call.
     stored: bool,
 }
 
-impl Lent {
+impl CallbackHandle {
     fn of(datatype: &core::Datatype) -> Self {
         let lasting = |handle| Self { handle, stored: false };
         if let Some(builtin) = datatype.as_builtin() {
@@ -57,7 +57,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for CallbackHandle {
     fn drop(&mut self) {
         if self.stored
             && let (Some(job), Ok(id)) = (job(), self.handle.id())
@@ -80,7 +80,7 @@ fn invoke_int(
     // `MPI_OP_CREATE`, whose functions have the same shape).
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype) =
         unsafe { std::mem::transmute(function) };
-    let borrowed = Lent::of(datatype);
+    let borrowed = CallbackHandle::of(datatype);
     let (mut handle, extent) = (borrowed.handle, datatype.extent());
     let (mut input, mut inout, mut left) = (input, inout, count);
     while left > 0 {
@@ -107,7 +107,7 @@ fn invoke_large(
     // SAFETY: the program gave this address to `MPI_Op_create_c` as an `MPI_User_function_c`.
     let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype) =
         unsafe { std::mem::transmute(function) };
-    let borrowed = Lent::of(datatype);
+    let borrowed = CallbackHandle::of(datatype);
     let (mut handle, mut len) = (borrowed.handle, count as i64);
     // SAFETY: both buffers hold `count` values; the function may change its copies of the other
     // two.

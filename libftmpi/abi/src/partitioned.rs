@@ -4,7 +4,7 @@ use crate::calls::{enter, on_comm, on_requests};
 use crate::decode;
 use crate::handle::{Comm, Datatype, Info};
 use crate::memory::{Buf, BufMut, In, Out};
-use ftmpi_core::mpi::Request;
+use ftmpi_core::mpi::{PartitionedBuffer, Request};
 use ftmpi_entry::entry;
 use std::ffi::c_int;
 
@@ -23,8 +23,9 @@ pub extern "C" fn MPI_Psend_init(
     on_comm("MPI_Psend_init", comm, |job, comm| {
         info.optional_id()?;
         let (datatype, dest) = (datatype.id_of(count)?, decode::destination(dest));
-        let (buf, partitions) = (decode::at(buf), i64::from(partitions));
-        request.put(job.psend_init(buf, partitions, count, datatype, dest, tag, comm)?)
+        let (buffer, partitions) = (decode::at(buf), i64::from(partitions));
+        let buffer = PartitionedBuffer { buffer, partitions, count, datatype };
+        request.put(job.psend_init(buffer, dest, tag, comm)?)
     })
 }
 
@@ -44,8 +45,9 @@ pub extern "C" fn MPI_Precv_init(
         info.optional_id()?;
         let (datatype, source, tag) =
             (datatype.id_of(count)?, decode::source(source), decode::tag(tag));
-        let (buf, partitions) = (decode::at(buf), i64::from(partitions));
-        request.put(job.precv_init(buf, partitions, count, datatype, source, tag, comm)?)
+        let (buffer, partitions) = (decode::at(buf), i64::from(partitions));
+        let buffer = PartitionedBuffer { buffer, partitions, count, datatype };
+        request.put(job.precv_init(buffer, source, tag, comm)?)
     })
 }
 

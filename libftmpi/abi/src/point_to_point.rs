@@ -4,7 +4,7 @@ use crate::calls::{enter, on_comm, on_requests};
 use crate::decode::{self, Number, StatusOut};
 use crate::handle::{Comm, Datatype};
 use crate::memory::{Buf, BufMut, Out};
-use ftmpi_core::mpi::{Message, Request, SendKind};
+use ftmpi_core::mpi::{Incoming, Message, Outgoing, Request, SendKind};
 use ftmpi_entry::entry;
 use std::ffi::c_int;
 
@@ -74,7 +74,7 @@ macro_rules! receives {
             on_comm(stringify!($recv), comm, |job, comm| {
                 let datatype = datatype.id_of(count.n())?;
                 let answer = job.recv(decode::at(buf), count.n(), datatype, decode::source(source), decode::tag(tag), comm);
-                told(job, answer, status)
+                put_status(job, answer, status)
             })
         }
 
@@ -108,12 +108,16 @@ macro_rules! receives {
         ) -> c_int {
             on_comm(stringify!($sendrecv), comm, |job, comm| {
                 let (sendtype, recvtype) = (sendtype.id_of(sendcount.n())?, recvtype.id_of(recvcount.n())?);
-                let answer = job.sendrecv(
-                    decode::at(sendbuf), sendcount.n(), sendtype, decode::destination(dest), sendtag,
-                    decode::at(recvbuf), recvcount.n(), recvtype, decode::source(source), decode::tag(recvtag),
-                    comm,
-                );
-                told(job, answer, status)
+                let send = Outgoing {
+                    buffer: decode::at(sendbuf), count: sendcount.n(), datatype: sendtype,
+                    to: decode::destination(dest), tag: sendtag,
+                };
+                let recv = Incoming {
+                    buffer: decode::at(recvbuf), count: recvcount.n(), datatype: recvtype,
+                    from: decode::source(source), tag: decode::tag(recvtag),
+                };
+                let answer = job.sendrecv(send, recv, comm);
+                put_status(job, answer, status)
             })
         }
 
@@ -125,11 +129,15 @@ macro_rules! receives {
         ) -> c_int {
             on_comm(stringify!($isendrecv), comm, |job, comm| {
                 let (sendtype, recvtype) = (sendtype.id_of(sendcount.n())?, recvtype.id_of(recvcount.n())?);
-                request.put(job.isendrecv(
-                    decode::at(sendbuf), sendcount.n(), sendtype, decode::destination(dest), sendtag,
-                    decode::at(recvbuf), recvcount.n(), recvtype, decode::source(source), decode::tag(recvtag),
-                    comm,
-                )?)
+                let send = Outgoing {
+                    buffer: decode::at(sendbuf), count: sendcount.n(), datatype: sendtype,
+                    to: decode::destination(dest), tag: sendtag,
+                };
+                let recv = Incoming {
+                    buffer: decode::at(recvbuf), count: recvcount.n(), datatype: recvtype,
+                    from: decode::source(source), tag: decode::tag(recvtag),
+                };
+                request.put(job.isendrecv(send, recv, comm)?)
             })
         }
 
@@ -140,11 +148,13 @@ macro_rules! receives {
         ) -> c_int {
             on_comm(stringify!($replace), comm, |job, comm| {
                 let datatype = datatype.id_of(count.n())?;
-                let answer = job.sendrecv_replace(
-                    decode::at(buf), count.n(), datatype, decode::destination(dest), sendtag,
-                    decode::source(source), decode::tag(recvtag), comm,
-                );
-                told(job, answer, status)
+                let send = Outgoing {
+                    buffer: decode::at(buf), count: count.n(), datatype,
+                    to: decode::destination(dest), tag: sendtag,
+                };
+                let recv = (decode::source(source), decode::tag(recvtag));
+                let answer = job.sendrecv_replace(send, recv, comm);
+                put_status(job, answer, status)
             })
         }
 
@@ -155,10 +165,12 @@ macro_rules! receives {
         ) -> c_int {
             on_comm(stringify!($ireplace), comm, |job, comm| {
                 let datatype = datatype.id_of(count.n())?;
-                request.put(job.isendrecv_replace(
-                    decode::at(buf), count.n(), datatype, decode::destination(dest), sendtag,
-                    decode::source(source), decode::tag(recvtag), comm,
-                )?)
+                let send = Outgoing {
+                    buffer: decode::at(buf), count: count.n(), datatype,
+                    to: decode::destination(dest), tag: sendtag,
+                };
+                let recv = (decode::source(source), decode::tag(recvtag));
+                request.put(job.isendrecv_replace(send, recv, comm)?)
             })
         }
 
@@ -171,7 +183,7 @@ macro_rules! receives {
                 let mut taken = message.get()?;
                 let answer = job.mrecv(decode::at(buf), count.n(), datatype, &mut taken);
                 message.put(taken)?;
-                told(job, answer, status)
+                put_status(job, answer, status)
             })
         }
 
@@ -199,7 +211,7 @@ receives! {
 
 /// Stores the status of a receive; a truncated message still has one.
 #[inline(always)]
-fn told(
+fn put_status(
     job: &crate::calls::Job,
     answer: ftmpi_core::error::Result<ftmpi_core::mpi::Status>,
     place: StatusOut,

@@ -31,6 +31,7 @@ unsafe fn named(name: *const c_char) -> &'static str {
 ///
 /// # Safety
 /// `call` is a constant text of our Fortran library.
+// Parameters: a C function between two libraries; each value of a struct would be named twice.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn ftmpi_fortran_section(

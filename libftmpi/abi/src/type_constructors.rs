@@ -95,14 +95,24 @@ constructors! {
         (size: c_int, rank: c_int, ndims: c_int, gsizes: In<c_int>, distribs: In<c_int>, dargs: In<c_int>,
          psizes: In<c_int>, order: c_int)
         |old| core::Datatype::darray(
-            size.n(), rank.n(), &wide(gsizes, ndims)?, &distributions(distribs, ndims)?,
-            &arguments(dargs, ndims)?, &wide(psizes, ndims)?, decode_order(order)?, old);
+            core::DistributedArray {
+                size: size.n(), rank: rank.n(), gsizes: &wide(gsizes, ndims)?,
+                distributions: &distributions(distribs, ndims)?,
+                arguments: &arguments(dargs, ndims)?, psizes: &wide(psizes, ndims)?,
+                order: decode_order(order)?,
+            },
+            old);
     [fn MPI_Type_create_darray_c]
         (size: c_int, rank: c_int, ndims: c_int, gsizes: In<i64>, distribs: In<c_int>, dargs: In<c_int>,
          psizes: In<c_int>, order: c_int)
         |old| core::Datatype::darray(
-            size.n(), rank.n(), &wide(gsizes, ndims)?, &distributions(distribs, ndims)?,
-            &arguments(dargs, ndims)?, &wide(psizes, ndims)?, decode_order(order)?, old);
+            core::DistributedArray {
+                size: size.n(), rank: rank.n(), gsizes: &wide(gsizes, ndims)?,
+                distributions: &distributions(distribs, ndims)?,
+                arguments: &arguments(dargs, ndims)?, psizes: &wide(psizes, ndims)?,
+                order: decode_order(order)?,
+            },
+            old);
 }
 
 /// Constructors whose old types are not one argument before the result.

@@ -10,6 +10,14 @@ pub const SHORT_BYTES: usize = 8192;
 /// Ranks up to which each sends its blocks straight to all in a short collective.
 pub const SHORT_EXCHANGE_RANKS: usize = 16;
 
+// ---- Point-to-point
+
+/// Bytes up to which `MPI_Sendrecv` sends before it receives: the message is on its way at once.
+pub const SENDRECV_SHORT_BYTES: usize = 8 << 10;
+/// Bytes of payload of a piece of a partitioned message; every channel takes it without a
+/// rendezvous. All incarnations of a rank have the same.
+pub const PARTITION_PIECE_BYTES: usize = 16 << 10;
+
 // ---- Oversubscribed ranks
 
 /// Ranks up to which each may send to all: channels are made on first use and take memory.

@@ -122,7 +122,7 @@ impl UserPtr {
     #[inline]
     pub fn write(self, data: &[u8]) {
         // SAFETY: `data` is ours; the target is covered by the promise of `UserPtr::new`. `copy`
-        // (not `copy_nonoverlapping`): `data` may itself lie in a buffer that was lent to us.
+        // (not `copy_nonoverlapping`): `data` may itself lie in a buffer of the program.
         unsafe { ftmpi_copy::copy(data.as_ptr(), self.bytes(), data.len()) }
     }
 
@@ -374,7 +374,7 @@ impl RunVisitor for Scatter<'_> {
 /// The program's own allocator.
 #[derive(Debug, Clone, Copy)]
 pub struct Lender {
-    /// So many zero bytes, aligned to [`Lent::ALIGN`], or null.
+    /// So many zero bytes, aligned to [`ProgramMemory::ALIGN`], or null.
     pub take: fn(usize) -> *mut c_void,
     /// Gives back what `take` gave.
     pub give: fn(*mut c_void),
@@ -382,7 +382,7 @@ pub struct Lender {
 
 static LENDER: OnceLock<Lender> = OnceLock::new();
 
-/// From here on [`Lent`] memory comes from `source`. Without a source (in the simulator, whose
+/// From here on [`ProgramMemory`] memory comes from `source`. Without a source (in the simulator, whose
 /// images have only that memory) it comes from the same place as everything else.
 pub fn lend_from(lender: Lender) {
     let _ = LENDER.set(lender);
@@ -392,13 +392,13 @@ pub fn lend_from(lender: Lender) {
 /// from the program's own allocator, so that a replay gives it at the same address. The addresses
 /// of the library's allocator depend on what the library needed before.
 #[derive(Debug)]
-pub struct Lent {
+pub struct ProgramMemory {
     at: *mut c_void,
     layout: Layout,
     lender: Option<Lender>,
 }
 
-impl Lent {
+impl ProgramMemory {
     /// On what boundary it begins.
     pub const ALIGN: usize = align_of::<u128>();
 
@@ -425,7 +425,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for ProgramMemory {
     fn drop(&mut self) {
         match self.lender {
             Some(lender) => (lender.give)(self.at),
@@ -545,14 +545,14 @@ mod tests {
 
     #[test]
     fn memory_that_cannot_be_had_is_none() {
-        assert!(Lent::new(usize::MAX).is_none());
-        assert!(Lent::new(1 << 60).is_none());
-        let some = Lent::new(100).unwrap();
+        assert!(ProgramMemory::new(usize::MAX).is_none());
+        assert!(ProgramMemory::new(1 << 60).is_none());
+        let some = ProgramMemory::new(100).unwrap();
         // SAFETY: used while it is there.
         let at = unsafe { some.ptr() };
-        assert!(at.address().is_multiple_of(Lent::ALIGN));
+        assert!(at.address().is_multiple_of(ProgramMemory::ALIGN));
         assert_eq!((at.load::<u64>(), at.offset(92).load::<u64>()), (0, 0));
-        assert!(Lent::new(0).is_some());
+        assert!(ProgramMemory::new(0).is_some());
     }
 
     #[test]

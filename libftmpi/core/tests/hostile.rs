@@ -8,7 +8,9 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-use ftmpi_core::datatype::{Builtin, DEFAULT_DISTRIBUTION_ARGUMENT, Datatype, Distribution, Order};
+use ftmpi_core::datatype::{
+    Builtin, DEFAULT_DISTRIBUTION_ARGUMENT, Datatype, DistributedArray, Distribution, Order,
+};
 use ftmpi_core::error::Result;
 use ftmpi_core::file::view::{Representation, View};
 use ftmpi_core::info::Info;
@@ -108,13 +110,15 @@ fn construct(draw: &mut Draw, pool: &[Datatype], sane: bool) -> Result<Datatype>
             let (gsizes, psizes) = (draw.list(n, sane), draw.list(n, sane));
             let (size, rank) = (one(draw), one(draw));
             Datatype::darray(
-                size,
-                rank,
-                &gsizes,
-                &distributions,
-                &arguments,
-                &psizes,
-                order,
+                DistributedArray {
+                    size,
+                    rank,
+                    gsizes: &gsizes,
+                    distributions: &distributions,
+                    arguments: &arguments,
+                    psizes: &psizes,
+                    order,
+                },
                 &element,
             )
         }

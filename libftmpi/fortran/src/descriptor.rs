@@ -256,6 +256,7 @@ unsafe extern "C" {
         state: *mut c_void,
         act: unsafe extern "C" fn(*mut c_void, c_int),
     );
+    // Parameters: those of the function in `libftmpi/abi/src/sections.rs`.
     fn ftmpi_fortran_section(
         call: *const c_char,
         kind: c_int,

@@ -136,20 +136,20 @@ unsafe fn attribute_out(number: c_int, value: *mut c_void) -> *mut c_void {
         // SAFETY: these attributes are addresses of integers.
         unsafe { *value.cast::<c_int>() }
     };
-    let told = |place: &'static AtomicI32, value: c_int| {
+    let stored = |place: &'static AtomicI32, value: c_int| {
         place.store(value, Ordering::Relaxed);
         place.as_ptr().cast::<c_void>()
     };
     match number {
-        502 => told(&IO, rank_out(read())),
-        503 => told(&HOST, rank_out(read())),
+        502 => stored(&IO, rank_out(read())),
+        503 => stored(&HOST, rank_out(read())),
         604 => {
             let flavor = flavor_out(read());
-            told(&FLAVOR[(flavor & 3) as usize], flavor)
+            stored(&FLAVOR[(flavor & 3) as usize], flavor)
         }
         605 => {
             let model = model_out(read());
-            told(&MODEL[(model & 1) as usize], model)
+            stored(&MODEL[(model & 1) as usize], model)
         }
         _ => value,
     }
@@ -234,16 +234,16 @@ mod tests {
 
     #[test]
     fn flavors_have_different_places() {
-        let mut told = Vec::new();
+        let mut stored = Vec::new();
         for first in 1..=4 {
             let mut value: c_int = first;
             // SAFETY: the address of an integer.
             let out = unsafe { attribute_out(604, (&raw mut value).cast()) }.cast::<c_int>();
             // SAFETY: a static place.
             assert_eq!(unsafe { *out }, 310 + first);
-            told.push(out);
+            stored.push(out);
         }
-        told.dedup();
-        assert_eq!(told.len(), 4);
+        stored.dedup();
+        assert_eq!(stored.len(), 4);
     }
 }

@@ -230,6 +230,7 @@ both! {
     }
 }
 
+// Parameters: those of `MPI_Psend_init`, and which function.
 #[allow(clippy::too_many_arguments)]
 fn partitioned(
     function: *mut c_void,

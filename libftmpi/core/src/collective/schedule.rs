@@ -47,12 +47,20 @@ pub struct Schedule<R> {
     next: usize,
     pending: Vec<R>,
     error: Option<ErrorClass>,
-    words: Option<String>,
+    error_text: Option<String>,
 }
 
 impl<R: Copy + std::fmt::Debug> Schedule<R> {
     pub(super) fn new(context: u16, steps: Vec<Step>, scratch: Vec<Scratch>) -> Self {
-        Self { context, steps, scratch, next: 0, pending: Vec::new(), error: None, words: None }
+        Self {
+            context,
+            steps,
+            scratch,
+            next: 0,
+            pending: Vec::new(),
+            error: None,
+            error_text: None,
+        }
     }
 
     /// Goes as far as possible without waiting; true when everything is done.
@@ -61,10 +69,11 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
             let fence = match self.steps.get(self.next) {
                 None | Some(Step::Fence) => true,
                 Some(Step::Compare { verdict, mine, all, ranks }) => {
-                    let mut words = vec![0; mine.len() * ranks];
-                    all.read(&mut words);
-                    if let Err(why) = verdict(mine, &words) {
-                        (self.error, self.words) = (Some(why.class), Some(why.text.into_owned()));
+                    let mut records = vec![0; mine.len() * ranks];
+                    all.read(&mut records);
+                    if let Err(why) = verdict(mine, &records) {
+                        (self.error, self.error_text) =
+                            (Some(why.class), Some(why.text.into_owned()));
                         self.next = self.steps.len();
                         continue;
                     }
@@ -137,8 +146,8 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
     }
 
     /// The text of its error, if that is more than the text of the class.
-    pub fn take_words(&mut self) -> Option<String> {
-        self.words.take()
+    pub fn take_error_text(&mut self) -> Option<String> {
+        self.error_text.take()
     }
 
     /// Gives the memory back and returns the first error.

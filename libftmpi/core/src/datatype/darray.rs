@@ -67,6 +67,26 @@ fn piece(
     parts.datatype()
 }
 
+/// An array that is distributed over a grid of processes, and which of them is meant. The processes
+/// are numbered with the last coordinate running fastest.
+#[derive(Debug, Clone, Copy)]
+pub struct DistributedArray<'a> {
+    /// Processes of the grid.
+    pub size: i64,
+    /// The process whose part is meant.
+    pub rank: i64,
+    /// Elements of each dimension of the array.
+    pub gsizes: &'a [i64],
+    /// How each dimension is distributed.
+    pub distributions: &'a [Distribution],
+    /// Distribution argument of each dimension.
+    pub arguments: &'a [i64],
+    /// Processes of each dimension of the grid.
+    pub psizes: &'a [i64],
+    /// Order of the elements in memory.
+    pub order: Order,
+}
+
 impl Datatype {
     /// `MPI_Type_create_subarray`
     pub fn subarray(
@@ -116,19 +136,10 @@ impl Datatype {
         piece(constructor, layout.shifted(first)?, copies, stride, element)
     }
 
-    /// `MPI_Type_create_darray`: the part of process `rank` of a grid `psizes` of `size` processes,
-    /// which are numbered with the last coordinate running fastest.
-    #[allow(clippy::too_many_arguments)]
-    pub fn darray(
-        size: i64,
-        rank: i64,
-        gsizes: &[i64],
-        distributions: &[Distribution],
-        arguments: &[i64],
-        psizes: &[i64],
-        order: Order,
-        element: &Datatype,
-    ) -> Result<Datatype> {
+    /// `MPI_Type_create_darray`: the part of one process of a distributed array.
+    pub fn darray(array: DistributedArray<'_>, element: &Datatype) -> Result<Datatype> {
+        let DistributedArray { size, rank, gsizes, distributions, arguments, psizes, order } =
+            array;
         let ndims = gsizes.len();
         if ndims == 0 || [distributions.len(), arguments.len(), psizes.len()] != [ndims; 3] {
             bail!(Arg, "the lists of a distributed array must have one entry for each dimension");

@@ -62,13 +62,15 @@ fn derive(of: &Datatype, (kind, [a, b, c], some, more): &Step) -> crate::error::
             let processes = vec![1 + (b & 1); dims];
             let size = processes.iter().product();
             Datatype::darray(
-                size,
-                a.rem_euclid(3),
-                some,
-                &distributions,
-                &vec![c.clamp(1, 1 << 40); dims],
-                &processes,
-                Order::Fortran,
+                DistributedArray {
+                    size,
+                    rank: a.rem_euclid(3),
+                    gsizes: some,
+                    distributions: &distributions,
+                    arguments: &vec![c.clamp(1, 1 << 40); dims],
+                    psizes: &processes,
+                    order: Order::Fortran,
+                },
                 of,
             )
         }

@@ -7,7 +7,7 @@
 //! says: the program found them with `MPI_File_get_type_extent`. Where all values have the size
 //! that they have in memory, the type is the same in both.
 
-use super::{Builtin, Constructor, Datatype, Signature};
+use super::{Builtin, Constructor, Datatype, DistributedArray, Signature};
 use crate::bail;
 use crate::error::Result;
 
@@ -125,13 +125,15 @@ impl Datatype {
             } => {
                 let element = element.in_bytes_of_file(sizes)?;
                 Datatype::darray(
-                    *size,
-                    *rank,
-                    gsizes,
-                    distributions,
-                    arguments,
-                    psizes,
-                    *order,
+                    DistributedArray {
+                        size: *size,
+                        rank: *rank,
+                        gsizes,
+                        distributions,
+                        arguments,
+                        psizes,
+                        order: *order,
+                    },
                     &element,
                 )
             }

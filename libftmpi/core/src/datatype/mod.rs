@@ -27,7 +27,7 @@ mod wire;
 
 pub use builtin::{Builtin, Class, Repr};
 pub use contents::{Combiner, Constructor, Contents};
-pub use darray::{DEFAULT_DISTRIBUTION_ARGUMENT, Distribution, Order};
+pub use darray::{DEFAULT_DISTRIBUTION_ARGUMENT, DistributedArray, Distribution, Order};
 pub use in_file::Sizes;
 pub use pack::{TypedScratch, copy};
 pub use section::Section;

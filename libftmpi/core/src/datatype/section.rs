@@ -285,6 +285,7 @@ mod tests {
     }
 
     proptest! {
+        // Parameters: each is a value that proptest draws.
         #[test]
         fn like_a_contiguous_copy(
             element in 1u64..9, a in 1u64..5, b in 1u64..5, step in 1i64..4, gap in 0i64..9,

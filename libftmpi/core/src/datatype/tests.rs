@@ -195,13 +195,15 @@ fn array(t: &Datatype, m: &Model, n: i64, len: i64, stride: i64) -> Pair {
         let rank = stride % 6;
         let (pr, pc) = (rank / 3, rank % 3);
         let made = Datatype::darray(
-            6,
-            rank,
-            &[rows, cols],
-            &[Distribution::Block, Distribution::Cyclic],
-            &[DEFAULT_DISTRIBUTION_ARGUMENT, 2],
-            &[2, 3],
-            order,
+            DistributedArray {
+                size: 6,
+                rank,
+                gsizes: &[rows, cols],
+                distributions: &[Distribution::Block, Distribution::Cyclic],
+                arguments: &[DEFAULT_DISTRIBUTION_ARGUMENT, 2],
+                psizes: &[2, 3],
+                order,
+            },
             t,
         )
         .unwrap();

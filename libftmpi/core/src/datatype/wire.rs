@@ -8,7 +8,7 @@
 //! Guarantees: on any bytes, reading ends with a type that the constructors accept, or with an
 //! error, in memory proportional to the bytes.
 
-use super::{Builtin, Constructor, Datatype, Distribution, Inner, Order};
+use super::{Builtin, Constructor, Datatype, DistributedArray, Distribution, Inner, Order};
 use crate::bail;
 use crate::error::Result;
 use std::collections::BTreeMap;
@@ -240,13 +240,15 @@ impl Reader<'_> {
                 let (arguments, psizes) = (self.list()?, self.list()?);
                 let order = self.order()?;
                 Datatype::darray(
-                    size,
-                    rank,
-                    &gsizes,
-                    &distributions,
-                    &arguments,
-                    &psizes,
-                    order,
+                    DistributedArray {
+                        size,
+                        rank,
+                        gsizes: &gsizes,
+                        distributions: &distributions,
+                        arguments: &arguments,
+                        psizes: &psizes,
+                        order,
+                    },
                     &element,
                 )
             }
@@ -328,13 +330,15 @@ mod tests {
                 .unwrap();
         let sub = Datatype::subarray(&[5, 6], &[2, 3], &[1, 2], Order::Fortran, int).unwrap();
         let darray = Datatype::darray(
-            4,
-            2,
-            &[9, 8],
-            &[Distribution::Cyclic, Distribution::Block],
-            &[2, super::super::DEFAULT_DISTRIBUTION_ARGUMENT],
-            &[2, 2],
-            Order::C,
+            DistributedArray {
+                size: 4,
+                rank: 2,
+                gsizes: &[9, 8],
+                distributions: &[Distribution::Cyclic, Distribution::Block],
+                arguments: &[2, super::super::DEFAULT_DISTRIBUTION_ARGUMENT],
+                psizes: &[2, 2],
+                order: Order::C,
+            },
             int,
         )
         .unwrap();

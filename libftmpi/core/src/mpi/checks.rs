@@ -317,11 +317,11 @@ impl<L: Link> Mpi<L> {
             .oversubscribed(self.oversubscribed.then_some(&*self.hosts));
         let (word, all) = (plan.scratch(LEN), plan.scratch(LEN * plan.size));
         word.write(&mine);
-        let words = Call::Allgather {
+        let records = Call::Allgather {
             send: Some(Piece::bytes(word, LEN)),
             recv: Blocks::bytes_each(all, LEN),
         };
-        words.write(&mut plan);
+        records.write(&mut plan);
         plan.compare(verdict, &mine, all);
         plan.turn_to_tag(then);
         call.write(&mut plan);

@@ -218,7 +218,7 @@ impl<L: Link> Mpi<L> {
         // The last exchange: nothing may wait between it and `establish`.
         let context = self.agree(&scope)?;
         let mut chosen: Vec<(u32, Rank)> = Vec::new();
-        for (i, place) in words(&places).enumerate() {
+        for (i, place) in numbers_of(&places).enumerate() {
             if let (true, Some(world)) = (place != u32::MAX, remote.world(i as u32)) {
                 chosen.push((place, world));
             }
@@ -374,7 +374,7 @@ impl<L: Link> Mpi<L> {
 }
 
 /// Little-endian words of 64 bits.
-fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+fn numbers_of(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word))
 }
 
@@ -383,7 +383,7 @@ fn same_color(choices: &[u8], group: &Group, color: i32) -> Result<Group> {
     let mut chosen: Vec<(i32, u32)> = Vec::new();
     let (pairs, _) = choices.as_chunks::<8>();
     for (rank, pair) in pairs.iter().enumerate() {
-        let mut both = words(pair).map(|word| word as i32);
+        let mut both = numbers_of(pair).map(|word| word as i32);
         if let (Some(its), Some(key)) = (both.next(), both.next())
             && its == color
         {

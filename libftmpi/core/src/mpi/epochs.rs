@@ -94,12 +94,12 @@ impl<L: Link> Mpi<L> {
         for rank in 0..n as u32 {
             answer = answer.and(self.finish_transfers(id, rank));
         }
-        let fault = self.tell_fault(id);
+        let fault = self.send_fault(id);
         answer.and(fault)
     }
 
     /// What others did wrong in the epoch that ends.
-    fn tell_fault(&mut self, id: WinId) -> Result<()> {
+    fn send_fault(&mut self, id: WinId) -> Result<()> {
         match std::mem::take(&mut self.window_mut(id)?.faults).pop_first() {
             None => Ok(()),
             Some((origin, class)) => Err(class.because(format!(
@@ -255,7 +255,7 @@ impl<L: Link> Mpi<L> {
 
     fn close_exposure(&mut self, id: WinId) -> Result<()> {
         self.window_mut(id)?.exposure = None;
-        self.tell_fault(id)
+        self.send_fault(id)
     }
 
     /// `MPI_Win_wait`

@@ -78,7 +78,7 @@ fn recorded(answer: Result<u64>, error: &mut Option<MpiError>) -> u64 {
     }
 }
 
-fn told(answer: u64, error: Option<MpiError>, path: &Path) -> Result<u64> {
+fn result_of(answer: u64, error: Option<MpiError>, path: &Path) -> Result<u64> {
     if answer & FAILED == 0 {
         return Ok(answer);
     }
@@ -196,11 +196,11 @@ impl<L: Link> Mpi<L> {
         disk_of(&mut self.engine.link)
     }
 
-    fn told(&self, answer: u64, error: Option<MpiError>, of: Of<'_>) -> Result<u64> {
+    fn outcome(&self, answer: u64, error: Option<MpiError>, of: Of<'_>) -> Result<u64> {
         match of {
-            Of::Path(path) => told(answer, error, path),
+            Of::Path(path) => result_of(answer, error, path),
             Of::Open(id) => {
-                told(answer, error, self.file(id).map_or(Path::new(""), |file| &file.path))
+                result_of(answer, error, self.file(id).map_or(Path::new(""), |file| &file.path))
             }
         }
     }
@@ -220,13 +220,13 @@ impl<L: Link> Mpi<L> {
         what: impl FnOnce(&mut dyn Disk) -> Result<u64>,
     ) -> Result<u64> {
         match self.engine.decide() {
-            Decision::Positive(answer) => self.told(answer, None, of),
+            Decision::Positive(answer) => self.outcome(answer, None, of),
             Decision::Negative => self.other_course(),
             Decision::Live => {
                 let mut error = None;
                 let answer = recorded(self.disk().and_then(what), &mut error);
                 self.engine.answered(answer);
-                self.told(answer, error, of)
+                self.outcome(answer, error, of)
             }
         }
     }
@@ -245,7 +245,7 @@ impl<L: Link> Mpi<L> {
                     data.extend_from_slice(&answer.to_le_bytes()[..EACH]);
                 }
                 Decision::Positive(answer) => {
-                    let done = self.told(answer, None, Of::Open(file))?;
+                    let done = self.outcome(answer, None, Of::Open(file))?;
                     // An incarnation that died on the way may have left others.
                     let bytes = (done as usize).next_multiple_of(EACH);
                     let whole = done > 0 && data.len() >= bytes;
@@ -272,7 +272,7 @@ impl<L: Link> Mpi<L> {
             }
         }
         self.engine.answered(answer);
-        Ok(Read { done: self.told(answer, error, Of::Open(file))?, here: true, whole })
+        Ok(Read { done: self.outcome(answer, error, Of::Open(file))?, here: true, whole })
     }
 
     fn may_record(&mut self, bytes: u64) -> bool {
@@ -295,7 +295,7 @@ impl<L: Link> Mpi<L> {
         let mut error = None;
         let act = |link: &mut L| recorded(disk_of(link).and_then(&mut what), &mut error);
         match self.engine.effect_repeatable(act) {
-            Some(answer) => self.told(answer, error, of),
+            Some(answer) => self.outcome(answer, error, of),
             None => self.other_course(),
         }
     }
@@ -304,7 +304,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn deleted(&mut self, path: &Path) -> Result<()> {
         let mut effect = Deletion { path, error: None };
         match self.engine.effect_once(&mut effect) {
-            Some(answer) => told(answer, effect.error, path).map(|_| ()),
+            Some(answer) => result_of(answer, effect.error, path).map(|_| ()),
             None => self.other_course(),
         }
     }
@@ -319,7 +319,7 @@ impl<L: Link> Mpi<L> {
                 disk.close(unnamed);
             }
             match answer {
-                Some(answer) => told(answer, effect.error, path)?,
+                Some(answer) => result_of(answer, effect.error, path)?,
                 None => self.other_course(),
             };
             effect.made

@@ -10,7 +10,9 @@
 //! | --- | --- |
 //! | `point` | send, receive, probe |
 //! | `buffered` | `MPI_Bsend` and its buffer |
-//! | `completion` | wait, test, free, cancel |
+//! | `completion`, `completion_lists` | wait and test, for one request and for lists |
+//! | `waitsome_record` | the record of the requests that a call chose |
+//! | `request_free` | free, cancel |
 //! | `inquiry`, `generalized` | status of requests that stay; requests that the program completes |
 //! | `persistent`, `partitioned` | start; messages whose parts become ready one by one |
 //! | `checks` | what is compared and reported on request |
@@ -26,12 +28,12 @@ mod agreement;
 mod arguments;
 mod buffered;
 mod checks;
-mod choice;
 mod collective_arguments;
 mod collective_calls;
 mod collectives;
 mod communicators;
 mod completion;
+mod completion_lists;
 mod counters;
 mod epochs;
 mod file_access;
@@ -46,20 +48,24 @@ mod partitioned;
 mod persistent;
 mod point;
 mod properties;
+mod request_free;
 mod sessions;
 mod short_collectives;
 #[cfg(test)]
 mod tests;
 mod topologies;
+mod waitsome_record;
 mod windows;
 
 pub use collective_calls::Collective;
 pub use communicators::SplitType;
-pub use completion::TestAny;
+pub use completion_lists::TestAny;
 pub use epochs::Assert;
 pub use file_access::{FileBuffer, Pointer};
 pub use files::Whence;
 pub use one_sided::{OneSided, OriginBuffer, TargetBuffer};
+pub use partitioned::PartitionedBuffer;
+pub use point::{Incoming, Outgoing};
 pub use sessions::PROCESS_SETS;
 
 pub use crate::arguments::{Buffer, Counts, Peer, SendKind};
@@ -124,7 +130,7 @@ pub struct Mpi<L: Link> {
     turn: u64,
     checks: bool,
     /// The text for the collective that was completed last, if its comparison failed.
-    words: Option<String>,
+    error_text: Option<String>,
     /// Number of each rank's host, as this incarnation found it.
     hosts: Vec<u32>,
     /// Segments of shared memory that this rank has named.
@@ -181,7 +187,7 @@ impl<L: Link> Mpi<L> {
             questions: Vec::new(),
             turn: 0,
             checks: false,
-            words: None,
+            error_text: None,
             hosts,
             segments_named: 0,
             oversubscribed,

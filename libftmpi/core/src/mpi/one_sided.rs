@@ -336,7 +336,7 @@ impl<L: Link> Mpi<L> {
         self.engine.wait(request);
         let class: i32 = address_of(&mut place).load();
         self.pool.give_back(place);
-        told(class)
+        class_to_result(class)
     }
 
     pub(super) fn send_owned(&mut self, message: Vec<u8>, to: Rank, context: u16, tag: i32) {
@@ -477,7 +477,7 @@ fn refused(class: ErrorClass) -> MpiError {
 }
 
 /// What a target answered: 0, or the class of an error.
-fn told(class: i32) -> Result<()> {
+fn class_to_result(class: i32) -> Result<()> {
     match ErrorClass::from_number(class) {
         Some(ErrorClass::Success) => Ok(()),
         Some(class) => Err(refused(class)),

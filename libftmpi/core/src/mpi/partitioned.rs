@@ -19,27 +19,38 @@ use crate::datatype::TypeId;
 use crate::engine::{Decision, Link, RecvData, SendData, SendMode};
 use crate::error::{ErrorClass, Result};
 use crate::request::partitioned::{
-    Channel, HEADER, Header, PIECE, PartitionedRecv, PartitionedSend, Parts, Stream, TAG,
+    Channel, HEADER, Header, PartitionedRecv, PartitionedSend, Parts, Stream, TAG,
 };
 use crate::request::{Active, Slot, Template};
+use crate::tuning::PARTITION_PIECE_BYTES;
 use crate::usermem::UserPtr;
 use ftmpi_wire::Rank;
 use std::cell::Cell;
 use std::rc::Rc;
 
+/// The buffer of partitioned communication.
+#[derive(Clone, Copy)]
+pub struct PartitionedBuffer {
+    /// Address of the first partition.
+    pub buffer: UserPtr,
+    /// How many partitions.
+    pub partitions: i64,
+    /// Elements of each.
+    pub count: i64,
+    /// Their type.
+    pub datatype: TypeId,
+}
+
 impl<L: Link> Mpi<L> {
-    #[allow(clippy::too_many_arguments)]
     fn parts(
         &mut self,
         sends: bool,
-        buffer: UserPtr,
-        partitions: i64,
-        count: i64,
-        datatype: TypeId,
+        buffer: PartitionedBuffer,
         peer: Peer,
         tag: i32,
         comm: CommId,
     ) -> Result<Parts> {
+        let PartitionedBuffer { buffer, partitions, count, datatype } = buffer;
         let members = self.members(comm)?;
         let world = match peer {
             Peer::Rank(rank) => Some(world_rank(&members, rank)?),
@@ -67,30 +78,22 @@ impl<L: Link> Mpi<L> {
         Ok(Parts { data, partitions: partitions as usize, channel, members, rounds })
     }
 
-    /// `MPI_Psend_init`; `count` elements in each of the partitions.
-    #[allow(clippy::too_many_arguments)]
+    /// `MPI_Psend_init`
     pub fn psend_init(
         &mut self,
-        buffer: UserPtr,
-        partitions: i64,
-        count: i64,
-        datatype: TypeId,
+        buffer: PartitionedBuffer,
         to: Peer,
         tag: i32,
         comm: CommId,
     ) -> Result<Request> {
-        let parts = self.parts(true, buffer, partitions, count, datatype, to, tag, comm)?;
+        let parts = self.parts(true, buffer, to, tag, comm)?;
         self.new_request(Slot::persistent(comm, Template::PartitionedSend(parts)))
     }
 
     /// `MPI_Precv_init`
-    #[allow(clippy::too_many_arguments)]
     pub fn precv_init(
         &mut self,
-        buffer: UserPtr,
-        partitions: i64,
-        count: i64,
-        datatype: TypeId,
+        buffer: PartitionedBuffer,
         from: Peer,
         tag: Tag,
         comm: CommId,
@@ -98,7 +101,7 @@ impl<L: Link> Mpi<L> {
         let Tag::Is(tag) = tag else {
             bail!(Tag, "partitioned communication has no wildcards: name the tag");
         };
-        let parts = self.parts(false, buffer, partitions, count, datatype, from, tag, comm)?;
+        let parts = self.parts(false, buffer, from, tag, comm)?;
         self.new_request(Slot::persistent(comm, Template::PartitionedRecv(parts)))
     }
 
@@ -207,7 +210,7 @@ impl<L: Link> Mpi<L> {
         let (mut offset, end) = (part * size, (part + 1) * size);
         // Of an empty message the last part says that it is there.
         while offset < end || (total == 0 && send.left == 0) {
-            let len = PIECE.min((end - offset) as usize);
+            let len = PARTITION_PIECE_BYTES.min((end - offset) as usize);
             let Channel { tag, nth, .. } = channel;
             let header = Header { tag, nth, round: send.round, offset, total };
             let mut copy = self.pool.take(HEADER + len);
@@ -357,8 +360,9 @@ impl<L: Link> Mpi<L> {
         if self.partitions.streams.contains_key(&(context, peer)) {
             return;
         }
-        let mut buffer = self.pool.take(HEADER + PIECE);
-        let into = RecvData::Bytes { ptr: address_of(&mut buffer), len: HEADER + PIECE };
+        let mut buffer = self.pool.take(HEADER + PARTITION_PIECE_BYTES);
+        let into =
+            RecvData::Bytes { ptr: address_of(&mut buffer), len: HEADER + PARTITION_PIECE_BYTES };
         let request = self.engine.irecv_own(into, peer, context, TAG);
         self.partitions.streams.insert((context, peer), Stream { request, buffer });
     }
@@ -371,7 +375,8 @@ impl<L: Link> Mpi<L> {
         }
         let Some(stream) = streams.remove(&(context, peer)) else { return false };
         let done = self.engine.finish(stream.request);
-        let bytes = &stream.buffer.as_slice()[..(done.bytes as usize).min(HEADER + PIECE)];
+        let bytes =
+            &stream.buffer.as_slice()[..(done.bytes as usize).min(HEADER + PARTITION_PIECE_BYTES)];
         if let Some((header, _)) = Header::decode(bytes) {
             let channel = Channel { context, peer, tag: header.tag, nth: header.nth };
             self.partitions.early.entry(channel).or_default().push_back(bytes.into());

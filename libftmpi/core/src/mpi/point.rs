@@ -5,11 +5,11 @@ use super::{CommId, Message, Mpi, Peer, Request, SendKind, Status};
 use crate::bail;
 use crate::collective::{Piece, address_of};
 use crate::datatype::TypeId;
-use crate::engine::{Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Source, Tag};
+use crate::engine::{Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Tag};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Slot, Template};
+use crate::tuning::SENDRECV_SHORT_BYTES;
 use crate::usermem::{Scratch, UserPtr};
-use ftmpi_wire::Rank;
 
 /// How the engine is to send; buffered sends are copied before.
 pub(super) fn mode(kind: SendKind) -> SendMode {
@@ -20,8 +20,45 @@ pub(super) fn mode(kind: SendKind) -> SendMode {
     }
 }
 
-/// In `MPI_Sendrecv`, messages up to this many bytes are sent before the receive is posted.
-const SENT_FIRST: usize = 8 << 10;
+/// The send half of a call that sends and receives.
+#[derive(Clone, Copy)]
+pub struct Outgoing {
+    /// Address of the data.
+    pub buffer: UserPtr,
+    /// Elements.
+    pub count: i64,
+    /// Their type.
+    pub datatype: TypeId,
+    /// The receiver.
+    pub to: Peer,
+    /// Tag of the message.
+    pub tag: i32,
+}
+
+/// The receive half of a call that sends and receives.
+#[derive(Clone, Copy)]
+pub struct Incoming {
+    /// Address of the room.
+    pub buffer: UserPtr,
+    /// Elements.
+    pub count: i64,
+    /// Their type.
+    pub datatype: TypeId,
+    /// The sender.
+    pub from: Peer,
+    /// Tag of the message.
+    pub tag: Tag,
+}
+
+/// Both halves, checked.
+struct Exchange {
+    data: SendData,
+    destination: Destination,
+    stag: i32,
+    into: RecvData,
+    origin: Origin,
+    rtag: Tag,
+}
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Send`, `MPI_Bsend`, `MPI_Ssend`, `MPI_Rsend`
@@ -139,10 +176,10 @@ impl<L: Link> Mpi<L> {
     ) -> crate::error::MpiError {
         self.last_status = status;
         self.blamed = comm;
-        if let Some(words) = self.words.take()
+        if let Some(text) = self.error_text.take()
             && error != ErrorClass::Truncate
         {
-            return error.because(words);
+            return error.because(text);
         }
         if error == ErrorClass::Truncate {
             let source = match status.source {
@@ -216,24 +253,15 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Starts both halves of an exchange, the receive first.
-    fn exchange(
-        &mut self,
-        data: SendData,
-        destination: &Destination,
-        send_tag: i32,
-        into: RecvData,
-        origin: &Origin,
-        recv_tag: Tag,
-    ) -> (Option<ReqId>, Option<ReqId>) {
-        let recv = match *origin {
-            Origin::From(source, context) => {
-                Some(self.engine.irecv(into, source, context, recv_tag))
-            }
+    fn exchange(&mut self, exchange: Exchange) -> (Option<ReqId>, Option<ReqId>) {
+        let Exchange { data, destination, stag, into, origin, rtag } = exchange;
+        let recv = match origin {
+            Origin::From(source, context) => Some(self.engine.irecv(into, source, context, rtag)),
             Origin::Nowhere => None,
         };
-        let send = match *destination {
+        let send = match destination {
             Destination::To(to, context) => {
-                self.engine.isend(data, to, context, send_tag, SendMode::Standard)
+                self.engine.isend(data, to, context, stag, SendMode::Standard)
             }
             Destination::Nowhere => None,
         };
@@ -259,142 +287,92 @@ impl<L: Link> Mpi<L> {
     }
 
     /// `MPI_Sendrecv`
-    #[allow(clippy::too_many_arguments)]
-    pub fn sendrecv(
-        &mut self,
-        send_buffer: UserPtr,
-        send_count: i64,
-        send_type: TypeId,
-        to: Peer,
-        stag: i32,
-        recv_buffer: UserPtr,
-        recv_count: i64,
-        recv_type: TypeId,
-        from: Peer,
-        rtag: Tag,
-        comm: CommId,
-    ) -> Result<Status> {
-        let (destination, origin) = (self.destination(to, comm)?, self.origin(from, comm)?);
-        let (stag, rtag) = (send_tag(stag)?, recv_tag(rtag)?);
-        let data = self.outgoing(send_buffer, send_count, send_type)?;
-        let into = self.incoming(recv_buffer, recv_count, recv_type)?;
-        if let (Destination::To(to, out), Origin::From(source, context)) = (&destination, &origin)
-            && matches!(data, SendData::Bytes { len, .. } if len <= SENT_FIRST)
+    pub fn sendrecv(&mut self, send: Outgoing, recv: Incoming, comm: CommId) -> Result<Status> {
+        let exchange = self.checked(send, recv, comm)?;
+        if let (Destination::To(to, out), Origin::From(source, context)) =
+            (&exchange.destination, &exchange.origin)
+            && matches!(exchange.data, SendData::Bytes { len, .. } if len <= SENDRECV_SHORT_BYTES)
         {
-            let (to, from) = ((*to, *out), (*source, *context));
-            return self.send_and_receive(data, to, stag, into, from, rtag, comm);
+            // A short message first, so that it is on its way at once and the receive can take its
+            // message straight from the channel.
+            let (to, out, source, context) = (*to, *out, *source, *context);
+            let Exchange { data, stag, into, rtag, .. } = exchange;
+            let done = match self.engine.isend(data, to, out, stag, SendMode::Standard) {
+                None => self.engine.recv(into, source, context, rtag),
+                Some(send) => {
+                    let recv = self.engine.irecv(into, source, context, rtag);
+                    self.engine.wait(send);
+                    self.engine.wait(recv)
+                }
+            };
+            return self.received(&done, comm);
         }
-        let (send, recv) = self.exchange(data, &destination, stag, into, &origin, rtag);
+        let (send, recv) = self.exchange(exchange);
         self.finish_exchange(send, recv, comm)
     }
 
-    /// A short message first, so that it is on its way at once and the receive can take its message
-    /// straight from the channel.
-    #[allow(clippy::too_many_arguments)]
-    #[inline]
-    fn send_and_receive(
-        &mut self,
-        data: SendData,
-        (to, out): (Rank, u16),
-        stag: i32,
-        into: RecvData,
-        (source, context): (Source, u16),
-        rtag: Tag,
-        comm: CommId,
-    ) -> Result<Status> {
-        let done = match self.engine.isend(data, to, out, stag, SendMode::Standard) {
-            None => self.engine.recv(into, source, context, rtag),
-            Some(send) => {
-                let recv = self.engine.irecv(into, source, context, rtag);
-                self.engine.wait(send);
-                self.engine.wait(recv)
-            }
-        };
-        self.received(&done, comm)
-    }
-
     /// `MPI_Isendrecv`
-    #[allow(clippy::too_many_arguments)]
-    pub fn isendrecv(
-        &mut self,
-        send_buffer: UserPtr,
-        send_count: i64,
-        send_type: TypeId,
-        to: Peer,
-        stag: i32,
-        recv_buffer: UserPtr,
-        recv_count: i64,
-        recv_type: TypeId,
-        from: Peer,
-        rtag: Tag,
-        comm: CommId,
-    ) -> Result<Request> {
-        let (destination, origin) = (self.destination(to, comm)?, self.origin(from, comm)?);
-        let (stag, rtag) = (send_tag(stag)?, recv_tag(rtag)?);
-        let data = self.outgoing(send_buffer, send_count, send_type)?;
-        let into = self.incoming(recv_buffer, recv_count, recv_type)?;
+    pub fn isendrecv(&mut self, send: Outgoing, recv: Incoming, comm: CommId) -> Result<Request> {
+        let exchange = self.checked(send, recv, comm)?;
         let members = self.members(comm)?;
-        let (send, recv) = self.exchange(data, &destination, stag, into, &origin, rtag);
+        let (send, recv) = self.exchange(exchange);
         let active = Active::Exchange { send, recv, members, copy: None };
         self.new_request(Slot::once(comm, active))
     }
 
-    /// A packed copy of a buffer.
-    fn copied(
+    /// Checks the arguments of both halves.
+    #[inline]
+    fn checked(&self, send: Outgoing, recv: Incoming, comm: CommId) -> Result<Exchange> {
+        let destination = self.destination(send.to, comm)?;
+        let origin = self.origin(recv.from, comm)?;
+        let (stag, rtag) = (send_tag(send.tag)?, recv_tag(recv.tag)?);
+        let data = self.outgoing(send.buffer, send.count, send.datatype)?;
+        let into = self.incoming(recv.buffer, recv.count, recv.datatype)?;
+        Ok(Exchange { data, destination, stag, into, origin, rtag })
+    }
+
+    /// The exchange of a buffer that is replaced: what is sent is a packed copy of it.
+    fn replacing(
         &mut self,
-        buffer: UserPtr,
-        count: i64,
-        datatype: TypeId,
-    ) -> Result<(Scratch, SendData)> {
+        send: Outgoing,
+        (from, tag): (Peer, Tag),
+        comm: CommId,
+    ) -> Result<(Scratch, Exchange)> {
+        let Outgoing { buffer, count, datatype, .. } = send;
+        let mut exchange =
+            self.checked(send, Incoming { buffer, count, datatype, from, tag }, comm)?;
         let piece = self.piece(buffer, count, datatype)?;
         let mut copy = self.pool.take(piece.len());
         let packed = Piece::bytes(address_of(&mut copy), piece.len());
         let _ = piece.copy_to(&packed);
-        Ok((copy, packed.to_send()))
+        exchange.data = packed.to_send();
+        Ok((copy, exchange))
     }
 
-    /// `MPI_Sendrecv_replace`
-    #[allow(clippy::too_many_arguments)]
+    /// `MPI_Sendrecv_replace`; the message comes from rank and with tag of `recv`.
     pub fn sendrecv_replace(
         &mut self,
-        buffer: UserPtr,
-        count: i64,
-        datatype: TypeId,
-        to: Peer,
-        stag: i32,
-        from: Peer,
-        rtag: Tag,
+        send: Outgoing,
+        recv: (Peer, Tag),
         comm: CommId,
     ) -> Result<Status> {
-        let (destination, origin) = (self.destination(to, comm)?, self.origin(from, comm)?);
-        let (stag, rtag) = (send_tag(stag)?, recv_tag(rtag)?);
-        let into = self.incoming(buffer, count, datatype)?;
-        let (copy, data) = self.copied(buffer, count, datatype)?;
-        let (send, recv) = self.exchange(data, &destination, stag, into, &origin, rtag);
+        let (copy, exchange) = self.replacing(send, recv, comm)?;
+        let (send, recv) = self.exchange(exchange);
         let answer = self.finish_exchange(send, recv, comm);
         self.pool.give_back(copy);
         answer
     }
 
     /// `MPI_Isendrecv_replace`
-    #[allow(clippy::too_many_arguments)]
     pub fn isendrecv_replace(
         &mut self,
-        buffer: UserPtr,
-        count: i64,
-        datatype: TypeId,
-        to: Peer,
-        stag: i32,
-        from: Peer,
-        rtag: Tag,
+        send: Outgoing,
+        recv: (Peer, Tag),
         comm: CommId,
     ) -> Result<Request> {
-        let (destination, origin) = (self.destination(to, comm)?, self.origin(from, comm)?);
-        let (stag, rtag) = (send_tag(stag)?, recv_tag(rtag)?);
-        let into = self.incoming(buffer, count, datatype)?;
-        let (copy, data) = self.copied(buffer, count, datatype)?;
+        let (copy, exchange) = self.replacing(send, recv, comm)?;
         let members = self.members(comm)?;
-        let (send, recv) = self.exchange(data, &destination, stag, into, &origin, rtag);
+        let (send, recv) = self.exchange(exchange);
         let active = Active::Exchange { send, recv, members, copy: Some(copy) };
         self.new_request(Slot::once(comm, active))
     }

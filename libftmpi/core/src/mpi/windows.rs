@@ -10,7 +10,7 @@ use crate::group::GroupId;
 use crate::ids::WinId;
 use crate::info::{Info, InfoId};
 use crate::text::within;
-use crate::usermem::{Lent, UserPtr};
+use crate::usermem::{ProgramMemory, UserPtr};
 use crate::window::locks::Locks;
 use crate::window::{Flavor, Part, Toward, Values, Window};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Memory that a new window has.
 struct Memory {
     base: UserPtr,
-    own: Option<Lent>,
+    own: Option<ProgramMemory>,
     segment: Option<(UserPtr, usize)>,
     parts: Vec<Part>,
 }
@@ -176,9 +176,9 @@ impl<L: Link> Mpi<L> {
         comm: CommId,
         size: usize,
         align: usize,
-    ) -> Result<(Lent, UserPtr)> {
-        let beside = align.saturating_sub(Lent::ALIGN);
-        let mut own = size.checked_add(beside).and_then(Lent::new);
+    ) -> Result<(ProgramMemory, UserPtr)> {
+        let beside = align.saturating_sub(ProgramMemory::ALIGN);
+        let mut own = size.checked_add(beside).and_then(ProgramMemory::new);
         let scope = self.scope(comm)?;
         let answers = self.collect_within(&scope, &[u8::from(own.is_some())])?;
         let missing = answers.iter().position(|&ok| ok == 0);

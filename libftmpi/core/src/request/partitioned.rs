@@ -13,9 +13,6 @@ use std::rc::Rc;
 
 /// The tag of all pieces: that of no collective operation and no agreement.
 pub(crate) const TAG: i32 = -1;
-/// Bytes of payload of a piece. It decides what a rank sends, so that all its incarnations have the
-/// same.
-pub(crate) const PIECE: usize = 16 << 10;
 pub(crate) const HEADER: usize = 32;
 
 /// What a partitioned request is about, the same at every start.

@@ -31,7 +31,7 @@ use crate::error::{ErrorClass, Result};
 use crate::ids::{CommId, ErrhandlerId, ReqId, WinId};
 use crate::info::Info;
 use crate::slab::Slab;
-use crate::usermem::{Lent, UserPtr};
+use crate::usermem::{ProgramMemory, UserPtr};
 use arrived::Arrived;
 use locks::Locks;
 
@@ -142,7 +142,7 @@ pub struct Window {
     /// Memory of this rank.
     pub base: UserPtr,
     /// It is ours.
-    pub memory: Option<Lent>,
+    pub memory: Option<ProgramMemory>,
     /// It is a segment that all share: where that begins, and its length.
     pub segment: Option<(UserPtr, usize)>,
     /// Regions of a dynamic window: begin and length.

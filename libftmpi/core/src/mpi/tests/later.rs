@@ -17,7 +17,7 @@ fn parts_arrive_whatever_their_number() {
                 if i == 0 {
                     values.iter_mut().enumerate().for_each(|(k, v)| *v = k as i32 + round);
                     let to = Peer::Rank(1);
-                    let mut q = mpi.psend_init(at, parts, each, INT, to, 3, WORLD).unwrap();
+                    let mut q = mpi.psend_init(ints(at, parts, each), to, 3, WORLD).unwrap();
                     mpi.start(q).unwrap();
                     assert_eq!(mpi.test(&mut q).unwrap(), None, "nothing is ready");
                     for part in (0..parts).rev() {
@@ -30,7 +30,7 @@ fn parts_arrive_whatever_their_number() {
                     let from = Peer::Rank(0);
                     let count = parts * each / others;
                     let mut q =
-                        mpi.precv_init(at, others, count, INT, from, Tag::Is(3), WORLD).unwrap();
+                        mpi.precv_init(ints(at, others, count), from, Tag::Is(3), WORLD).unwrap();
                     mpi.start(q).unwrap();
                     while !mpi.parrived(q, others - 1).unwrap() {}
                     let last = values[n - 1];
@@ -52,13 +52,13 @@ fn a_partitioned_message_of_another_length_is_an_error() {
         let mut values = vec![7; 40];
         let at = address_of(&mut values);
         if i == 0 {
-            let mut q = mpi.psend_init(at, 4, 10, INT, Peer::Rank(1), 0, WORLD).unwrap();
+            let mut q = mpi.psend_init(ints(at, 4, 10), Peer::Rank(1), 0, WORLD).unwrap();
             mpi.start(q).unwrap();
             mpi.pready(q, 0, 3).unwrap();
             mpi.wait(&mut q).unwrap();
         } else {
             values.fill(0);
-            let mut q = mpi.precv_init(at, 2, 10, INT, Peer::Rank(0), Tag::Is(0), WORLD).unwrap();
+            let mut q = mpi.precv_init(ints(at, 2, 10), Peer::Rank(0), Tag::Is(0), WORLD).unwrap();
             mpi.start(q).unwrap();
             let answer = mpi.wait(&mut q);
             assert_eq!(answer.unwrap_err().class, ErrorClass::Truncate);

@@ -6,7 +6,7 @@ mod later;
 mod loopback;
 mod point;
 
-use super::{Buffer, CommId, Counts, Mpi, Peer, SendKind, Tag};
+use super::{Buffer, CommId, Counts, Mpi, Outgoing, PartitionedBuffer, Peer, SendKind, Tag};
 use crate::datatype::{Builtin, TypeId};
 use crate::usermem::UserPtr;
 pub(super) use loopback::{Loopback, run};
@@ -24,6 +24,14 @@ pub(super) fn address_of<T>(values: &mut [T]) -> UserPtr {
 
 pub(super) fn at<T>(values: &mut [T]) -> Buffer {
     Buffer::At(address_of(values))
+}
+
+pub(super) fn outgoing(buffer: UserPtr, count: i64, to: Peer, tag: i32) -> Outgoing {
+    Outgoing { buffer, count, datatype: INT, to, tag }
+}
+
+pub(super) fn ints(buffer: UserPtr, partitions: i64, count: i64) -> PartitionedBuffer {
+    PartitionedBuffer { buffer, partitions, count, datatype: INT }
 }
 
 pub(super) fn counts(values: &[i32]) -> Counts {

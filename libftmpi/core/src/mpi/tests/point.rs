@@ -1,7 +1,8 @@
 //! Point-to-point communication and completion.
 
+use super::super::Incoming;
 use super::super::{BufferOwner, Message, Peer, Request, SendKind, Status, Tag, TestAny};
-use super::{INT, Rank0, WORLD, address_of, me, recv, run, send};
+use super::{INT, Rank0, WORLD, address_of, me, outgoing, recv, run, send};
 use crate::datatype::Datatype;
 use crate::error::ErrorClass;
 
@@ -154,15 +155,25 @@ fn to_oneself_and_replacing() {
         let mut big = vec![i as i32; 3000];
         let other = Peer::Rank(1 - i as u32);
         let p = address_of(&mut big);
-        mpi.sendrecv_replace(p, 3000, INT, other, 1, other, Tag::Is(1), WORLD).unwrap();
+        mpi.sendrecv_replace(outgoing(p, 3000, other, 1), (other, Tag::Is(1)), WORLD).unwrap();
         assert_eq!(big, vec![1 - i as i32; 3000]);
         let mut r =
-            mpi.isendrecv_replace(p, 3000, INT, other, 2, other, Tag::Is(2), WORLD).unwrap();
+            mpi.isendrecv_replace(outgoing(p, 3000, other, 2), (other, Tag::Is(2)), WORLD).unwrap();
         mpi.wait(&mut r).unwrap();
         assert_eq!(big, vec![i as i32; 3000]);
         let mut into = [0];
         let status = mpi
-            .sendrecv(p, 1, INT, other, 3, address_of(&mut into), 1, INT, other, Tag::Is(3), WORLD)
+            .sendrecv(
+                outgoing(p, 1, other, 3),
+                Incoming {
+                    buffer: address_of(&mut into),
+                    count: 1,
+                    datatype: INT,
+                    from: other,
+                    tag: Tag::Is(3),
+                },
+                WORLD,
+            )
             .unwrap();
         assert_eq!((status.source, into[0]), (other, 1 - i as i32));
     });

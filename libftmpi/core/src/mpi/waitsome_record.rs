@@ -1,9 +1,9 @@
-//! Which of several requests a call chose, in one number: what a log keeps of it.
+//! The record of the requests that `MPI_Waitsome` or `MPI_Waitany` chose: one number in the log.
 
 /// How the indices that `MPI_Waitsome` returns are packed into one recorded value. One value,
 /// because a record must not end between a number of indices and the indices.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Choice {
+pub(super) struct Packing {
     /// Requests in the list.
     n: usize,
     /// Bits of an index; 0: the value is a set, with one bit for each request.
@@ -15,7 +15,7 @@ pub(super) struct Choice {
 /// The largest list whose choices are sets.
 const SET: usize = u64::BITS as usize;
 
-impl Choice {
+impl Packing {
     /// For a list of `n` requests.
     pub(super) fn of(n: usize) -> Self {
         if n <= SET {
@@ -62,14 +62,14 @@ mod tests {
     #[test]
     fn choices_come_back() {
         for n in [1, 2, 63, 64, 65, 255, 256, 257, 70_000, 1 << 26] {
-            let choice = Choice::of(n);
-            assert!(choice.most >= 1);
-            for count in 1..=choice.most {
+            let packing = Packing::of(n);
+            assert!(packing.most >= 1);
+            for count in 1..=packing.most {
                 let mut chosen: Vec<usize> = (0..count).map(|k| n - 1 - k).collect();
                 if n <= SET {
                     chosen.reverse();
                 }
-                assert_eq!(choice.unpack(choice.pack(&chosen)), chosen);
+                assert_eq!(packing.unpack(packing.pack(&chosen)), chosen);
             }
         }
     }
@@ -77,18 +77,18 @@ mod tests {
     /// Every request is complete at all times, and every list is returned in parts. Counts the
     /// choices until all requests were returned.
     #[test]
-    fn nobody_starves_whoever_takes_turns() {
+    fn no_request_starves_if_lists_take_turns() {
         for n in [65, 100, 256, 1000] {
             for lists in 1..=8 {
-                let choice = Choice::of(n);
-                let mut told = vec![false; n];
+                let packing = Packing::of(n);
+                let mut returned = vec![false; n];
                 let mut choices = 0;
-                while told.contains(&false) {
-                    let begin = choice.begin(choices * lists);
-                    (0..choice.most).for_each(|k| told[(begin + k) % n] = true);
+                while returned.contains(&false) {
+                    let begin = packing.begin(choices * lists);
+                    (0..packing.most).for_each(|k| returned[(begin + k) % n] = true);
                     choices += 1;
                 }
-                let needed = n.div_ceil(choice.most) as u64;
+                let needed = n.div_ceil(packing.most) as u64;
                 assert!(choices <= 8 * needed, "{choices} choices of {lists} lists of {n}");
             }
         }
