@@ -45,7 +45,7 @@ fn mmap(at: usize, len: usize, flags: libc::c_int) -> Option<usize> {
     (at != libc::MAP_FAILED).then_some(at as usize)
 }
 
-/// So many bytes, whole pages, of the library's part.
+/// Takes `len` bytes, whole pages, of the library's part.
 fn take(len: usize, align: usize) -> Option<usize> {
     for _ in 0..ATTEMPTS {
         let mut at = 0;
@@ -81,8 +81,8 @@ fn map(size: usize) -> *mut u8 {
     at
 }
 
-/// On a boundary of huge pages, at an address of the kernel's choice; what lies before and behind
-/// it is given back.
+/// Maps `len` bytes aligned to huge pages, at an address of the kernel's choice. What lies before
+/// and behind them is given back.
 fn map_anywhere(len: usize) -> Option<usize> {
     let reserved = len.checked_add(HUGE)?;
     let begin = mmap(0, reserved, 0)?;

@@ -67,7 +67,7 @@ impl Object {
         }
     }
 
-    /// What its callbacks get as first argument.
+    /// The first argument of its callbacks.
     fn handle(self) -> u32 {
         match self {
             Self::Comm(comm) => comm.0,
@@ -153,7 +153,7 @@ fn run_delete(object: Object, what: &Call) -> c_int {
     outside(|| unsafe { function(object.handle(), keyval, value, state) })
 }
 
-/// What the copy functions of an object kept, to be given to its copy.
+/// The attributes that the copy functions of an object kept, for its copy.
 pub type Kept = Vec<(KeyvalId, Value)>;
 
 fn run_copies(call: &'static str, object: Object) -> std::result::Result<Kept, c_int> {
@@ -189,7 +189,7 @@ fn run_copies(call: &'static str, object: Object) -> std::result::Result<Kept, c
         }
         if keep != 0 {
             let value = match copy.callbacks.language {
-                // What the function may have written there counts.
+                // A value that the function has written there counts.
                 Language::C if original.language != Language::C && value == given => object
                     .with(|attributes, _| attributes.get(copy.keyval).copied())
                     .ok()
@@ -483,10 +483,10 @@ pub extern "C" fn MPI_Win_delete_attr(win: Win, keyval: Keyval) -> c_int {
     delete("MPI_Win_delete_attr", Object::Win(win), keyval)
 }
 
-/// What the Fortran library says and asks beyond the calls of C, through functions of
-/// [`crate::fortran`]. It calls the C function first, so that tools see the call; these have
-/// nothing to refuse that it let pass. Where they find no such key or value, a tool stands between
-/// with handles of its own: then values are C's, in both directions.
+/// The requests of the Fortran library beyond the calls of C, through functions of
+/// [`crate::fortran`]. The Fortran library calls the C function first, so that tools see the call.
+/// These functions refuse nothing that the C function let pass. If they find no such key or value,
+/// a tool with handles of its own stands between: then values are C's, in both directions.
 pub mod from_fortran {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Buffers for `MPI_Bsend`: of the process, of a communicator, of a session.
+//! Buffers for `MPI_Bsend`: of the process, of a communicator, of a session (MPI-4.1, 3.6).
 
 use crate::calls::{Job, enter, on_comm, on_job};
 use crate::decode::{self, Number, fit};

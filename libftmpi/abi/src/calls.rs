@@ -24,8 +24,8 @@ const BEFORE_INIT: u8 = 0;
 const RUNNING: u8 = 1;
 const FINALIZED: u8 = 2;
 
-/// Of the library. There is one thread in it; the atomic is only for tools that look from another
-/// one.
+/// Phase of the library. There is one thread in it; the atomic is only for tools that look from
+/// another one.
 static PHASE: AtomicU8 = AtomicU8::new(BEFORE_INIT);
 /// Phase of the world model: a program may use sessions before, beside or instead of `MPI_Init`.
 static WORLD: AtomicU8 = AtomicU8::new(BEFORE_INIT);
@@ -207,7 +207,7 @@ pub fn on_requests(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>
     }
 }
 
-/// On what errors are raised that belong to no object.
+/// The communicator on which errors without an object are raised.
 #[cold]
 pub fn nowhere() -> Comm {
     job().map_or(Comm::WORLD, |job| Comm::of(job.of_no_object()))
@@ -331,7 +331,7 @@ pub fn say(text: &str) {
 }
 
 impl Comm {
-    /// How users call this communicator.
+    /// The name of this communicator for users.
     pub fn describe(self) -> String {
         if self == Self::NULL {
             return "MPI_COMM_NULL".into();

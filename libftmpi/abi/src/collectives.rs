@@ -1,4 +1,5 @@
-//! Collective operations: blocking, non-blocking and persistent, for `int` and for `MPI_Count`.
+//! Collective operations: blocking, non-blocking and persistent, for `int` and for `MPI_Count`
+//! (MPI-4.1, chapter 6).
 //!
 //! Guarantees: the six functions of one operation share one description of what is to be done, so
 //! they cannot differ in meaning.

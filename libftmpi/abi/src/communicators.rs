@@ -1,4 +1,4 @@
-//! Communicators: making, comparing, naming, freeing.
+//! Communicators: making, comparing, naming, freeing (MPI-4.1, 7.4 to 7.8).
 //!
 //! Guarantees: attribute callbacks of the program run between two uses of the job, never inside
 //! one, because they may call MPI again.

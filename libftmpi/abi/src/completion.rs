@@ -1,4 +1,4 @@
-//! Wait, Test and everything else that is done to requests and statuses.
+//! Completing requests, and asking for statuses (MPI-4.1, 3.7 and 3.8).
 
 use crate::calls::{anywhere, enter, on_requests};
 use crate::constants::MPI_UNDEFINED;

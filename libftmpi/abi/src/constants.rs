@@ -80,8 +80,7 @@ pub fn is_in_place(buffer: *const c_void) -> bool {
     buffer as usize == usize::MAX
 }
 
-/// What `libmpi_abi.so.1` gives for a small number that is a constant here and none there: so much
-/// added.
+/// What `libmpi_abi.so.1` adds to a small number that is a constant here and none there.
 const NONE_THERE: c_int = c_int::MIN + 0x10_0000;
 
 /// The number that the program gave, for the text of an error, if this is what came of it.

@@ -1,4 +1,4 @@
-//! Integers of the program become types of the core, and answers of the core become integers.
+//! Integers of the program as types of the core, and answers of the core as integers.
 
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL, MPI_ROOT, is_in_place};
 use crate::memory::{Buf, In};

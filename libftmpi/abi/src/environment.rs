@@ -1,4 +1,4 @@
-//! Starting and ending MPI, clocks, memory, and what may be asked at any time.
+//! Starting and ending MPI, clocks, memory, versions (MPI-4.1, chapter 9 and 11.2).
 
 use crate::calls::{
     self, anywhere, enter, enter_first, is_finalized, is_initialized, job, not_running, nowhere,

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard};
 /// with the same bit.
 const FIRST_ADDED: c_int = 0x4000_0000;
 
-/// What the program added, and the last text of each class.
+/// The codes of the program, and the last text of each class.
 struct Registry {
     /// Class of each added code (a class is its own), and its text.
     added: BTreeMap<c_int, (c_int, Vec<u8>)>,
@@ -47,7 +47,7 @@ pub fn class_of(code: c_int) -> Option<c_int> {
     registry().added.get(&code).map(|(class, _)| *class)
 }
 
-/// What `MPI_Error_string` answers; texts of the program are in its own encoding.
+/// The answer of `MPI_Error_string`; texts of the program are in its own encoding.
 pub fn bytes_of(code: c_int) -> Vec<u8> {
     let registry = registry();
     match ErrorClass::from_number(code) {

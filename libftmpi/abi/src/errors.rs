@@ -1,4 +1,4 @@
-//! Error codes, classes, texts and error handlers.
+//! Error codes, classes, texts and error handlers (MPI-4.1, 9.3 to 9.5).
 //!
 //! Guarantees: the code that a call returns is the number of its class, so that programs which
 //! compare the two directly are right; `MPI_Error_string` adds what the last error of that class

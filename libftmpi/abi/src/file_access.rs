@@ -1,4 +1,4 @@
-//! Reading and writing files.
+//! Reading and writing files (MPI-4.1, 14.4).
 
 use crate::calls::{enter, on_file};
 use crate::decode::{self, Number, StatusOut};

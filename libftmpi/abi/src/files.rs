@@ -1,4 +1,4 @@
-//! Files: opening, closing, views, pointers, asking.
+//! Files: opening, closing, views, pointers, queries (MPI-4.1, 14.2 and 14.3).
 
 use crate::calls::{enter, job, not_running, on_file, on_job, raise_on_file};
 use crate::constants::{

@@ -86,7 +86,7 @@ pub extern "C" fn ftmpi_fortran_keyval(kind: KindNumber, keyval: Keyval, is_addr
     from_fortran::keyval(kind, keyval, is_address);
 }
 
-/// What becomes of memory that stands for array sections of the program.
+/// What happens to memory that stands for array sections of the program.
 type Stage = unsafe extern "C" fn(state: *mut c_void, what: c_int);
 
 struct Sections {

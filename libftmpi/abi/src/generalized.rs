@@ -26,8 +26,8 @@ pub enum Places {
     Many(StatusesOut),
 }
 
-/// At the end of a call that completes requests or looks at their status: calls the functions of
-/// those that are generalized.
+/// Ends a call that completes requests or looks at their status: calls the functions of generalized
+/// requests.
 #[inline(always)]
 pub fn settle(call: &'static str, code: c_int, places: Places) -> c_int {
     match job() {

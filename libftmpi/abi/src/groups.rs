@@ -1,4 +1,4 @@
-//! Groups.
+//! Groups (MPI-4.1, 7.3).
 
 use crate::calls::{Job, enter, on_job};
 use crate::communicators::comparison;

@@ -1,4 +1,4 @@
-//! Handles and the ids of the core that they name.
+//! The ids of the core that handles of communicators, windows, files and error handlers name.
 
 use crate::handle::{Comm, Errhandler, Win};
 use ftmpi_core::bail;

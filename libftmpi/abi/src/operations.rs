@@ -1,4 +1,4 @@
-//! Reduction operations.
+//! Reduction operations (MPI-4.1, 6.9).
 
 use crate::calls::{enter, job, on_job};
 use crate::handle::{Datatype, Op};

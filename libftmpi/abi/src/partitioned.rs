@@ -1,4 +1,4 @@
-//! Partitioned point-to-point communication.
+//! Partitioned point-to-point communication (MPI-4.1, chapter 4).
 
 use crate::calls::{enter, on_comm, on_requests};
 use crate::decode;

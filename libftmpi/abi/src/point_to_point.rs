@@ -1,4 +1,4 @@
-//! Sends, receives, probes.
+//! Sends, receives, probes (MPI-4.1, chapter 3).
 
 use crate::calls::{enter, on_comm, on_requests};
 use crate::decode::{self, Number, StatusOut};

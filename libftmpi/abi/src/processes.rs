@@ -1,4 +1,4 @@
-//! Ports, names and new processes (MPI-4.1, chapter 12): not supported, and reported as such.
+//! Ports, names and new processes (MPI-4.1, chapter 11): not supported, and reported as such.
 //!
 //! Guarantees: every call fails at once with an error class that the standard gives it, and a text
 //! that says what to do instead; no argument is read.

@@ -11,8 +11,8 @@ use ftmpi_core::error::Result;
 use ftmpi_core::mpi::Request;
 use std::ffi::{CStr, c_char, c_int};
 
-/// What the call that has the buffer is about, whose error handler hears of mistakes: numbers
-/// shared with `libftmpi/fortran/src/descriptor.rs`.
+/// The object of the call that has the buffer; its error handler gets errors about it. The numbers
+/// are shared with `libftmpi/fortran/src/descriptor.rs`.
 const ON_COMM: c_int = 0;
 const ON_WIN: c_int = 1;
 

@@ -20,7 +20,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How often `MPI_T_init_thread` was called more than `MPI_T_finalize`.
+/// How many more calls of `MPI_T_init_thread` than of `MPI_T_finalize` there were.
 static USERS: AtomicU32 = AtomicU32::new(0);
 /// Sessions that are open, by the addresses of their boxes.
 static SESSIONS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -37,7 +37,7 @@ const CLASS_TIMER: c_int = 248;
 /// A handle or enumeration of this interface: an address that means something to us only.
 type Handle = *mut c_void;
 
-/// What a setting is.
+/// A setting.
 #[derive(Clone, Copy)]
 enum Value {
     Text(fn(&Setup) -> String),
@@ -46,7 +46,7 @@ enum Value {
     Number(fn(&Setup) -> u64),
 }
 
-/// Where settings are read from.
+/// The view that settings are read from.
 type Setup = JobView;
 
 /// A control variable.
@@ -427,7 +427,7 @@ fn session(handle: Handle) -> Result<(), E> {
 #[entry]
 pub extern "C" fn MPI_T_pvar_session_create(session: Out<Handle>) -> c_int {
     tool(|| {
-        // Its address is what counts: no other session has it while this one is open.
+        // Only its address counts: no other session has it while this one is open.
         let handle: Handle = Box::into_raw(Box::new(0u64)).cast();
         sessions().push(handle as usize);
         put(session, handle)

@@ -1,4 +1,4 @@
-//! Cartesian, graph and distributed graph topologies.
+//! Cartesian, graph and distributed graph topologies (MPI-4.1, chapter 8).
 
 use crate::calls::{anywhere, enter, on_comm};
 use crate::constants::{MPI_CART, MPI_DIST_GRAPH, MPI_GRAPH, MPI_UNDEFINED};

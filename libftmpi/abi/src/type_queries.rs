@@ -1,4 +1,5 @@
-//! What may be asked of a datatype: bounds, sizes, how it was made; commit, free, pack, unpack.
+//! Queries about datatypes (bounds, sizes, constructors); commit, free, pack, unpack (MPI-4.1,
+//! chapter 5).
 
 use crate::attributes;
 use crate::calls::{Job, anywhere, enter, on_comm, on_job};

@@ -1,4 +1,4 @@
-//! Windows: making, freeing, synchronising, asking.
+//! Windows: making, freeing, synchronising, queries (MPI-4.1, 12.2 and 12.5).
 
 use crate::attributes;
 use crate::calls::{anywhere, enter, on_comm, on_win, raise_on_win};

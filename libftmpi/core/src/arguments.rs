@@ -20,7 +20,7 @@ pub enum Peer {
     Root,
 }
 
-/// How a send is to complete.
+/// The mode of a send (MPI-4.1, 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendKind {
     /// `MPI_Send`

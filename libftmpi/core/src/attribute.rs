@@ -32,7 +32,7 @@ pub enum Kind {
     Win,
 }
 
-/// From which language a function or a value came, which decides how it is passed on.
+/// The language of a function or a value, which decides how it is passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
     /// C: values are pointers.
@@ -66,8 +66,8 @@ pub struct Value {
 }
 
 impl Value {
-    /// What Fortran sees: the bits of the pointer, or the integer. Of a default integer only the
-    /// low half counts: C may have written that half through the address of the value.
+    /// What Fortran sees: the bits of the pointer, or the integer. Only the low half of a default
+    /// integer counts: C may have written that half through the address of the value.
     #[must_use]
     pub fn number(self) -> i64 {
         match self.language {
@@ -184,7 +184,7 @@ impl Attributes {
         Self(Vec::new())
     }
 
-    /// How many there are.
+    /// The number of attributes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -202,9 +202,9 @@ impl Attributes {
         self.0.iter().find(|entry| entry.0 == id).map(|entry| &*entry.1)
     }
 
-    /// Where the bits of the value under this key lie until it is set again or removed: C programs
-    /// get this address of values that Fortran set, as that of an integer of either width, and may
-    /// write there.
+    /// The address of the bits of the value under this key, valid until the value is set again or
+    /// removed. C programs get this address of values that Fortran set, as that of an integer of
+    /// either width, and may write there.
     #[must_use]
     pub fn address(&mut self, id: KeyvalId) -> Option<*mut i64> {
         let entry = self.0.iter_mut().find(|entry| entry.0 == id)?;
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(keyvals.check(key, Kind::Type).unwrap_err().class, ErrorClass::Keyval);
         attributes.set(&mut keyvals, key, value(7));
         keyvals.free(key, Kind::Comm).unwrap();
-        // Also by a second handle to it, which frees nothing more.
+        // A second handle to the key frees nothing more.
         assert!(keyvals.check(key, Kind::Comm).is_ok());
         keyvals.free(key, Kind::Comm).unwrap();
         let call = attributes.deletion(&keyvals, key).unwrap();

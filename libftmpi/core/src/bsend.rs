@@ -5,7 +5,7 @@ use crate::ids::{CommId, ReqId, SessionId};
 use crate::usermem::{Scratch, UserPtr};
 use std::collections::BTreeMap;
 
-/// What a buffer is attached to.
+/// The object that a buffer is attached to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BufferOwner {
     /// `MPI_Buffer_attach`

@@ -1,4 +1,4 @@
-//! MPI errors: a class from the MPI standard and a text for the user.
+//! MPI errors: a class of the standard and a text for the user (MPI-4.1, 9.4).
 //!
 //! Guarantees: every error that leaves the core has a class that `MPI_Error_class` may answer with,
 //! and a text that names what was wrong. The numbers are those of the common MPICH ABI; a front for
@@ -41,7 +41,7 @@ macro_rules! classes {
                 }
             }
 
-            /// What the class says of itself, for `MPI_Error_string`.
+            /// The text of the class, for `MPI_Error_string`.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self {
@@ -161,7 +161,7 @@ impl fmt::Display for ErrorClass {
     }
 }
 
-/// What went wrong in a call: the class for the program, the text for the user.
+/// An error of a call: the class for the program, the text for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{class}: {text}")]
 pub struct MpiError {
@@ -169,7 +169,7 @@ pub struct MpiError {
     pub class: ErrorClass,
     /// The text: what happened, to which object, and what to do.
     pub text: Cow<'static, str>,
-    /// What the file system refused, if it was the file system.
+    /// The refusal of the file system, if the error came from there.
     pub refusal: Option<Refusal>,
 }
 

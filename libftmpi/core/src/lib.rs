@@ -1,4 +1,15 @@
 //! MPI semantics without I/O: matching, requests, datatypes, communicators, collectives.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`ids`], [`status`], [`error`], [`tuning`], [`usermem`] | ground: every module may use it |
+//! | [`datatype`], [`op`], [`group`], [`info`], [`attribute`], [`topology`] | objects of MPI |
+//! | [`engine`] | carries messages |
+//! | [`collective`], [`window`], [`file`], [`request`], [`comm`] | algorithms and tables |
+//! | [`mpi`] | the facade: a method for each call |
+//!
+//! Guarantees: nothing here does input or output. The engine asks its `engine::Link` for it, files
+//! ask `file::disk::Disk`. No file is in an import circle of more than two.
 
 pub mod arguments;
 pub mod attribute;

@@ -1,4 +1,4 @@
-//! The status of a message.
+//! The status of a message (MPI-4.1, 3.2.5).
 
 use crate::arguments::Peer;
 use crate::comm::Members;
@@ -16,19 +16,19 @@ pub struct Status {
     pub bytes: u64,
     /// It was cancelled.
     pub cancelled: bool,
-    /// What went wrong with it.
+    /// The error, if there was one.
     pub error: Option<ErrorClass>,
 }
 
 impl Status {
-    /// Of requests that have none (MPI-3.1, 3.7.3).
+    /// The status of requests that have none (MPI-3.1, 3.7.3).
     pub const EMPTY: Self =
         Self { source: Peer::Any, tag: Tag::Any, bytes: 0, cancelled: false, error: None };
-    /// Of communication with `MPI_PROC_NULL`.
+    /// The status of communication with `MPI_PROC_NULL`.
     pub const PROC_NULL: Self =
         Self { source: Peer::ProcNull, tag: Tag::Any, bytes: 0, cancelled: false, error: None };
 
-    /// Of a receive on the communicator of `members`.
+    /// The status of a receive on the communicator of `members`.
     #[inline]
     pub(crate) fn received(done: &Completion, members: &Members) -> Self {
         if done.cancelled {
@@ -43,13 +43,13 @@ impl Status {
         }
     }
 
-    /// Of a send.
+    /// The status of a send.
     #[inline]
     pub(crate) fn sent(done: &Completion) -> Self {
         Self { cancelled: done.cancelled, error: done.error, ..Self::EMPTY }
     }
 
-    /// Of a message that a probe saw.
+    /// The status of a message that a probe saw.
     pub(crate) fn seen(envelope: &Envelope, members: &Members) -> Self {
         Self {
             source: members.rank_of(envelope.source).map_or(Peer::Any, Peer::Rank),

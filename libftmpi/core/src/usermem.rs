@@ -374,7 +374,7 @@ impl RunVisitor for Scatter<'_> {
 /// The program's own allocator.
 #[derive(Debug, Clone, Copy)]
 pub struct Lender {
-    /// So many zero bytes, aligned to [`ProgramMemory::ALIGN`], or null.
+    /// `bytes` zero bytes, aligned to [`ProgramMemory::ALIGN`], or null.
     pub take: fn(usize) -> *mut c_void,
     /// Gives back what `take` gave.
     pub give: fn(*mut c_void),
@@ -382,8 +382,8 @@ pub struct Lender {
 
 static LENDER: OnceLock<Lender> = OnceLock::new();
 
-/// From here on [`ProgramMemory`] memory comes from `source`. Without a source (in the simulator, whose
-/// images have only that memory) it comes from the same place as everything else.
+/// From here on [`ProgramMemory`] memory comes from `source`. Without a source (in the simulator,
+/// whose images have only that memory) it comes from the same place as everything else.
 pub fn lend_from(lender: Lender) {
     let _ = LENDER.set(lender);
 }
@@ -399,10 +399,11 @@ pub struct ProgramMemory {
 }
 
 impl ProgramMemory {
-    /// On what boundary it begins.
+    /// Its alignment in bytes.
     pub const ALIGN: usize = align_of::<u128>();
 
-    /// So many bytes: `None` if there is not so much memory. What is never touched takes none.
+    /// Memory of `len` bytes; `None`, if there is not so much. Pages that are never touched take
+    /// none.
     #[must_use]
     pub fn new(len: usize) -> Option<Self> {
         let layout = Layout::from_size_align(len.max(1), Self::ALIGN).ok()?;

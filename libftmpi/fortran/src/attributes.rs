@@ -44,7 +44,7 @@ type Copy = unsafe extern "C" fn(
 );
 type Delete = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut isize, *mut isize, *mut c_int);
 
-/// What a key needs.
+/// The procedures and the state of a key.
 struct Key {
     copy: Copy,
     delete: Delete,

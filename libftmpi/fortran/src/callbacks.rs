@@ -207,7 +207,7 @@ unsafe fn MPI_Grequest_start(
 
 // ---- Data representations of files ----
 
-/// With `C` as the integer that counts: there is a form for large counts.
+/// A conversion function that counts in `C`: there is a form for large counts.
 type Conversion<C> = unsafe extern "C" fn(
     *mut c_void,
     *mut c_int,
@@ -315,7 +315,7 @@ unsafe fn MPI_Conversion_fn_null(
     set(ierror, 0);
 }
 
-/// What stands for no conversion with a count of this kind.
+/// The function that stands for no conversion, for each kind of count.
 trait Count: Sized {
     const NULL: [Conversion<Self>; 2];
 }

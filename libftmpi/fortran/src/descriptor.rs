@@ -45,7 +45,7 @@ struct Section {
     dimensions: Vec<(usize, isize)>,
 }
 
-/// What a descriptor says.
+/// The content of a descriptor.
 enum Choice {
     At(*mut c_void),
     Gaps(Section),
@@ -152,13 +152,13 @@ impl Section {
 pub struct Copied {
     at: *mut c_void,
     copy: Option<(Section, Vec<u8>, bool)>,
-    /// What was there when a collective began that goes on: what it does not change is the
+    /// The bytes when a collective began that goes on: bytes that it does not change are the
     /// program's.
     before: Vec<u8>,
 }
 
 impl Copied {
-    /// What the descriptor says; `writes`: what the call stores goes back to the section.
+    /// A copy of the section; `writes`: what the call stores goes back to the section.
     ///
     /// # Safety
     /// `p` is a descriptor that gfortran passed, of memory that stays for the length of the call.
@@ -192,7 +192,7 @@ impl Copied {
         copied
     }
 
-    /// For the call.
+    /// The address for the call.
     pub fn at(&mut self) -> *mut c_void {
         self.at
     }
@@ -244,7 +244,7 @@ impl Drop for Copied {
 /// The buffers of a collective that goes on after its call returned.
 struct Staged {
     buffers: Vec<Copied>,
-    /// What was received is with the program.
+    /// Received data are with the program.
     out: bool,
 }
 
@@ -429,22 +429,22 @@ impl Typed {
         }
     }
 
-    /// For the call.
+    /// The address for the call.
     pub fn at(&mut self) -> *mut c_void {
         self.at
     }
 
-    /// For the call.
+    /// The address for the call.
     pub fn small_count(&mut self) -> *mut c_int {
         &raw mut self.small
     }
 
-    /// For the call.
+    /// The address for the call.
     pub fn large_count(&mut self) -> *mut i64 {
         &raw mut self.large
     }
 
-    /// For the call.
+    /// The address for the call.
     pub fn datatype(&mut self) -> *mut c_int {
         &raw mut self.datatype
     }
@@ -482,7 +482,7 @@ impl Parts {
             Choice::At(at) => return Ok(Self { at, made: None, call }),
             Choice::Gaps(section) => section,
         };
-        // What is no number, or too large, the call itself refuses.
+        // The call itself refuses a count that is no number or too large.
         let total = match i64::from(partitions).checked_mul(count) {
             Some(total) if partitions > 0 && count > 0 => total,
             _ => return Ok(Self { at: section.base, made: None, call }),
@@ -492,7 +492,7 @@ impl Parts {
         Ok(Self { at: section.base, made: Some(made), call })
     }
 
-    /// For the call.
+    /// The address for the call.
     pub fn at(&self) -> *mut c_void {
         self.at
     }

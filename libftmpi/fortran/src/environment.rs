@@ -1,4 +1,5 @@
-//! Functions of the environment: without error code, or with arguments that Fortran does not have.
+//! Environment (MPI-4.1, chapter 9): functions without error code, or with arguments that Fortran
+//! does not have.
 
 use core::ffi::{c_double, c_int, c_void};
 

@@ -135,7 +135,7 @@ macro_rules! detach {
         detach! { @ $twin, pmpi::$call, ($($object)?) }
     )*};
     (@ $name:ident, $call:path, ($($object:ident)?)) => {
-        /// As its name says.
+        /// Does what its name says.
         ///
         /// # Safety
         /// Called by Fortran with references.

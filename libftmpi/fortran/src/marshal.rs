@@ -1,4 +1,4 @@
-//! Error codes, truth values and indices.
+//! Error codes, truth values and indices between the languages (MPI-4.1, 19.3).
 
 use core::ffi::c_int;
 

@@ -1,4 +1,4 @@
-//! Starting processes: arrays of texts.
+//! Starting processes (MPI-4.1, 11.8): arrays of texts.
 
 use core::ffi::{c_char, c_int};
 

@@ -49,7 +49,7 @@ unsafe extern "C" {
 #[cfg(not(test))]
 // SAFETY: the types are those of the C side.
 unsafe extern "C" {
-    // Those of the module mpi_f08: known by their addresses, too.
+    // Special addresses of the module mpi_f08.
     static mut MPIR_F08_MPI_BOTTOM: c_int;
     static mut MPIR_F08_MPI_IN_PLACE: c_int;
     static mut MPIR_F08_MPI_STATUS_IGNORE_OBJ: [c_int; 5];

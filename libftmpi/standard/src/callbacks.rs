@@ -158,7 +158,7 @@ macro_rules! handlers {
                 let was = error_out(*code);
                 let (mut handle, mut told) = ($out(*object), was);
                 function(&mut handle, &mut told);
-                // What the handler leaves is what the call returns.
+                // The call returns the code that the handler leaves.
                 if told != was {
                     *code = error_in(told);
                 }

@@ -29,9 +29,9 @@ mod status;
 mod convert {
     use core::ffi::c_int;
 
-    /// What no constant of the first interface is, nor anything within 65535 of it: where a program
-    /// gives a small number that would be a constant there, that number is added (the first
-    /// interface knows this, see `constants::given`).
+    /// A number that is no constant of the first interface, nor within 65535 of one. A small number
+    /// of the program that would be a constant there gets this added; the first interface knows it,
+    /// see `constants::given`.
     const NOTHING: c_int = c_int::MIN + 0x10_0000;
 
     include!(concat!(env!("OUT_DIR"), "/translations.rs"));

@@ -81,7 +81,8 @@ pub fn displacement_in(displacement: i64) -> i64 {
     if displacement == -1 { -54_278_278 } else { displacement }
 }
 
-/// How many processes the arrays of a collective speak of: the remote group's, if there is one.
+/// The number of processes that the arrays of a collective describe: the remote group's, if there
+/// is one.
 pub fn peers(comm: usize) -> usize {
     let comm = comm_in(comm);
     if comm == comm_in(0x100) {

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 
 use crate::convert::{error_in, error_out, rank_in, rank_out, tag_in, tag_out};
 
-/// Of the standard interface.
+/// The status of the standard interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Standard {
@@ -18,7 +18,7 @@ pub struct Standard {
     internal: [c_int; 5],
 }
 
-/// Of the first interface.
+/// The status of the first interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct First {

@@ -1,4 +1,4 @@
-//! Allgather with equal and with different blocks.
+//! Allgather with equal and with different blocks (MPI-4.1, 6.7).
 //!
 //! Short: Bruck's algorithm (Bruck, Ho, Kipnis, Upfal, Weathersby 1997) on packed blocks, in
 //! ⌈log₂ n⌉ rounds for any number of ranks. Long: around the ring, straight between the programs'

@@ -1,4 +1,4 @@
-//! `MPI_Allreduce`.
+//! `MPI_Allreduce` (MPI-4.1, 6.9.6).
 //!
 //! Recursive doubling, or, for long vectors and commutative operations, Rabenseifner's algorithm:
 //! recursive halving, then recursive doubling (Thakur, Rabenseifner, Gropp: "Optimization of
@@ -81,7 +81,7 @@ pub fn as_by_doubling(n: usize) -> impl Iterator<Item = (usize, usize)> {
     let pairs = (0..extra).map(|pair| (2 * pair, 2 * pair + 1));
     let rounds = (0..power.ilog2()).flat_map(move |round| {
         let half = 1 << round;
-        // What a block of ranks has in common lies at its last one.
+        // The combined operand of a block of ranks lies at its last rank.
         let ends = (2 * half - 1..power).step_by(2 * half);
         ends.map(move |end| (end - half, end))
     });

@@ -1,4 +1,4 @@
-//! All-to-all with equal blocks, different blocks, different types.
+//! All-to-all with equal blocks, different blocks, different types (MPI-4.1, 6.8).
 //!
 //! Short equal blocks: Bruck's algorithm (Bruck et al. 1997), ⌈log₂ n⌉ rounds on packed blocks; not
 //! of oversubscribed ranks, which wait for a processor in each round. Others: directly, in windows,

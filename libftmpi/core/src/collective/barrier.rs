@@ -1,5 +1,6 @@
-//! Barrier: dissemination (Hensgen, Finkel, Manber: "Two Algorithms for Barrier Synchronization",
-//! 1988). Oversubscribed ranks send to one of them and wait for its answer.
+//! `MPI_Barrier` (MPI-4.1, 6.3): dissemination (Hensgen, Finkel, Manber: "Two Algorithms for
+//! Barrier Synchronization", 1988). Oversubscribed ranks send to one of them and wait for its
+//! answer.
 
 use super::data::Piece;
 use super::steps::Steps;

@@ -1,4 +1,4 @@
-//! Broadcast.
+//! Broadcast (MPI-4.1, 6.4).
 //!
 //! Short messages take a binomial tree. Long messages are scattered along the tree and collected
 //! around a ring (van de Geijn; Thakur, Rabenseifner, Gropp: "Optimization of Collective

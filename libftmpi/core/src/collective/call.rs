@@ -86,7 +86,7 @@ impl Call {
     /// `MPI_IN_PLACE`.
     #[must_use]
     pub fn is_aliased(&self, me: usize) -> bool {
-        // What other types select at the same address may lie between each other.
+        // Elements that other types select at the same address may lie between each other.
         let same = |from: &Piece, to: &Piece| {
             from.at == to.at && !from.is_empty() && !to.is_empty() && from.is_laid_out_as(to)
         };

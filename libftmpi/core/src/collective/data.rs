@@ -292,7 +292,7 @@ pub struct Operands<'a> {
     pub datatype: &'a TypeRef,
     /// How many elements one operand has.
     pub count: usize,
-    /// How two of them are combined.
+    /// The operation.
     pub op: &'a Op,
 }
 

@@ -1,4 +1,4 @@
-//! Gather and scatter.
+//! Gather and scatter (MPI-4.1, 6.5 and 6.6).
 //!
 //! Short equal blocks go along a binomial tree, packed; everything else directly, since the root's
 //! memory is the bottleneck then.

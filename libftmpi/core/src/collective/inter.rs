@@ -1,4 +1,4 @@
-//! Collectives between the two groups of an intercommunicator.
+//! Collectives between the two groups of an intercommunicator (MPI-4.1, 6.2.2).
 //!
 //! Data goes straight to the other group, after a reduction within its own group where the call
 //! asks for one. The plan tells both groups apart: steps within the own group are written before or
@@ -15,7 +15,7 @@ use crate::group::Group;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
 
-/// Which part this rank plays in a rooted operation.
+/// The part of this rank in a rooted operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Root {
     /// It is the root (`MPI_ROOT`).

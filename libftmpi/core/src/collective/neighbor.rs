@@ -1,4 +1,5 @@
-//! Neighbourhood collectives: with the neighbours of the communicator's topology only.
+//! Neighbourhood collectives: with the neighbours of the communicator's topology only (MPI-4.1,
+//! 8.6).
 
 use super::data::{Blocks, PerRank, Piece};
 use super::steps::Steps;
@@ -14,8 +15,9 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
-    /// Of a grid: for each dimension the neighbour below and the one above. What one sends upwards
-    /// the other receives from below, also if both neighbours are the same rank (MPI-4.0, 8.6).
+    /// The neighbours in a grid: for each dimension the one below and the one above. What one rank
+    /// sends upwards the other receives from below, also if both neighbours are the same rank
+    /// (MPI-4.0, 8.6).
     #[must_use]
     pub fn grid(below_above: &[(Option<usize>, Option<usize>)]) -> Self {
         let mut sources = Vec::new();

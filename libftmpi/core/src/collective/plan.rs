@@ -81,7 +81,8 @@ impl<'a, C: Carrier> Plan<'a, C> {
         Self { oversubscribed: hosts, ..self }
     }
 
-    /// From here on, ranks are those of `ranks`, of which this is number `me` (if at all).
+    /// From here on, ranks are those of `ranks`; this rank is number `me` of them, if it is one at
+    /// all.
     pub fn turn_to(&mut self, ranks: &'a Group, me: u32) {
         self.ranks = ranks;
         self.size = ranks.len() as usize;

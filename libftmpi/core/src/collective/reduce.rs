@@ -1,6 +1,6 @@
-//! `MPI_Reduce`: a binomial tree, in which every partial result covers consecutive ranks and is
-//! combined in their order. If the operation does not commute, the tree is rooted at rank 0 and the
-//! result forwarded.
+//! `MPI_Reduce` (MPI-4.1, 6.9.1): a binomial tree, in which every partial result covers consecutive
+//! ranks and is combined in their order. If the operation does not commute, the tree is rooted at
+//! rank 0 and the result forwarded.
 
 use super::data::Operands;
 use super::steps::Steps;

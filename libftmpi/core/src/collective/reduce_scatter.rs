@@ -1,4 +1,4 @@
-//! `MPI_Reduce_scatter`: the result of a reduction is spread over the ranks.
+//! `MPI_Reduce_scatter`: the result of a reduction is spread over the ranks (MPI-4.1, 6.10).
 //!
 //! Pairwise exchange for long vectors of commutative operations, and for few ranks. Otherwise
 //! reduction to rank 0, and scatter.

@@ -1,5 +1,5 @@
-//! `MPI_Scan` and `MPI_Exscan`: recursive doubling, combining in the order of the ranks. It works
-//! for operations that do not commute.
+//! `MPI_Scan` and `MPI_Exscan` (MPI-4.1, 6.11): recursive doubling, combining in the order of the
+//! ranks. It works for operations that do not commute.
 
 use super::data::Operands;
 use super::steps::Steps;

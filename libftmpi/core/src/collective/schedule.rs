@@ -1,4 +1,4 @@
-//! A collective operation as a list of steps, and its executor.
+//! A collective operation as a list of steps, and its executor (MPI-4.1, 6.12 and 6.13).
 //!
 //! Guarantees: the list is fixed when the operation is called. The identity of every message
 //! ([`Carrier::reserve`]) and the order of every reduction are fixed with it. Executing the list
@@ -16,7 +16,8 @@ use crate::error::ErrorClass;
 use crate::usermem::Scratch;
 use ftmpi_wire::{Rank, Ssn};
 
-/// What schedules need of the engine; the tests of the algorithms put a model in its place.
+/// The part of the engine that schedules need; the tests of the algorithms put a model in its
+/// place.
 pub trait Carrier {
     /// A send or receive that is not complete.
     type Request: Copy + std::fmt::Debug;

@@ -83,7 +83,7 @@ impl<L: Link> Steps for Short<'_, L> {
         self.line.size
     }
 
-    /// Of many ranks this is false: on short messages the difference has no effect.
+    /// False for many ranks: on short messages the difference has no effect.
     #[inline]
     fn is_oversubscribed(&self) -> bool {
         self.line.direct

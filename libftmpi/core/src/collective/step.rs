@@ -26,7 +26,7 @@ pub enum Step {
         from: Rank,
         /// Tag in the collective context.
         tag: i32,
-        /// Where to.
+        /// Place of the payload.
         into: Piece,
     },
     /// Wait for all sends and receives that were started before.
@@ -58,7 +58,7 @@ pub enum Step {
         verdict: fn(&[u8], &[u8]) -> Result<()>,
         /// Our word.
         mine: Box<[u8]>,
-        /// As many bytes for each rank.
+        /// The records of all ranks, one after the other.
         all: UserPtr,
         /// How many ranks.
         ranks: usize,
@@ -71,6 +71,6 @@ pub struct Awaited {
     pub from: Rank,
     /// Tag in the collective context.
     pub tag: i32,
-    /// Where to.
+    /// Place of the payload.
     pub into: Piece,
 }

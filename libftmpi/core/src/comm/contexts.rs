@@ -108,7 +108,7 @@ impl Contexts {
 pub struct Offer {
     step: usize,
     start: usize,
-    /// Which of them this rank has free.
+    /// The ids of the offer that are free on this rank.
     pub mask: [u64; Self::WORDS],
 }
 

@@ -1,4 +1,5 @@
-//! Communicators: members, contexts, and everything that a program hangs on them.
+//! Communicators: members, contexts, and the properties that a program gives them (MPI-4.1, chapter
+//! 7).
 
 mod contexts;
 
@@ -12,7 +13,7 @@ use crate::topology::Topology;
 use ftmpi_wire::Rank;
 use std::rc::Rc;
 
-/// What never changes in a communicator. Requests keep it alive.
+/// The part of a communicator that never changes. Requests keep it alive.
 #[derive(Debug)]
 pub struct Members {
     /// Context of point-to-point messages; that of collectives is one more.

@@ -3,7 +3,7 @@
 //! Sizes are those of the System V ABI for x86-64 and of GNU Fortran with default kinds. They are
 //! also compiled into the handles of the MPICH ABI; a test compares the two.
 
-/// How the bytes of one value are to be understood, independently of the language it comes from.
+/// The meaning of the bytes of one value, independent of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Repr {
     /// Signed integer of that many bytes.

@@ -57,7 +57,7 @@ impl Assembly {
 
     /// Accounts for `copies` of `element` in all, wherever they lie.
     fn account(&mut self, element: &Datatype, copies: u64) {
-        // What is too much stays too much, and is refused at the end.
+        // A total that is too large stays too large, and is refused at the end.
         let total = |of_one: u64| u128::from(of_one) * u128::from(copies);
         self.elements = self.elements.saturating_add(total(element.0.elements));
         self.size = self.size.saturating_add(total(element.size()));
@@ -151,7 +151,7 @@ impl Assembly {
     }
 }
 
-/// What a datatype is made from, before the checks.
+/// The parts of a datatype, before the checks.
 pub(super) struct Parts {
     pub(super) constructor: Constructor,
     pub(super) layout: Layout,

@@ -78,7 +78,7 @@ fn derive(of: &Datatype, (kind, [a, b, c], some, more): &Step) -> crate::error::
     }
 }
 
-/// How many types come of steps, and the last of them.
+/// Makes types by the steps from `first` on; returns the last of them.
 fn build(first: usize, steps: &[Step]) -> Datatype {
     let mut made = Datatype::builtin(Builtin::ALL[first]).clone();
     for step in steps {
@@ -123,7 +123,7 @@ proptest! {
             t.for_each_run(1, from, from + 40, &mut seen);
             assert_eq!(seen.bytes, 40.min(t.size() - from));
         }
-        // What goes to another process comes there as the same type.
+        // A type that goes to another process arrives as the same type.
         let mut bytes = Vec::new();
         t.write_to(&mut bytes);
         let there = Datatype::read_from(&bytes).unwrap();

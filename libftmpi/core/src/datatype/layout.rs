@@ -139,7 +139,7 @@ impl Layout {
         match &self.shape {
             Shape::Empty | Shape::Run { .. } => true,
             Shape::Strided { count, stride, len } => apart(*count, *stride, (0, *len as i64)),
-            // What ascends begins at its lowest byte and ends at its highest.
+            // An ascending layout begins at its lowest byte and ends at its highest.
             Shape::Loop(node) => {
                 let bounds = node.body.bounds().unwrap_or_default();
                 node.body.is_ascending() && apart(node.count, node.stride, bounds)

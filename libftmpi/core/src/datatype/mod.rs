@@ -274,9 +274,9 @@ impl Datatype {
         }
     }
 
-    /// How many basic elements `bytes` of packed data are, for `MPI_Get_elements`. A last one that
-    /// is incomplete is not counted in a derived type, but makes the answer `None` for a predefined
-    /// one, as with MPICH.
+    /// How many basic elements `bytes` of packed data are, for `MPI_Get_elements`. An incomplete
+    /// last element is not counted in a derived type; for a predefined type it makes the answer
+    /// `None`, as in MPICH.
     #[must_use]
     pub fn elements_of(&self, bytes: u64) -> Option<u64> {
         let elements = self.whole_elements(bytes)?;

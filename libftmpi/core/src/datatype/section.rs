@@ -200,7 +200,7 @@ mod tests {
     use crate::usermem::UserPtr;
     use proptest::prelude::*;
 
-    /// What a contiguous copy of the section would send is what the composed type sends.
+    /// The composed type sends the same data as a contiguous copy of the section.
     fn compare(datatype: &Datatype, count: u64, element: u64, dimensions: &[(u64, i64)]) {
         let section = Section { element, dimensions };
         let low: i64 = dimensions.iter().map(|d| (d.1 * (d.0 as i64 - 1)).min(0)).sum();

@@ -59,7 +59,8 @@ struct Entry {
     lasting: bool,
 }
 
-/// What names a type of `MPI_Type_create_f90_real` and its like: the call, precision and range.
+/// The name of a type of `MPI_Type_create_f90_real` and its relatives: the call, precision and
+/// range.
 pub type Parameters = (Combiner, i64, i64);
 
 /// All datatypes of a rank.

@@ -21,7 +21,7 @@ pub struct Open {
     pub exclusive: bool,
 }
 
-/// What was wanted of a file.
+/// What a file is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Doing {
@@ -54,7 +54,7 @@ impl Doing {
 /// recorded, so that a later incarnation that repeats the call gives the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// What was wanted.
+    /// What the file was used for.
     pub doing: Doing,
     /// `errno`.
     pub code: u16,

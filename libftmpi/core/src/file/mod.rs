@@ -56,7 +56,7 @@ pub struct File {
     pub members: Rc<Members>,
     /// Its path.
     pub path: PathBuf,
-    /// How it was opened; the number as the program gave it, too.
+    /// The access mode, decoded.
     pub mode: Mode,
     /// The access mode as the program gave it.
     pub amode: i32,
@@ -74,11 +74,11 @@ pub struct File {
     pub info: Info,
     /// The error handler.
     pub errhandler: ErrhandlerId,
-    /// Between begin and end.
+    /// The split collective operation between its begin and its end.
     pub split: Option<Split>,
 }
 
-/// How much was recorded since which image.
+/// Bytes that were recorded, and the image since which they count.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
     pub(crate) image: u64,
@@ -93,7 +93,7 @@ pub struct Files {
     pub default_errhandler: Option<ErrhandlerId>,
     /// Representations that the program registered; they stay.
     pub representations: Vec<Rc<represent::Custom>>,
-    /// What was recorded of files lately.
+    /// Bytes of files that were recorded since the newest image.
     pub(crate) recorded: Recorded,
 }
 

@@ -26,20 +26,20 @@ const WINDOW: u64 = 16 << 20;
 /// exchange of so many bytes.
 const SMALL_WRITE: u64 = 256;
 const SMALL_READ: u64 = 64;
-/// Of so many bytes of the range at least one must be data.
+/// Bytes of the range for each byte of data up to which a range counts as dense.
 const SPARSE: u64 = 64;
 
 /// When to access together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum When {
-    /// Where the pieces of processes interleave and are small.
+    /// Exchange, if the pieces of processes interleave and are small.
     #[default]
     Automatic,
     Always,
     Never,
 }
 
-/// What the program wants, from its hints.
+/// The wishes of the program, from its hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hints {
     nodes: u32,
@@ -72,7 +72,7 @@ impl Hints {
     }
 }
 
-/// What each process says of its access before it begins.
+/// What each process sends about its access before it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
     /// The first byte and the one behind the last; equal: nothing.
@@ -206,7 +206,7 @@ impl Plan {
         self.share.min(self.high - self.low + ALIGN).div_ceil(self.window)
     }
 
-    /// What a node handles in a round, from and to; empty behind its share.
+    /// The part of a node's share that it handles in a round, from and to; empty behind its share.
     #[must_use]
     pub fn window(&self, node: usize, round: u64) -> (u64, u64) {
         // The first share begins at the boundary below, so that all others begin at one.
@@ -240,7 +240,7 @@ pub struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// Of runs that ascend.
+    /// The index of runs that ascend.
     #[must_use]
     pub fn new(runs: &'a [Run]) -> Self {
         let mut sum = 0;

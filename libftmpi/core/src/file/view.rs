@@ -17,9 +17,9 @@ use std::rc::Rc;
 /// How data are represented in the file.
 #[derive(Debug, Clone)]
 pub enum Representation {
-    /// As in memory.
+    /// The representation of memory.
     Native,
-    /// As in memory: all our processes are alike.
+    /// The representation of memory, too: all our processes are alike.
     Internal,
     /// Big-endian.
     External32,
@@ -157,7 +157,7 @@ impl View {
         self.in_file.as_ref().map_or(&self.filetype, |(_, filetype)| filetype)
     }
 
-    /// What the types are in the file, by the representation; to be called when they are set.
+    /// Finds the types of the file by the representation; called when they are set.
     pub fn represent(&mut self) -> Result<()> {
         let sizes = &mut |builtin| self.representation.size_of(builtin);
         let etype = self.etype.in_file(sizes)?;

@@ -31,7 +31,7 @@ struct Print {
     kind: u32,
     root: u32,
     op: u32,
-    /// What each rank contributes (or gets), where it must be the same on all.
+    /// What each rank contributes (or gets), if it must be the same on all ranks.
     amount: Amount,
 }
 
@@ -93,7 +93,7 @@ const NAMES: [&str; 22] = [
     "MPI_Neighbor_alltoallw",
 ];
 
-/// In which form a collective is called; MPI lets no two of them meet (MPI-4.1, 6.12 and 6.13).
+/// The form of a collective call; MPI lets no two of them meet (MPI-4.1, 6.12 and 6.13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Now,
@@ -221,7 +221,8 @@ impl<L: Link> Mpi<L> {
                 (1, root_of(root), no_op, self.amount_of(count, datatype))
             }
             C::Gather { send, send_count, send_type, recv_count, recv_type, root, .. } => {
-                // Of the receive part only the root's is significant, and there it may be all.
+                // Only the root's receive arguments are significant. At the root they may stand for
+                // the whole call.
                 let recv = if send == Buffer::InPlace {
                     self.amount_of(recv_count, recv_type)
                 } else {
@@ -348,7 +349,7 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// With the checks on: what is lost with a communicator that is about to be freed.
+    /// What is lost with a communicator that is about to be freed, if the checks are on.
     #[must_use]
     pub fn lost_with(&mut self, comm: CommId) -> Option<String> {
         if !self.checks {

@@ -1,4 +1,4 @@
-//! Collective calls as programs make them.
+//! Collective calls as programs make them (MPI-4.1, chapter 6).
 
 use crate::arguments::{Buffer, Counts, Peer};
 use crate::datatype::TypeId;

@@ -1,5 +1,6 @@
-//! Collectives: run at once, later, or again and again. (`collective_arguments` checks and resolves
-//! what the program gives.)
+//! Collectives, blocking, non-blocking and persistent (MPI-4.1, chapter 6).
+//!
+//! `collective_arguments` checks and resolves what the program gives.
 
 use super::checks::How;
 use super::collective_arguments::address;

@@ -1,4 +1,4 @@
-//! Making, comparing and freeing communicators.
+//! Making, comparing and freeing communicators (MPI-4.1, 7.4).
 
 use super::agreement::{Scope, private_tag};
 use super::{BufferOwner, CommId, Mpi, Request, Status};

@@ -134,7 +134,7 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// What a call on one request that ended so returns.
+    /// The result of a call on one request that ended with `status`.
     pub fn verdict(&mut self, status: Status) -> Result<Status> {
         match status.error {
             None => Ok(status),

@@ -1,7 +1,7 @@
 //! Completing several requests: all, any and some of a list (MPI-3.1, 3.7.5).
 //!
-//! Guarantees: those of `completion`. Which requests of a list a call chose is one record of the log
-//! (`waitsome_record`), and no request of a list starves.
+//! Guarantees: those of `completion`. Which requests of a list a call chose is one record of the
+//! log (`waitsome_record`), and no request of a list starves.
 
 use super::waitsome_record::Packing;
 use super::{CommId, Mpi, Request, Status};
@@ -103,7 +103,7 @@ impl<L: Link> Mpi<L> {
         matches!(self.look(request), Ok(Look::Open))
     }
 
-    /// What is among the requests: the first that is complete for certain, the only open one, how
+    /// Looks at the requests: the first that is complete for certain, the first open one, and how
     /// many are open.
     pub(super) fn survey(
         &self,
@@ -123,8 +123,8 @@ impl<L: Link> Mpi<L> {
         Ok((known, open, count))
     }
 
-    /// Also a generalized request that another thread has completed while this one waited: nothing
-    /// is open any more about that.
+    /// Whether a request is complete. True for a generalized request that another thread completed
+    /// while this one waited: it is not open any more.
     fn is_there(&self, request: Request) -> bool {
         !matches!(self.look(request), Ok(Look::Inactive) | Err(_)) && self.is_done(request)
     }
@@ -238,8 +238,8 @@ impl<L: Link> Mpi<L> {
         if known.is_none() && count == 0 {
             return Ok(None);
         }
-        // Those that are complete for certain: there is nothing to wait for, but others must not
-        // starve because a program starts these again and again.
+        // The requests that are complete for certain: there is nothing to wait for. But other
+        // requests must not starve if a program starts these again and again.
         let mut chosen: Vec<usize> = match known {
             None => Vec::new(),
             Some(first) => {
@@ -261,7 +261,7 @@ impl<L: Link> Mpi<L> {
     /// The same of those that depend on timing; `known` do not.
     fn choose_open(&mut self, requests: &[Request], known: &[usize], wait: bool) -> Vec<usize> {
         let (n, packing) = (requests.len(), Packing::of(requests.len()));
-        // What is recorded has a limit, what is not has none.
+        // A recorded choice has a limit; one that is not recorded has none.
         let most = if self.engine.replays() { packing.most } else { n };
         if !wait {
             self.poll_once();

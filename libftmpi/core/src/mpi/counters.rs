@@ -1,5 +1,5 @@
 //! A counter of all members of a communicator, kept by the first of them: what is behind the shared
-//! pointer of a file.
+//! pointer of a file (MPI-4.1, 14.4.4).
 //!
 //! The counter is a window that the program does not know, served like any other, so that it
 //! survives failures and every addition happens once. Only these calls look into the window: it

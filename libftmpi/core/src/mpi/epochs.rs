@@ -98,7 +98,7 @@ impl<L: Link> Mpi<L> {
         answer.and(fault)
     }
 
-    /// What others did wrong in the epoch that ends.
+    /// Sends origins what they did wrong in the epoch that ends.
     fn send_fault(&mut self, id: WinId) -> Result<()> {
         match std::mem::take(&mut self.window_mut(id)?.faults).pop_first() {
             None => Ok(()),
@@ -171,7 +171,7 @@ impl<L: Link> Mpi<L> {
                 }
             }
         }
-        // What came before may be served now.
+        // Requests that came before may be served now.
         self.engine.progress();
         Ok(())
     }

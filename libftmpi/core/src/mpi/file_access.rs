@@ -123,7 +123,7 @@ pub(super) struct Staged {
     course: Course,
 }
 
-/// How values become what is in the file, or come from it.
+/// The conversion of values to or from the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Course {
     /// They are the same.

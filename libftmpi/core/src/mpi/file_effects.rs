@@ -38,7 +38,7 @@ use std::path::Path;
 /// Set in a recorded outcome that is the class of an error.
 pub(super) const FAILED: u64 = 1 << 63;
 
-/// Where the [`Refusal`] is in such an outcome, above the class.
+/// Bits below the [`Refusal`] in such an outcome: those of the class.
 const REFUSAL: u32 = 16;
 
 /// Marks of a path that is to be made, on a file system that cannot tell files apart.
@@ -102,7 +102,7 @@ fn disk_of<L: Link>(link: &mut L) -> Result<&mut dyn Disk> {
     }
 }
 
-/// Which file, for the text of an error.
+/// The file that an error names.
 #[derive(Clone, Copy)]
 pub(super) enum Of<'a> {
     Path(&'a Path),

@@ -1,4 +1,5 @@
-//! Collective access to files in two phases: carries out the plans of `file::together`.
+//! Collective access to files (MPI-4.1, 14.4) in two phases: carries out the plans of
+//! `file::together`.
 //!
 //! Guarantees: every process takes part to the end of the exchange, also after a failure on the
 //! way; then all processes get the failure. Data travel in ordinary collective schedules. What
@@ -39,7 +40,7 @@ fn blocks(base: UserPtr, counts: &[usize]) -> Blocks {
 }
 
 impl<L: Link> Mpi<L> {
-    /// What all of the file are going to do; `None`: each on its own.
+    /// The plan of all members of the file; `None`: each process on its own.
     pub(super) fn plan_together(
         &mut self,
         id: FileId,

@@ -508,7 +508,7 @@ impl<L: Link> Mpi<L> {
         Ok(handler)
     }
 
-    /// What an error on this file leads to.
+    /// The error handler of this file.
     #[must_use]
     pub fn file_errhandler_of(&self, id: Option<FileId>) -> Errhandler {
         let own = id.and_then(|id| self.file(id).ok()).map(|file| file.errhandler);

@@ -1,4 +1,4 @@
-//! Intercommunicators: making them and merging their groups.
+//! Intercommunicators: making them and merging their groups (MPI-4.1, 7.6).
 
 use super::agreement::{Scope, private_tag};
 use super::{CommId, Mpi};
@@ -11,9 +11,9 @@ use ftmpi_wire::Rank;
 
 /// Between the leaders of two groups.
 struct Bridge {
-    /// Of the own group.
+    /// The leader's rank in the own group.
     leader: u32,
-    /// At the leader: the other one, and where they talk.
+    /// At the leader: the other leader, and the context of their messages.
     far: Option<(Rank, u16)>,
     tag: i32,
 }
@@ -47,8 +47,8 @@ impl<L: Link> Mpi<L> {
             None
         };
         let scope = self.scope(local)?;
-        // Both groups look for a context at the same places, which are not those of another
-        // thread's call.
+        // Both groups look for a context in the same places. Another thread's call has other
+        // places.
         let own = u64::from(scope.context) << 32 | u64::from(scope.tag as u32);
         let mut theirs = Vec::new();
         if let Some((world, context)) = bridge {

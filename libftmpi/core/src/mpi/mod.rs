@@ -243,8 +243,8 @@ impl<L: Link> Mpi<L> {
         Ok(Rc::clone(&self.comm(id)?.members))
     }
 
-    /// What must be given back before `MPI_Finalize` ends: the number of requests that are still
-    /// open, for a warning.
+    /// The number of requests that are still open, for a warning: they must be complete before
+    /// `MPI_Finalize` ends.
     #[must_use]
     pub fn open_requests(&self) -> usize {
         self.requests.iter().filter(|(_, slot)| slot.is_open()).count()

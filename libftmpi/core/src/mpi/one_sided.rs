@@ -476,7 +476,7 @@ fn refused(class: ErrorClass) -> MpiError {
     )
 }
 
-/// What a target answered: 0, or the class of an error.
+/// The answer of a target: 0, or the class of an error.
 fn class_to_result(class: i32) -> Result<()> {
     match ErrorClass::from_number(class) {
         Some(ErrorClass::Success) => Ok(()),

@@ -208,7 +208,7 @@ impl<L: Link> Mpi<L> {
         let data = send.parts.data.clone();
         let (size, total) = (send.parts.part(), data.len() as u64);
         let (mut offset, end) = (part * size, (part + 1) * size);
-        // Of an empty message the last part says that it is there.
+        // The last part of an empty message reports its arrival.
         while offset < end || (total == 0 && send.left == 0) {
             let len = PARTITION_PIECE_BYTES.min((end - offset) as usize);
             let Channel { tag, nth, .. } = channel;

@@ -1,4 +1,4 @@
-//! Persistent requests: start.
+//! Starting persistent requests (MPI-4.1, 3.9).
 
 use super::point::mode;
 use super::{CommId, Mpi, Request, Status};

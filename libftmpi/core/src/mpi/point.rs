@@ -1,4 +1,4 @@
-//! Point-to-point communication and probing.
+//! Point-to-point communication and probing (MPI-4.1, chapter 3).
 
 use super::arguments::{Destination, Origin, recv_tag, send_tag};
 use super::{CommId, Message, Mpi, Peer, Request, SendKind, Status};
@@ -11,7 +11,7 @@ use crate::request::{Active, Slot, Template};
 use crate::tuning::SENDRECV_SHORT_BYTES;
 use crate::usermem::{Scratch, UserPtr};
 
-/// How the engine is to send; buffered sends are copied before.
+/// The mode in which the engine sends; buffered sends are copied before.
 pub(super) fn mode(kind: SendKind) -> SendMode {
     match kind {
         SendKind::Standard | SendKind::Buffered => SendMode::Standard,

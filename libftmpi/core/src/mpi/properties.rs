@@ -1,4 +1,5 @@
-//! What hangs on a communicator: its name, error handler, attributes, hints.
+//! Properties of a communicator: name, error handler, attributes, hints (MPI-4.1, 7.4.4, 7.7 and
+//! 7.8).
 
 use super::{CommId, ErrhandlerId, Mpi};
 use crate::attribute::{Attributes, Keyvals};
@@ -59,16 +60,16 @@ impl<L: Link> Mpi<L> {
         Ok(id)
     }
 
-    /// What an error on this communicator leads to; on none, what the world's does.
+    /// The error handler of this communicator; without one, that of the world.
     #[must_use]
     pub fn errhandler_of(&self, comm: CommId) -> Errhandler {
         let comm = self.comm(comm).or_else(|_| self.comm(CommId::WORLD));
         comm.map_or(Errhandler::Fatal, |comm| self.errhandler(comm.errhandler))
     }
 
-    /// On which communicator errors are raised that belong to no object: on `MPI_COMM_SELF`
-    /// (MPI-4.0, 9.3), if the program gave it a handler of its own; else it follows
-    /// `MPI_COMM_WORLD`, and so do they.
+    /// The communicator on which errors without an object are raised. It is `MPI_COMM_SELF`
+    /// (MPI-4.0, 9.3), if the program gave it a handler of its own. Otherwise `MPI_COMM_SELF`
+    /// follows `MPI_COMM_WORLD`, and so do these errors.
     #[must_use]
     pub fn of_no_object(&self) -> CommId {
         match self.comm(CommId::SELF) {

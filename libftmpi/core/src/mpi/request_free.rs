@@ -37,7 +37,7 @@ impl<L: Link> Mpi<L> {
             if let Some(place) = self.staged.iter().position(|(of, _)| of == request) {
                 let (_, staging) = self.staged.swap_remove(place);
                 if slot.active.is_some() {
-                    // What goes on without a request still reads and writes there.
+                    // Communication that goes on without a request still reads and writes there.
                     std::mem::forget(staging);
                 }
             }

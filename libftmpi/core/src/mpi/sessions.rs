@@ -88,7 +88,7 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
-    /// What an error on this session leads to.
+    /// The error handler of this session.
     #[must_use]
     pub fn errhandler_of_session(&self, session: SessionId) -> Errhandler {
         let id = self.session(session).map_or(ErrhandlerId::FATAL, |session| session.errhandler);

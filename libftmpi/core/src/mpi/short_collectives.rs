@@ -1,4 +1,5 @@
-//! Which blocking collectives are short: they run at once, without a schedule.
+//! The choice of the blocking collectives (MPI-4.1, chapter 6) that run at once, without a
+//! schedule.
 //!
 //! A call is short if its messages are, and if its data are of predefined types whose values lie
 //! contiguously. The algorithms are those of [`crate::collective`]; [`Short`] carries them out.
@@ -430,8 +431,8 @@ impl<L: Link> Mpi<L> {
         })
     }
 
-    /// For exchanges straight between all: how many ranks there are, and up to which length of
-    /// messages.
+    /// The limits of exchanges straight between all: how many ranks there are, and the largest
+    /// message in bytes.
     #[inline]
     fn exchange_limits(&mut self, comm: CommId) -> Option<(usize, usize)> {
         let n = self.own_ranks(comm).filter(|&n| n <= SHORT_EXCHANGE_RANKS)?;

@@ -1,4 +1,4 @@
-//! Communicators with a virtual topology. Ranks are never reordered.
+//! Communicators with a virtual topology (MPI-4.1, chapter 8). Ranks are never reordered.
 
 use super::{CommId, Mpi, Peer};
 use crate::bail;

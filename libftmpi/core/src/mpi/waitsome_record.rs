@@ -1,4 +1,5 @@
-//! The record of the requests that `MPI_Waitsome` or `MPI_Waitany` chose: one number in the log.
+//! The record of the requests that `MPI_Waitsome` or `MPI_Waitany` chose (MPI-4.1, 3.7.5): one
+//! number in the log.
 
 /// How the indices that `MPI_Waitsome` returns are packed into one recorded value. One value,
 /// because a record must not end between a number of indices and the indices.
@@ -16,7 +17,7 @@ pub(super) struct Packing {
 const SET: usize = u64::BITS as usize;
 
 impl Packing {
-    /// For a list of `n` requests.
+    /// The packing for a list of `n` requests.
     pub(super) fn of(n: usize) -> Self {
         if n <= SET {
             return Self { n, bits: 0, most: n };

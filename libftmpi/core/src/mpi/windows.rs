@@ -1,4 +1,4 @@
-//! Windows: making and freeing them, and what hangs on them.
+//! Making and freeing windows, and their properties (MPI-4.1, 12.2).
 
 use super::properties::NAME_MAX;
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
@@ -32,8 +32,8 @@ impl<L: Link> Mpi<L> {
         self.engine.windows.get_mut(id)
     }
 
-    /// What all members contribute, one behind the other; `align`: on what boundary that of this
-    /// one begins.
+    /// The contributions of all members, one behind the other; `align`: alignment of this rank's
+    /// one in bytes.
     fn window_parts(
         &mut self,
         comm: CommId,
@@ -355,7 +355,7 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// Of a window of separate memories each process can load and store in its own part only; the
+    /// In a window of separate memories each process loads and stores in its own part only; the
     /// others' parts are empty for it (MPI-4.1, 12.2.3).
     fn own_part(&self, id: WinId, rank: Option<u32>) -> Result<(Part, UserPtr)> {
         let window = self.window(id)?;
@@ -472,7 +472,7 @@ impl<L: Link> Mpi<L> {
         Ok(handler)
     }
 
-    /// What an error on this window leads to.
+    /// The error handler of this window.
     #[must_use]
     pub fn win_errhandler_of(&self, id: WinId) -> Errhandler {
         match self.window(id) {

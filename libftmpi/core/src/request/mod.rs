@@ -1,4 +1,4 @@
-//! Requests of the program: one slot for everything that can be waited for.
+//! Requests of the program: one slot for everything that can be waited for (MPI-4.1, 3.7).
 
 pub(crate) mod partitioned;
 
@@ -26,7 +26,7 @@ pub enum Active {
     /// A receive whose message was there at once: in another incarnation of this rank it may not
     /// be.
     Came(Status),
-    /// Both at once (`MPI_Isendrecv`), with the copy that is sent, if there is one.
+    /// Both at once (`MPI_Isendrecv`), with the copy that is sent, if a copy is sent.
     Exchange {
         /// The send, unless it was complete at once.
         send: Option<ReqId>,
@@ -58,7 +58,7 @@ pub enum Active {
 /// A generalized request.
 #[derive(Debug, Clone, Copy)]
 pub struct Generalized {
-    /// What the program gave for it.
+    /// The functions of the program and their argument.
     pub callbacks: Callbacks,
     /// `MPI_Grequest_complete` was called.
     pub complete: bool,
@@ -79,12 +79,12 @@ pub struct Callbacks {
     pub state: usize,
 }
 
-/// Which functions are to be called.
+/// The functions that are to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// For the status; the request stays.
+    /// The query function; the request stays.
     Query,
-    /// For the status, and the request is gone.
+    /// The query and the free function: the request is gone.
     QueryAndFree,
     /// The request is gone, and its status is not wanted.
     Free,
@@ -93,11 +93,11 @@ pub enum Asked {
 /// Functions of the program that are to be called before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Question {
-    /// Which.
+    /// The functions.
     pub asked: Asked,
-    /// Where they are.
+    /// Their addresses.
     pub callbacks: Callbacks,
-    /// Which of the call's statuses it is about.
+    /// The place of the status among the call's statuses.
     pub place: usize,
 }
 
@@ -111,11 +111,12 @@ pub struct Duplicate {
     pub parent: Rc<Members>,
     /// What this rank offered.
     pub offer: Offer,
-    /// What all offered, when the exchange is complete; and room for what the other group did.
+    /// The offers of all ranks, when the exchange is complete, and room for those of the other
+    /// group.
     pub masks: [Scratch; 2],
 }
 
-/// What a persistent request does at every start.
+/// The operation that a persistent request begins at every start.
 pub enum Template {
     /// A send.
     Send {
@@ -130,7 +131,7 @@ pub enum Template {
     },
     /// A receive.
     Recv {
-        /// Where to.
+        /// Place of the payload.
         into: Piece,
         /// The source and its context; `None`: `MPI_PROC_NULL`.
         from: Option<(Source, u16)>,

@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub(crate) const TAG: i32 = -1;
 pub(crate) const HEADER: usize = 32;
 
-/// What a partitioned request is about, the same at every start.
+/// The subject of a partitioned request, the same at every start.
 #[derive(Clone)]
 pub struct Parts {
     pub(crate) data: Piece,
@@ -33,7 +33,7 @@ impl Parts {
     }
 }
 
-/// Which pair of inits, in a direction.
+/// One pair of inits, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Channel {
     pub(crate) context: u16,
@@ -103,7 +103,7 @@ impl PartitionedRecv {
     }
 }
 
-/// What every piece begins with.
+/// The begin of every piece.
 pub(crate) struct Header {
     pub(crate) tag: i32,
     pub(crate) nth: u32,

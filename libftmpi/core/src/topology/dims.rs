@@ -77,7 +77,7 @@ fn balanced(value: u64, parts: usize) -> Vec<u64> {
     search.split(value, useful);
     let mut factors = search.best.unwrap_or_else(|| vec![value]);
     if useful < parts {
-        // With a one among the factors, spread is counted from one.
+        // If a factor is one, the spread is counted from one.
         factors.resize(parts, 1);
     }
     factors

@@ -100,7 +100,7 @@ pub struct Transfer {
 /// Shared by the window and, if it has one, the request of the operation.
 pub type SharedTransfer = Rc<RefCell<Transfer>>;
 
-/// What this rank, as an origin, knows of one target.
+/// What this rank, as an origin, knows about one target.
 #[derive(Debug, Default)]
 pub struct Toward {
     /// The target is locked by this rank; `true`: exclusively.
@@ -147,7 +147,7 @@ pub struct Window {
     pub segment: Option<(UserPtr, usize)>,
     /// Regions of a dynamic window: begin and length.
     pub attached: BTreeMap<usize, usize>,
-    /// Where such of 0 bytes begin: they only have to be detached.
+    /// Begins of attached regions of 0 bytes: they only have to be detached.
     pub attached_empty: Vec<usize>,
     /// Others may lock it.
     pub lockable: bool,
@@ -157,11 +157,11 @@ pub struct Window {
     pub fenced: bool,
     /// Targets between start and complete.
     pub access: Option<Vec<u32>>,
-    /// Between lock_all and unlock_all.
+    /// `MPI_Win_lock_all` was called, and `MPI_Win_unlock_all` not yet.
     pub locked_all: bool,
     /// Each member as a target.
     pub toward: Vec<Toward>,
-    /// Between post and wait.
+    /// The exposure epoch between post and wait.
     pub exposure: Option<Exposure>,
     /// Locks on our memory.
     pub locks: Locks,
@@ -196,12 +196,12 @@ pub(crate) mod tags {
     const APART: i32 = 1 << 28;
     const REPLY: i32 = 1 << 29;
 
-    /// Of data that do not go with their request.
+    /// The tag of data that do not go with their request.
     pub const fn apart(number: u32) -> i32 {
         APART | (number & 0x0fff_ffff) as i32
     }
 
-    /// Of the reply to a request.
+    /// The tag of the reply to a request.
     pub const fn reply(number: u64) -> i32 {
         REPLY | (number & 0x0fff_ffff) as i32
     }

@@ -1,4 +1,4 @@
-//! What the origin of a one-sided operation sends to the target.
+//! What the origin of a one-sided operation sends to the target (MPI-4.1, 12.3).
 //!
 //! Guarantees: on any bytes, reading ends with a request whose parts agree with each other (length
 //! of the data, datatype, operation), or with an error. Whether the request fits the window is
@@ -21,7 +21,7 @@ pub enum Mode {
     Locked = 3,
 }
 
-/// What is asked for.
+/// The action that the target is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Store the data.
@@ -110,13 +110,13 @@ pub struct Target {
 /// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What is asked for.
+    /// The action that the target is asked for.
     pub action: Action,
     /// In what epoch.
     pub mode: Mode,
     /// Number of the reply, which the origin counts for each target; 0: none is wanted.
     pub reply: u64,
-    /// Where, for an action that moves data.
+    /// Place of the data, for an action that moves data.
     pub target: Option<Target>,
     /// Bytes of data that go with it.
     pub len: u64,
@@ -128,7 +128,7 @@ pub struct Request {
 const FIXED: usize = 48;
 
 impl Request {
-    /// As bytes; the data that go in the same message are to be appended.
+    /// The request as bytes; the caller appends data that go in the same message.
     #[must_use]
     pub fn encode(&self, room: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED + 16 + room);

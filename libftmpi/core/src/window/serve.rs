@@ -1,4 +1,5 @@
-//! The target's loop: takes requests in, serves those whose turn it is.
+//! The target's loop of one-sided communication (MPI-4.1, 12.7): takes requests in, serves those
+//! whose turn it is.
 //!
 //! Guarantees: requests of one origin on one window are served in the order in which they were
 //! sent. A request is served only when all its data are here, and then at once. No rank's request
