@@ -11,7 +11,7 @@ use crate::memory::Out;
 use crate::status::MpiStatus;
 use ftmpi_core::bail;
 use ftmpi_core::error::ErrorClass;
-use ftmpi_core::mpi::{Asked, Question, Request};
+use ftmpi_core::mpi::{CallbackKind, PendingCallback, Request};
 use ftmpi_core::request::Callbacks;
 use ftmpi_entry::entry;
 use ftmpi_runtime::outside;
@@ -31,20 +31,25 @@ pub enum Places {
 #[inline(always)]
 pub fn settle(call: &'static str, code: c_int, places: Places) -> c_int {
     match job() {
-        Some(job) if job.has_questions() => call_back(call, code, places, job.take_questions()),
+        Some(job) if job.has_callbacks() => call_back(call, code, places, job.take_callbacks()),
         _ => code,
     }
 }
 
 #[cold]
-fn call_back(call: &'static str, code: c_int, places: Places, questions: Vec<Question>) -> c_int {
+fn call_back(
+    call: &'static str,
+    code: c_int,
+    places: Places,
+    pending: Vec<PendingCallback>,
+) -> c_int {
     let mut code = code;
-    for Question { asked, callbacks, place } in questions {
+    for PendingCallback { kind, callbacks, place } in pending {
         let (mut status, mut failure) = (MpiStatus::EMPTY, MPI_SUCCESS);
-        if asked != Asked::Free {
+        if kind != CallbackKind::Free {
             failure = query(callbacks, &mut status);
         }
-        if asked != Asked::Query {
+        if kind != CallbackKind::Query {
             let freed = free(callbacks);
             failure = if failure == MPI_SUCCESS { freed } else { failure };
         }

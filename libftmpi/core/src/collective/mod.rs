@@ -56,6 +56,6 @@ pub use plan::{Plan, persistent_tag_of, tag_of};
 pub use pool::Pool;
 pub(crate) use pool::address_of;
 pub use schedule::{Carrier, Schedule};
-pub use short::{Line, Short};
+pub use short::{CollectiveCall, Short};
 pub use step::Step;
 pub use steps::Steps;

@@ -18,7 +18,7 @@ use ftmpi_wire::Rank;
 
 /// One collective of a communicator: its ranks, and where its messages belong.
 #[derive(Clone, Copy)]
-pub struct Line<'a> {
+pub struct CollectiveCall<'a> {
     /// The ranks of the communicator.
     pub ranks: &'a Group,
     /// This rank among them.
@@ -39,7 +39,7 @@ pub struct Line<'a> {
 pub struct Short<'a, L: Link> {
     engine: &'a mut Engine<L>,
     pool: &'a mut Pool,
-    line: Line<'a>,
+    call: CollectiveCall<'a>,
     lists: ShortLists,
     error: Option<ErrorClass>,
 }
@@ -47,17 +47,17 @@ pub struct Short<'a, L: Link> {
 impl<'a, L: Link> Short<'a, L> {
     /// Begins an operation.
     #[inline]
-    pub fn new(engine: &'a mut Engine<L>, pool: &'a mut Pool, line: Line<'a>) -> Self {
+    pub fn new(engine: &'a mut Engine<L>, pool: &'a mut Pool, call: CollectiveCall<'a>) -> Self {
         let lists = pool.take_short_lists();
-        Self { engine, pool, line, lists, error: None }
+        Self { engine, pool, call, lists, error: None }
     }
 
     #[inline]
     fn world(&self, rank: usize) -> Rank {
-        if self.line.same_as_world {
+        if self.call.same_as_world {
             return Rank(rank as u32);
         }
-        self.line.ranks.world(rank as u32).expect("an algorithm names ranks of its group only")
+        self.call.ranks.world(rank as u32).expect("an algorithm names ranks of its group only")
     }
 
     /// Ends the operation; returns its first error.
@@ -75,29 +75,29 @@ impl<'a, L: Link> Short<'a, L> {
 impl<L: Link> Steps for Short<'_, L> {
     #[inline]
     fn me(&self) -> usize {
-        self.line.me
+        self.call.me
     }
 
     #[inline]
     fn size(&self) -> usize {
-        self.line.size
+        self.call.size
     }
 
     /// False for many ranks: on short messages the difference has no effect.
     #[inline]
     fn is_oversubscribed(&self) -> bool {
-        self.line.direct
+        self.call.direct
     }
 
     #[inline]
     fn prefers_direct(&self) -> bool {
-        self.line.direct
+        self.call.direct
     }
 
     #[inline]
     fn send(&mut self, data: Piece, to: usize, step: usize) {
-        let (to, tag) = (self.world(to), self.line.tag | step as i32);
-        let context = self.line.context;
+        let (to, tag) = (self.world(to), self.call.tag | step as i32);
+        let context = self.call.context;
         let sent = self.engine.isend(data.to_send(), to, context, tag, SendMode::Standard);
         if let Some(request) = sent {
             self.lists.sends.push(request);
@@ -106,7 +106,7 @@ impl<L: Link> Steps for Short<'_, L> {
 
     #[inline]
     fn recv(&mut self, into: Piece, from: usize, step: usize) {
-        let (from, tag) = (self.world(from), self.line.tag | step as i32);
+        let (from, tag) = (self.world(from), self.call.tag | step as i32);
         self.lists.awaited.push(Awaited { from, tag, into });
     }
 
@@ -114,7 +114,7 @@ impl<L: Link> Steps for Short<'_, L> {
     fn fence(&mut self) {
         for Awaited { from, tag, into } in self.lists.awaited.drain(..) {
             let (from, tag) = (Source::Rank(from), Tag::Is(tag));
-            let done = self.engine.recv(into.to_receive(), from, self.line.context, tag);
+            let done = self.engine.recv(into.to_receive(), from, self.call.context, tag);
             self.error = self.error.or(done.error);
         }
         for request in self.lists.sends.drain(..) {

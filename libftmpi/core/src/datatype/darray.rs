@@ -162,8 +162,8 @@ impl Datatype {
         let mut stride = element.extent();
         let mut copies = 1u128;
         for dim in by_speed(ndims, order) {
-            let deal = Deal::new(dim, gsizes, distributions, arguments, psizes)?;
-            let (part, length) = deal.part(coordinates[dim], &layout, stride)?;
+            let dealt = BlockDistribution::new(dim, gsizes, distributions, arguments, psizes)?;
+            let (part, length) = dealt.part(coordinates[dim], &layout, stride)?;
             layout = part;
             copies = copies.saturating_mul(length);
             stride = next_stride(stride, gsizes[dim])?;
@@ -183,13 +183,13 @@ impl Datatype {
 }
 
 /// One dimension, dealt out in blocks.
-struct Deal {
+struct BlockDistribution {
     size: i64,
     block: i64,
     processes: i64,
 }
 
-impl Deal {
+impl BlockDistribution {
     fn new(
         dim: usize,
         gsizes: &[i64],

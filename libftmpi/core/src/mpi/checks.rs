@@ -27,7 +27,7 @@ const ANY: u32 = u32::MAX;
 
 /// What all ranks must agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Print {
+struct CallRecord {
     kind: u32,
     root: u32,
     op: u32,
@@ -35,7 +35,7 @@ struct Print {
     amount: Amount,
 }
 
-/// How much data.
+/// CollectiveForm much data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Amount {
     /// `u64::MAX` where ranks may differ.
@@ -95,18 +95,18 @@ const NAMES: [&str; 22] = [
 
 /// The form of a collective call; MPI lets no two of them meet (MPI-4.1, 6.12 and 6.13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
-    Now,
-    Later,
+pub(super) enum CollectiveForm {
+    Blocking,
+    NonBlocking,
     Persistent,
 }
 
-impl How {
+impl CollectiveForm {
     /// Forms of a call are told apart by multiples of this number.
-    const ONE: u32 = 32;
+    const STEP: u32 = 32;
 }
 
-impl Print {
+impl CallRecord {
     fn encode(self) -> [u8; LEN] {
         let mut out = [0; LEN];
         out[..4].copy_from_slice(&self.kind.to_le_bytes());
@@ -133,8 +133,8 @@ impl Print {
     }
 
     fn name(self) -> Cow<'static, str> {
-        let name = NAMES.get((self.kind & (How::ONE - 1)) as usize).copied();
-        match (name, self.kind / How::ONE) {
+        let name = NAMES.get((self.kind & (CollectiveForm::STEP - 1)) as usize).copied();
+        match (name, self.kind / CollectiveForm::STEP) {
             (Some(name), 0) => name.into(),
             (Some(name), 1) => format!("MPI_I{}", name["MPI_".len()..].to_lowercase()).into(),
             (Some(name), 2) => format!("{name}_init").into(),
@@ -143,12 +143,12 @@ impl Print {
     }
 }
 
-/// Whether all ranks, whose prints are in `all`, call what this one does.
+/// Whether all ranks, whose records are in `all`, call what this one does.
 fn verdict(mine: &[u8], all: &[u8]) -> Result<()> {
-    let Some(mine) = mine.first_chunk().map(Print::decode) else { return Ok(()) };
+    let Some(mine) = mine.first_chunk().map(CallRecord::decode) else { return Ok(()) };
     let name = mine.name();
     for (rank, other) in all.as_chunks::<LEN>().0.iter().enumerate() {
-        let other = Print::decode(other);
+        let other = CallRecord::decode(other);
         if other.kind != mine.kind {
             bail!(Other, "rank {rank} calls {} while this rank calls {name}", other.name());
         }
@@ -201,7 +201,7 @@ impl<L: Link> Mpi<L> {
         self.types.get(datatype).map_or(Amount::NONE, |datatype| Amount::of(datatype, count))
     }
 
-    fn print_of(&self, what: &Collective<'_>, how: How) -> Print {
+    fn record_of(&self, what: &Collective<'_>, how: CollectiveForm) -> CallRecord {
         use Collective as C;
         let root_of = |root: Peer| match root {
             Peer::Rank(rank) => rank,
@@ -271,7 +271,7 @@ impl<L: Link> Mpi<L> {
             C::NeighborAlltoallv { .. } => (20, no_root, no_op, any),
             C::NeighborAlltoallw { .. } => (21, no_root, no_op, any),
         };
-        Print { kind: kind + how as u32 * How::ONE, root, op, amount }
+        CallRecord { kind: kind + how as u32 * CollectiveForm::STEP, root, op, amount }
     }
 
     /// Compares the call with those of the other members.
@@ -281,12 +281,12 @@ impl<L: Link> Mpi<L> {
         &mut self,
         comm: CommId,
         what: &Collective<'_>,
-        how: How,
+        how: CollectiveForm,
     ) -> Result<()> {
         if self.remote(comm).is_ok() {
             return Ok(());
         }
-        let mine = self.print_of(what, how).encode();
+        let mine = self.record_of(what, how).encode();
         let scope = self.scope(comm)?;
         let all = self.collect_within(&scope, &mine)?;
         self.blamed = comm;
@@ -310,7 +310,7 @@ impl<L: Link> Mpi<L> {
         call: &Call,
         members: &Members,
     ) -> Result<Schedule<ReqId>> {
-        let mine = self.print_of(what, How::Later).encode();
+        let mine = self.record_of(what, CollectiveForm::NonBlocking).encode();
         let (first, then) = (self.next_tag(comm)?, self.next_tag(comm)?);
         let context = members.collective_context();
         let (engine, pool) = (&mut self.engine, &mut self.pool);
@@ -329,7 +329,7 @@ impl<L: Link> Mpi<L> {
         Ok(plan.finish())
     }
 
-    /// How many messages of the program have come and were not received; on one communicator, if
+    /// CollectiveForm many messages of the program have come and were not received; on one communicator, if
     /// one is named. The number depends on timing. It is recorded, so that a replay gives the same
     /// answer.
     fn unreceived(&mut self, context: Option<u16>) -> usize {
@@ -391,23 +391,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prints_come_back() {
+    fn records_come_back() {
         for (kind, name) in NAMES.iter().enumerate() {
             let amount = Amount { bytes: 1 << 40 | 7, values: 5 };
-            let print = Print { kind: kind as u32, root: 3, op: ANY, amount };
-            assert_eq!(Print::decode(&print.encode()), print);
-            assert_eq!(print.name(), *name);
+            let record = CallRecord { kind: kind as u32, root: 3, op: ANY, amount };
+            assert_eq!(CallRecord::decode(&record.encode()), record);
+            assert_eq!(record.name(), *name);
         }
-        let of = |kind, how: How| Print {
-            kind: kind + how as u32 * How::ONE,
+        let of = |kind, how: CollectiveForm| CallRecord {
+            kind: kind + how as u32 * CollectiveForm::STEP,
             root: ANY,
             op: ANY,
             amount: Amount::NONE,
         };
-        assert_eq!(of(12, How::Later).name(), "MPI_Iallreduce");
-        assert_eq!(of(1, How::Persistent).name(), "MPI_Bcast_init");
-        assert_eq!(of(0, How::Later).name(), "MPI_Ibarrier");
-        assert_eq!(of(31, How::Now).name(), "another call");
+        assert_eq!(of(12, CollectiveForm::NonBlocking).name(), "MPI_Iallreduce");
+        assert_eq!(of(1, CollectiveForm::Persistent).name(), "MPI_Bcast_init");
+        assert_eq!(of(0, CollectiveForm::NonBlocking).name(), "MPI_Ibarrier");
+        assert_eq!(of(31, CollectiveForm::Blocking).name(), "another call");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! `collective_arguments` checks and resolves what the program gives.
 
-use super::checks::How;
+use super::checks::CollectiveForm;
 use super::collective_arguments::address;
 use super::{Collective, CommId, Mpi, Request, Status};
 use crate::arguments::Buffer;
@@ -20,7 +20,7 @@ impl<L: Link> Mpi<L> {
     #[inline]
     pub fn collective(&mut self, comm: CommId, what: Collective<'_>) -> Result<()> {
         if self.checks {
-            self.compare_calls(comm, &what, How::Now)?;
+            self.compare_calls(comm, &what, CollectiveForm::Blocking)?;
         }
         if let Some(answer) = self.short_collective(comm, &what) {
             return answer;
@@ -55,7 +55,7 @@ impl<L: Link> Mpi<L> {
         let members = self.members(comm)?;
         let call = Box::new(self.resolve(comm, &members, &what)?);
         if self.checks {
-            self.compare_calls(comm, &what, How::Persistent)?;
+            self.compare_calls(comm, &what, CollectiveForm::Persistent)?;
         }
         let entry = self.comm_mut(comm)?;
         entry.persistent = entry.persistent.wrapping_add(1);

@@ -9,7 +9,7 @@ use super::{Mpi, Request, Status};
 use crate::bail;
 use crate::engine::{Decision, Link};
 use crate::error::Result;
-use crate::request::{Active, Asked, Look, Slot, Staging};
+use crate::request::{Active, CallbackKind, RequestState, Slot, Staging};
 
 impl<L: Link> Mpi<L> {
     #[inline]
@@ -18,15 +18,15 @@ impl<L: Link> Mpi<L> {
         Ok(Request::at(index))
     }
 
-    pub(super) fn look(&self, request: Request) -> Result<Look> {
+    pub(super) fn state_of(&self, request: Request) -> Result<RequestState> {
         match request {
-            Request::NULL => return Ok(Look::Inactive),
+            Request::NULL => return Ok(RequestState::Inactive),
             // Whether a send was complete at once depends on timing.
-            Request::DONE => return Ok(Look::Open),
+            Request::DONE => return Ok(RequestState::Open),
             _ => {}
         }
         match request.index().and_then(|index| self.requests.get(index)) {
-            Some(slot) => Ok(slot.look()),
+            Some(slot) => Ok(slot.state()),
             _ => bail!(Request, "{:#010x} is no request: was it completed or freed?", request.0),
         }
     }
@@ -90,7 +90,7 @@ impl<L: Link> Mpi<L> {
             None | Some(Active::Sent) => Status::EMPTY,
             Some(Active::Came(status)) => status,
             Some(Active::Generalized(generalized)) => {
-                self.ask(Asked::QueryAndFree, generalized.callbacks);
+                self.push_callback(CallbackKind::QueryAndFree, generalized.callbacks);
                 Status::EMPTY
             }
             Some(Active::Flush(owner, _)) => {
@@ -194,10 +194,10 @@ impl<L: Link> Mpi<L> {
                 _ => Status::sent(&done),
             });
         }
-        match self.look(*request)? {
-            Look::Inactive => Ok(Status::EMPTY),
-            Look::Known => Ok(self.collect(request)),
-            Look::Open => {
+        match self.state_of(*request)? {
+            RequestState::Inactive => Ok(Status::EMPTY),
+            RequestState::Known => Ok(self.collect(request)),
+            RequestState::Open => {
                 self.await_done(*request);
                 Ok(self.collect(request))
             }
@@ -206,10 +206,10 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Test`
     pub fn test(&mut self, request: &mut Request) -> Result<Option<Status>> {
-        match self.look(*request)? {
-            Look::Inactive => return Ok(Some(Status::EMPTY)),
-            Look::Known => {}
-            Look::Open => {
+        match self.state_of(*request)? {
+            RequestState::Inactive => return Ok(Some(Status::EMPTY)),
+            RequestState::Known => {}
+            RequestState::Open => {
                 if !self.decide_done(*request) {
                     return Ok(None);
                 }

@@ -8,7 +8,7 @@ use super::{CommId, Mpi, Request, Status};
 use crate::bail;
 use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
-use crate::request::{Look, Question};
+use crate::request::{PendingCallback, RequestState};
 
 /// The answer of `MPI_Testany`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl<L: Link> Mpi<L> {
         mut status: impl FnMut(usize, &Status),
     ) -> Result<()> {
         for &request in requests.iter() {
-            self.look(request)?;
+            self.state_of(request)?;
         }
         let mut failed = None;
         let mut asked = Vec::new();
@@ -40,7 +40,7 @@ impl<L: Link> Mpi<L> {
             status(i, &one);
             Ok(())
         });
-        self.questions.append(&mut asked);
+        self.callbacks.append(&mut asked);
         waited?;
         self.report(failed)
     }
@@ -80,7 +80,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn all_done(&mut self, requests: &[Request]) -> Result<bool> {
         let mut open = false;
         for &request in requests.iter() {
-            open |= self.look(request)? == Look::Open;
+            open |= self.state_of(request)? == RequestState::Open;
         }
         if open {
             self.poll_once();
@@ -100,7 +100,7 @@ impl<L: Link> Mpi<L> {
     }
 
     pub(super) fn is_open(&self, request: Request) -> bool {
-        matches!(self.look(request), Ok(Look::Open))
+        matches!(self.state_of(request), Ok(RequestState::Open))
     }
 
     /// Looks at the requests: the first that is complete for certain, the first open one, and how
@@ -111,10 +111,10 @@ impl<L: Link> Mpi<L> {
     ) -> Result<(Option<usize>, Option<usize>, usize)> {
         let (mut known, mut open, mut count) = (None, None, 0);
         for (i, &request) in requests.iter().enumerate() {
-            match self.look(request)? {
-                Look::Inactive => {}
-                Look::Known => known = known.or(Some(i)),
-                Look::Open => {
+            match self.state_of(request)? {
+                RequestState::Inactive => {}
+                RequestState::Known => known = known.or(Some(i)),
+                RequestState::Open => {
                     open = open.or(Some(i));
                     count += 1;
                 }
@@ -126,7 +126,8 @@ impl<L: Link> Mpi<L> {
     /// Whether a request is complete. True for a generalized request that another thread completed
     /// while this one waited: it is not open any more.
     fn is_there(&self, request: Request) -> bool {
-        !matches!(self.look(request), Ok(Look::Inactive) | Err(_)) && self.is_done(request)
+        !matches!(self.state_of(request), Ok(RequestState::Inactive) | Err(_))
+            && self.is_done(request)
     }
 
     pub(super) fn first_done(&self, requests: &[Request]) -> Option<usize> {
@@ -147,11 +148,13 @@ impl<L: Link> Mpi<L> {
         &mut self,
         request: &mut Request,
         place: usize,
-        asked: &mut Vec<Question>,
+        asked: &mut Vec<PendingCallback>,
     ) -> Result<Status> {
         let status = self.wait_one(request)?;
-        if self.has_questions() {
-            asked.extend(self.questions.drain(..).map(|question| Question { place, ..question }));
+        if self.has_callbacks() {
+            asked.extend(
+                self.callbacks.drain(..).map(|question| PendingCallback { place, ..question }),
+            );
         }
         Ok(status)
     }
@@ -243,7 +246,8 @@ impl<L: Link> Mpi<L> {
         let mut chosen: Vec<usize> = match known {
             None => Vec::new(),
             Some(first) => {
-                let is_known = |&i: &usize| matches!(self.look(requests[i]), Ok(Look::Known));
+                let is_known =
+                    |&i: &usize| matches!(self.state_of(requests[i]), Ok(RequestState::Known));
                 (first..requests.len()).filter(is_known).collect()
             }
         };
@@ -316,7 +320,7 @@ impl<L: Link> Mpi<L> {
             done(n, i, &status);
             Ok(())
         });
-        self.questions.append(&mut asked);
+        self.callbacks.append(&mut asked);
         waited?;
         self.report(failed)?;
         Ok(Some(chosen.len()))

@@ -28,7 +28,7 @@ impl<L: Link> Mpi<L> {
         debug_assert!(window.flavor == Flavor::Allocate);
         window.counter = true;
         window.locked_all = true;
-        window.toward.iter_mut().for_each(|toward| toward.asked = true);
+        window.targets.iter_mut().for_each(|targets| targets.asked = true);
         Ok(id)
     }
 

@@ -43,7 +43,7 @@ impl<L: Link> Mpi<L> {
         if window.access.is_some() || window.exposure.is_some() {
             bail!(RmaSync, "MPI_Win_fence within an epoch of start or post");
         }
-        if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
+        if window.locked_all || window.targets.iter().any(|targets| targets.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_fence while a lock of this process is held");
         }
         let (comm, shares) = (window.comm, window.flavor == Flavor::Shared);
@@ -61,7 +61,7 @@ impl<L: Link> Mpi<L> {
         let window = self.window_mut(id)?;
         let (comm, members) = (window.comm, std::rc::Rc::clone(&window.members));
         let ours: Vec<u64> =
-            window.toward.iter_mut().map(|toward| std::mem::take(&mut toward.fenced)).collect();
+            window.targets.iter_mut().map(|targets| std::mem::take(&mut targets.fenced)).collect();
         let n = ours.len();
         let (mut send, mut recv) = (self.pool.take(8 * n), self.pool.take(8 * n));
         let (from, to) = (address_of(&mut send), address_of(&mut recv));
@@ -183,7 +183,7 @@ impl<L: Link> Mpi<L> {
         if window.access.is_some() {
             bail!(RmaSync, "MPI_Win_start within an access epoch: call MPI_Win_complete first");
         }
-        if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
+        if window.locked_all || window.targets.iter().any(|targets| targets.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_start while a lock of this process is held");
         }
         window.fenced = false;
@@ -238,10 +238,10 @@ impl<L: Link> Mpi<L> {
         answer
     }
 
-    /// Nothing toward `rank` is left to be asked about.
+    /// Nothing targets `rank` is left to be asked about.
     fn flushed(&mut self, id: WinId, rank: u32) -> Result<()> {
-        if let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) {
-            toward.unflushed = false;
+        if let Some(targets) = self.window_mut(id)?.targets.get_mut(rank as usize) {
+            targets.unflushed = false;
         }
         Ok(())
     }
@@ -328,8 +328,8 @@ impl<L: Link> Mpi<L> {
         if window.locked_all {
             bail!(RmaSync, "MPI_Win_lock between MPI_Win_lock_all and MPI_Win_unlock_all");
         }
-        match window.toward.get_mut(rank as usize) {
-            Some(toward) if toward.lock.is_none() => toward.lock = Some(exclusive),
+        match window.targets.get_mut(rank as usize) {
+            Some(targets) if targets.lock.is_none() => targets.lock = Some(exclusive),
             _ => bail!(RmaSync, "rank {rank} is locked by this process already"),
         }
         let waits = window.flavor == Flavor::Shared && !assert.no_check;
@@ -340,8 +340,8 @@ impl<L: Link> Mpi<L> {
     fn lock_myself(&mut self, id: WinId, exclusive: bool) -> Result<()> {
         let window = self.window_mut(id)?;
         let me = window.members.me;
-        if let Some(toward) = window.toward.get_mut(me as usize) {
-            toward.asked = true;
+        if let Some(targets) = window.targets.get_mut(me as usize) {
+            targets.asked = true;
         }
         window.locks.ask(Asker { rank: me, exclusive, reply: 0 });
         self.grant(id)?;
@@ -364,11 +364,11 @@ impl<L: Link> Mpi<L> {
     /// yet.
     fn ask_for_lock(&mut self, id: WinId, rank: u32, waits: bool) -> Result<Option<Reply>> {
         let window = self.window_mut(id)?;
-        let Some(toward) = window.toward.get_mut(rank as usize) else { return Ok(None) };
-        if std::mem::replace(&mut toward.asked, true) {
+        let Some(targets) = window.targets.get_mut(rank as usize) else { return Ok(None) };
+        if std::mem::replace(&mut targets.asked, true) {
             return Ok(None);
         }
-        let exclusive = toward.lock.unwrap_or(false);
+        let exclusive = targets.lock.unwrap_or(false);
         let waits = waits || self.engine.replays();
         self.send_request(id, rank, Action::Lock { exclusive }, Mode::Locked, waits)
     }
@@ -385,8 +385,8 @@ impl<L: Link> Mpi<L> {
     pub fn win_unlock(&mut self, id: WinId, rank: Peer) -> Result<()> {
         let Some(rank) = self.target(id, rank)? else { return Ok(()) };
         let window = self.window_mut(id)?;
-        match window.toward.get_mut(rank as usize) {
-            Some(toward) if toward.lock.is_some() => toward.lock = None,
+        match window.targets.get_mut(rank as usize) {
+            Some(targets) if targets.lock.is_some() => targets.lock = None,
             _ => bail!(RmaSync, "rank {rank} is not locked by this process"),
         }
         self.give_back(id, &[rank])
@@ -397,9 +397,11 @@ impl<L: Link> Mpi<L> {
         let me = self.window(id)?.members.me;
         let mut waiting = Vec::new();
         for &rank in ranks {
-            let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) else { continue };
-            toward.unflushed = false;
-            if !std::mem::take(&mut toward.asked) {
+            let Some(targets) = self.window_mut(id)?.targets.get_mut(rank as usize) else {
+                continue;
+            };
+            targets.unflushed = false;
+            if !std::mem::take(&mut targets.asked) {
                 continue;
             }
             if rank == me {
@@ -429,7 +431,7 @@ impl<L: Link> Mpi<L> {
     pub fn win_lock_all(&mut self, id: WinId, assert: Assert) -> Result<()> {
         self.may_lock(id)?;
         let window = self.window_mut(id)?;
-        if window.locked_all || window.toward.iter().any(|toward| toward.lock.is_some()) {
+        if window.locked_all || window.targets.iter().any(|targets| targets.lock.is_some()) {
             bail!(RmaSync, "MPI_Win_lock_all while a lock of this process is held");
         }
         (window.locked_all, window.fenced) = (true, false);
@@ -459,7 +461,7 @@ impl<L: Link> Mpi<L> {
     fn must_be_locked(&self, id: WinId, rank: Option<u32>) -> Result<()> {
         let window = self.window(id)?;
         let locked = |rank: u32| {
-            window.toward.get(rank as usize).is_some_and(|toward| toward.lock.is_some())
+            window.targets.get(rank as usize).is_some_and(|targets| targets.lock.is_some())
         };
         let held = match rank {
             Some(rank) => locked(rank),
@@ -471,30 +473,32 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
-    /// All operations of this process toward these ranks, whichever thread called them, are
+    /// All operations of this process targets these ranks, whichever thread called them, are
     /// complete there when this returns.
     fn flush(&mut self, id: WinId, ranks: &[u32]) -> Result<()> {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for &rank in ranks {
-            let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) else { continue };
-            if std::mem::take(&mut toward.unflushed) {
-                toward.flushes += 1;
-                let number = toward.flushes;
+            let Some(targets) = self.window_mut(id)?.targets.get_mut(rank as usize) else {
+                continue;
+            };
+            if std::mem::take(&mut targets.unflushed) {
+                targets.flushes += 1;
+                let number = targets.flushes;
                 let asked = self.send_request(id, rank, Action::Flush, Mode::Locked, true)?;
                 ours.extend(asked.map(|asked| (rank, number, asked)));
-            } else if toward.flushed < toward.flushes {
-                theirs.push((rank, toward.flushes));
+            } else if targets.flushed < targets.flushes {
+                theirs.push((rank, targets.flushes));
             }
         }
         let mut answer = Ok(());
         for (rank, number, asked) in ours {
             answer = answer.and(self.await_reply(asked));
-            if let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) {
-                toward.flushed = toward.flushed.max(number);
+            if let Some(targets) = self.window_mut(id)?.targets.get_mut(rank as usize) {
+                targets.flushed = targets.flushed.max(number);
             }
         }
         for (rank, number) in theirs {
-            while self.window(id)?.toward.get(rank as usize).is_some_and(|t| t.flushed < number) {
+            while self.window(id)?.targets.get(rank as usize).is_some_and(|t| t.flushed < number) {
                 self.engine.block();
             }
         }

@@ -9,7 +9,7 @@
 //! themselves, as far as `file_effects` allows. Of the other bytes a digest is recorded: if the
 //! file has changed, the replay ends with a clear error instead of computing with other data.
 
-use super::file_effects::{Of, Read};
+use super::file_effects::{FileName, Read};
 use super::{Mpi, Request, Status};
 use crate::bail;
 use crate::datatype::{Datatype, TypeId};
@@ -334,7 +334,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn write_once(&mut self, id: FileId, runs: &[Run], at: UserPtr) -> Result<u64> {
         let file = self.file(id)?;
         let (handle, atomic) = (file.handle, file.atomic);
-        self.done(Of::Open(id), |disk| {
+        self.done(FileName::Open(id), |disk| {
             let Some(file) = handle else { bail!(NoSuchFile, "the file has been deleted") };
             alone(disk, file, runs, atomic, false, |disk| write_runs(disk, file, runs, at))
         })

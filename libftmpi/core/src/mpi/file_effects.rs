@@ -104,7 +104,7 @@ fn disk_of<L: Link>(link: &mut L) -> Result<&mut dyn Disk> {
 
 /// The file that an error names.
 #[derive(Clone, Copy)]
-pub(super) enum Of<'a> {
+pub(super) enum FileName<'a> {
     Path(&'a Path),
     Open(FileId),
 }
@@ -196,10 +196,10 @@ impl<L: Link> Mpi<L> {
         disk_of(&mut self.engine.link)
     }
 
-    fn outcome(&self, answer: u64, error: Option<MpiError>, of: Of<'_>) -> Result<u64> {
-        match of {
-            Of::Path(path) => result_of(answer, error, path),
-            Of::Open(id) => {
+    fn outcome(&self, answer: u64, error: Option<MpiError>, file: FileName<'_>) -> Result<u64> {
+        match file {
+            FileName::Path(path) => result_of(answer, error, path),
+            FileName::Open(id) => {
                 result_of(answer, error, self.file(id).map_or(Path::new(""), |file| &file.path))
             }
         }
@@ -216,17 +216,17 @@ impl<L: Link> Mpi<L> {
     /// Looks at the file system; a replay gets what was seen.
     pub(super) fn seen(
         &mut self,
-        of: Of<'_>,
+        file: FileName<'_>,
         what: impl FnOnce(&mut dyn Disk) -> Result<u64>,
     ) -> Result<u64> {
         match self.engine.decide() {
-            Decision::Positive(answer) => self.outcome(answer, None, of),
+            Decision::Positive(answer) => self.outcome(answer, None, file),
             Decision::Negative => self.other_course(),
             Decision::Live => {
                 let mut error = None;
                 let answer = recorded(self.disk().and_then(what), &mut error);
                 self.engine.answered(answer);
-                self.outcome(answer, error, of)
+                self.outcome(answer, error, file)
             }
         }
     }
@@ -245,7 +245,7 @@ impl<L: Link> Mpi<L> {
                     data.extend_from_slice(&answer.to_le_bytes()[..EACH]);
                 }
                 Decision::Positive(answer) => {
-                    let done = self.outcome(answer, None, Of::Open(file))?;
+                    let done = self.outcome(answer, None, FileName::Open(file))?;
                     // An incarnation that died on the way may have left others.
                     let bytes = (done as usize).next_multiple_of(EACH);
                     let whole = done > 0 && data.len() >= bytes;
@@ -272,7 +272,7 @@ impl<L: Link> Mpi<L> {
             }
         }
         self.engine.answered(answer);
-        Ok(Read { done: self.outcome(answer, error, Of::Open(file))?, here: true, whole })
+        Ok(Read { done: self.outcome(answer, error, FileName::Open(file))?, here: true, whole })
     }
 
     fn may_record(&mut self, bytes: u64) -> bool {
@@ -289,13 +289,13 @@ impl<L: Link> Mpi<L> {
     /// Does something that may be repeated; a replay gets the answer.
     pub(super) fn done(
         &mut self,
-        of: Of<'_>,
+        file: FileName<'_>,
         mut what: impl FnMut(&mut dyn Disk) -> Result<u64>,
     ) -> Result<u64> {
         let mut error = None;
         let act = |link: &mut L| recorded(disk_of(link).and_then(&mut what), &mut error);
         match self.engine.effect_repeatable(act) {
-            Some(answer) => self.outcome(answer, error, of),
+            Some(answer) => self.outcome(answer, error, file),
             None => self.other_course(),
         }
     }
@@ -330,9 +330,9 @@ impl<L: Link> Mpi<L> {
                 Ok(0)
             };
             if how.create {
-                self.done(Of::Path(path), open)?
+                self.done(FileName::Path(path), open)?
             } else {
-                self.seen(Of::Path(path), open)?
+                self.seen(FileName::Path(path), open)?
             };
             handle
         };

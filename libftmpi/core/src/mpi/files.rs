@@ -4,7 +4,7 @@
 //! incarnations of a rank. Data that a replay reads are compared with what the first incarnation
 //! read (`file_access`).
 
-use super::file_effects::{FAILED, Of};
+use super::file_effects::{FAILED, FileName};
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
 use crate::bail;
 use crate::datatype::TypeId;
@@ -200,7 +200,7 @@ impl<L: Link> Mpi<L> {
         self.collective(comm, Collective::Barrier)?;
         let mut own = Ok(0);
         if first {
-            own = self.done(Of::Open(id), |disk| match handle {
+            own = self.done(FileName::Open(id), |disk| match handle {
                 Some(handle) => what(disk, handle),
                 None => bail!(NoSuchFile, "the file has been deleted"),
             });
@@ -239,7 +239,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_File_get_size`
     pub fn file_get_size(&mut self, id: FileId) -> Result<u64> {
         let handle = self.file(id)?.handle;
-        self.seen(Of::Open(id), |disk| match handle {
+        self.seen(FileName::Open(id), |disk| match handle {
             Some(handle) => disk.size(handle),
             None => bail!(NoSuchFile, "the file has been deleted"),
         })

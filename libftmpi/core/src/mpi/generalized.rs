@@ -5,13 +5,13 @@
 //! everything else, with nothing of MPI half done: they may call MPI again.
 //!
 //! The functions are called by the front, which knows the program's language and status. This
-//! module hands it [`Question`]s.
+//! module hands it [`PendingCallback`]s.
 
 use super::{CommId, Mpi, Request};
 use crate::bail;
 use crate::engine::Link;
 use crate::error::Result;
-use crate::request::{Active, Asked, Callbacks, Generalized, Question, Slot};
+use crate::request::{Active, CallbackKind, Callbacks, Generalized, PendingCallback, Slot};
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Grequest_start`
@@ -35,7 +35,7 @@ impl<L: Link> Mpi<L> {
         if generalized.released {
             let callbacks = generalized.callbacks;
             index.map(|index| self.requests.remove(index));
-            self.ask(Asked::Free, callbacks);
+            self.push_callback(CallbackKind::Free, callbacks);
         }
         Ok(())
     }
@@ -51,19 +51,19 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    pub(super) fn ask(&mut self, asked: Asked, callbacks: Callbacks) {
-        self.questions.push(Question { asked, callbacks, place: 0 });
+    pub(super) fn push_callback(&mut self, kind: CallbackKind, callbacks: Callbacks) {
+        self.callbacks.push(PendingCallback { kind, callbacks, place: 0 });
     }
 
     /// Whether there are functions to be called.
     #[inline]
     #[must_use]
-    pub fn has_questions(&self) -> bool {
-        !self.questions.is_empty()
+    pub fn has_callbacks(&self) -> bool {
+        !self.callbacks.is_empty()
     }
 
     /// Functions that are to be called now.
-    pub fn take_questions(&mut self) -> Vec<Question> {
-        std::mem::take(&mut self.questions)
+    pub fn take_callbacks(&mut self) -> Vec<PendingCallback> {
+        std::mem::take(&mut self.callbacks)
     }
 }

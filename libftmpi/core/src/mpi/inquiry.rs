@@ -7,15 +7,15 @@
 use super::{Mpi, Request, Status, TestAny};
 use crate::engine::{Decision, Link};
 use crate::error::Result;
-use crate::request::{Active, Asked, Look, Slot};
+use crate::request::{Active, CallbackKind, RequestState, Slot};
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Request_get_status`
     pub fn request_get_status(&mut self, request: Request) -> Result<Option<Status>> {
-        match self.look(request)? {
-            Look::Inactive => return Ok(Some(Status::EMPTY)),
-            Look::Known => {}
-            Look::Open => {
+        match self.state_of(request)? {
+            RequestState::Inactive => return Ok(Some(Status::EMPTY)),
+            RequestState::Known => {}
+            RequestState::Open => {
                 if !self.decide_done(request) {
                     return Ok(None);
                 }
@@ -63,9 +63,9 @@ impl<L: Link> Mpi<L> {
             return Ok(false);
         }
         for (i, &request) in requests.iter().enumerate() {
-            let one = match self.look(request)? {
-                Look::Inactive => Status::EMPTY,
-                Look::Known | Look::Open => {
+            let one = match self.state_of(request)? {
+                RequestState::Inactive => Status::EMPTY,
+                RequestState::Known | RequestState::Open => {
                     self.await_done(request);
                     self.peek(request, i)?
                 }
@@ -102,8 +102,8 @@ impl<L: Link> Mpi<L> {
         let comm = slot.comm;
         match slot.active {
             Some(Active::Generalized(generalized)) => {
-                self.ask(Asked::Query, generalized.callbacks);
-                if let Some(question) = self.questions.last_mut() {
+                self.push_callback(CallbackKind::Query, generalized.callbacks);
+                if let Some(question) = self.callbacks.last_mut() {
                     question.place = place;
                 }
                 return Ok(Status::EMPTY);

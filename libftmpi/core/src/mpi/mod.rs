@@ -73,7 +73,7 @@ pub use crate::bsend::BufferOwner;
 pub use crate::engine::Tag;
 pub use crate::errhandler::{Errhandler, Language};
 pub use crate::ids::{CommId, ErrhandlerId, Message, Request, SessionId};
-pub use crate::request::{Asked, Question};
+pub use crate::request::{CallbackKind, PendingCallback};
 pub use crate::status::Status;
 
 use crate::attribute::Keyvals;
@@ -125,7 +125,7 @@ pub struct Mpi<L: Link> {
     bsend: BsendBuffers,
     partitions: Partitions,
     sessions: Slab<Session>,
-    questions: Vec<Question>,
+    callbacks: Vec<PendingCallback>,
     /// Choices of `MPI_Waitsome` and its relatives that filled a record.
     turn: u64,
     checks: bool,
@@ -184,7 +184,7 @@ impl<L: Link> Mpi<L> {
             bsend: BsendBuffers::default(),
             partitions: Partitions::default(),
             sessions: Slab::new(),
-            questions: Vec::new(),
+            callbacks: Vec::new(),
             turn: 0,
             checks: false,
             error_text: None,

@@ -15,7 +15,7 @@ use crate::op::{Op, OpId, Predefined};
 use crate::request::{Active, Slot};
 use crate::usermem::{Scratch, UserPtr};
 use crate::window::memory::carry_out;
-use crate::window::request::{Action, Mode, Request as Asked, Target, check_operands};
+use crate::window::request::{Action, Mode, Request as WindowRequest, Target, check_operands};
 use crate::window::{Flavor, SharedTransfer, Transfer, tags};
 use ftmpi_wire::Rank;
 use std::rc::Rc;
@@ -165,7 +165,8 @@ impl<L: Link> Mpi<L> {
     /// The kind of epoch in which this rank may access `rank`.
     fn mode_toward(&self, id: WinId, rank: u32) -> Result<Mode> {
         let window = self.window(id)?;
-        let locked = window.toward.get(rank as usize).is_some_and(|toward| toward.lock.is_some());
+        let locked =
+            window.targets.get(rank as usize).is_some_and(|targets| targets.lock.is_some());
         if locked || window.locked_all {
             return Ok(Mode::Locked);
         }
@@ -325,7 +326,7 @@ impl<L: Link> Mpi<L> {
             let into = RecvData::Bytes { ptr: address_of(&mut place), len: 4 };
             (self.engine.receive_own(into, world, context, tags::reply(reply)), place)
         });
-        let asked = Asked { action, mode, reply, target: None, len: 0, apart: None };
+        let asked = WindowRequest { action, mode, reply, target: None, len: 0, apart: None };
         self.send_owned(asked.encode(0), world, context, tags::SERVICE);
         Ok(waiting)
     }
@@ -360,15 +361,15 @@ impl<L: Link> Mpi<L> {
         let len = length(&data);
         let window = self.window_mut(id)?;
         let context = window.context();
-        let Some(toward) = window.toward.get_mut(rank as usize) else {
+        let Some(targets) = window.targets.get_mut(rank as usize) else {
             bail!(Intern, "a member of the window is not known as a target")
         };
-        toward.fenced += u64::from(mode == Mode::Fence);
-        toward.unflushed |= mode == Mode::Locked;
+        targets.fenced += u64::from(mode == Mode::Fence);
+        targets.unflushed |= mode == Mode::Locked;
         let inside = len <= INSIDE_MAX;
         let apart = (!inside).then(|| {
-            toward.apart = toward.apart.wrapping_add(1);
-            toward.apart
+            targets.apart = targets.apart.wrapping_add(1);
+            targets.apart
         });
         let reply = match &result {
             None => 0,
@@ -380,7 +381,8 @@ impl<L: Link> Mpi<L> {
                 reply
             }
         };
-        let asked = Asked { action, mode, reply, target: Some(target), len: len as u64, apart };
+        let asked =
+            WindowRequest { action, mode, reply, target: Some(target), len: len as u64, apart };
         let mut message = asked.encode(if inside { len } else { 0 });
         if inside {
             packed(&data, &mut message);
@@ -404,9 +406,9 @@ impl<L: Link> Mpi<L> {
             return Ok(None);
         }
         let transfer: SharedTransfer = Rc::new(transfer.into());
-        if let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize) {
-            toward.transfers.retain(|one| !is_over(&one.borrow()));
-            toward.transfers.push(Rc::clone(&transfer));
+        if let Some(targets) = self.window_mut(id)?.targets.get_mut(rank as usize) {
+            targets.transfers.retain(|one| !is_over(&one.borrow()));
+            targets.transfers.push(Rc::clone(&transfer));
         }
         Ok(Some(transfer))
     }
@@ -441,12 +443,12 @@ impl<L: Link> Mpi<L> {
             && transfer.reply.is_none_or(|(reply, _)| self.engine.is_done(reply))
     }
 
-    /// Waits for the messages of all operations toward `rank`.
+    /// Waits for the messages of all operations targets `rank`.
     pub(super) fn finish_transfers(&mut self, id: WinId, rank: u32) -> Result<()> {
         let window = self.window_mut(id)?;
-        let Some(toward) = window.toward.get_mut(rank as usize) else { return Ok(()) };
+        let Some(targets) = window.targets.get_mut(rank as usize) else { return Ok(()) };
         // They stay there meanwhile: another thread may wait for them, too.
-        let transfers = toward.transfers.clone();
+        let transfers = targets.transfers.clone();
         let mut error = None;
         for transfer in &transfers {
             while !self.transfer_is_done(transfer) {
@@ -455,9 +457,9 @@ impl<L: Link> Mpi<L> {
             error = error.or(transfer.borrow().error);
         }
         if !transfers.is_empty()
-            && let Some(toward) = self.window_mut(id)?.toward.get_mut(rank as usize)
+            && let Some(targets) = self.window_mut(id)?.targets.get_mut(rank as usize)
         {
-            toward.transfers.retain(|one| !is_over(&one.borrow()));
+            targets.transfers.retain(|one| !is_over(&one.borrow()));
         }
         match error {
             None => Ok(()),

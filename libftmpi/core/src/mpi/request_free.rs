@@ -4,7 +4,7 @@ use super::{Mpi, Request};
 use crate::bail;
 use crate::engine::Link;
 use crate::error::Result;
-use crate::request::{Active, Asked, Look};
+use crate::request::{Active, CallbackKind, RequestState};
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Request_free`: communication under way goes on.
@@ -12,7 +12,7 @@ impl<L: Link> Mpi<L> {
         if *request == Request::NULL {
             bail!(Request, "MPI_REQUEST_NULL was given");
         }
-        self.look(*request)?;
+        self.state_of(*request)?;
         if let Some(index) = request.index()
             && let Some(slot) = self.requests.get_mut(index)
         {
@@ -66,7 +66,7 @@ impl<L: Link> Mpi<L> {
             Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.free_when_done(id),
             Some(Active::Schedule(id, _)) => self.engine.detach_schedule(id),
             Some(Active::Generalized(generalized)) => {
-                self.ask(Asked::Free, generalized.callbacks);
+                self.push_callback(CallbackKind::Free, generalized.callbacks);
             }
             Some(Active::Exchange { send, recv, .. }) => {
                 for id in send.into_iter().chain(recv) {
@@ -79,7 +79,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Cancel`
     pub fn cancel(&mut self, request: Request) -> Result<()> {
-        if self.look(request)? == Look::Inactive {
+        if self.state_of(request)? == RequestState::Inactive {
             bail!(Request, "the request is null or not started: there is nothing to cancel");
         }
         let slot = request.index().and_then(|index| self.requests.get(index));

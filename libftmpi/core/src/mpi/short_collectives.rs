@@ -11,8 +11,8 @@
 use super::{Collective, CommId, Mpi, Status};
 use crate::arguments::{Buffer, Counts, Peer, dense};
 use crate::collective::{
-    Equal, Line, Operands, Piece, Scattered, Short, allgather, allreduce, alltoall, barrier, bcast,
-    gather, reduce, reduce_scatter, share_a_host, tag_of,
+    CollectiveCall, Equal, Operands, Piece, Scattered, Short, allgather, allreduce, alltoall,
+    barrier, bcast, gather, reduce, reduce_scatter, share_a_host, tag_of,
 };
 use crate::comm::Members;
 use crate::datatype::{Datatype, TypeId};
@@ -463,7 +463,7 @@ impl<L: Link> Mpi<L> {
         // Other threads may change the table of communicators while this one waits.
         let members: Rc<Members> = Rc::clone(&entry.members);
         let size = members.local.len();
-        let line = Line {
+        let call = CollectiveCall {
             ranks: &members.local,
             me: members.me as usize,
             size: size as usize,
@@ -472,7 +472,7 @@ impl<L: Link> Mpi<L> {
             same_as_world: comm == CommId::WORLD && size == self.engine.size(),
             direct,
         };
-        let mut steps = Short::new(&mut self.engine, &mut self.pool, line);
+        let mut steps = Short::new(&mut self.engine, &mut self.pool, call);
         algorithm(&mut steps);
         Some(match steps.finish() {
             None => Ok(()),

@@ -12,7 +12,7 @@ use crate::info::{Info, InfoId};
 use crate::text::within;
 use crate::usermem::{ProgramMemory, UserPtr};
 use crate::window::locks::Locks;
-use crate::window::{Flavor, Part, Toward, Values, Window};
+use crate::window::{Flavor, Part, TargetState, Values, Window};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Memory that a new window has.
@@ -86,7 +86,7 @@ impl<L: Link> Mpi<L> {
         };
         let lockable = info.get(b"no_locks")?.is_none_or(|value| value != b"true");
         let part = memory.parts.get(members.me as usize).copied().unwrap_or_default();
-        let toward = (0..members.local.len()).map(|_| Toward::default()).collect();
+        let targets = (0..members.local.len()).map(|_| TargetState::default()).collect();
         let number = match flavor {
             Flavor::Create => 1,
             Flavor::Allocate => 2,
@@ -109,7 +109,7 @@ impl<L: Link> Mpi<L> {
             fenced: false,
             access: None,
             locked_all: false,
-            toward,
+            targets,
             exposure: None,
             locks: Locks::default(),
             faults: BTreeMap::new(),
@@ -385,7 +385,7 @@ impl<L: Link> Mpi<L> {
         if window.access.is_some() || window.exposure.is_some() {
             bail!(RmaSync, "the window is freed within an epoch of start or post");
         }
-        if window.locked_all || window.toward.iter().any(|t| t.lock.is_some()) {
+        if window.locked_all || window.targets.iter().any(|t| t.lock.is_some()) {
             bail!(RmaSync, "the window is freed while a lock of this process is held");
         }
         let comm = window.comm;

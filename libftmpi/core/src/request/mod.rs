@@ -81,7 +81,7 @@ pub struct Callbacks {
 
 /// The functions that are to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum CallbackKind {
     /// The query function; the request stays.
     Query,
     /// The query and the free function: the request is gone.
@@ -92,9 +92,9 @@ pub enum Asked {
 
 /// Functions of the program that are to be called before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question {
+pub struct PendingCallback {
     /// The functions.
-    pub asked: Asked,
+    pub kind: CallbackKind,
     /// Their addresses.
     pub callbacks: Callbacks,
     /// The place of the status among the call's statuses.
@@ -168,7 +168,7 @@ pub struct Slot {
 
 /// The state of a request, as far as it is known without the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum RequestState {
     /// Null, or not started.
     Inactive,
     /// Complete, in every incarnation of this rank.
@@ -192,13 +192,13 @@ impl Slot {
 
     /// The state that is known at once.
     #[must_use]
-    pub fn look(&self) -> Look {
+    pub fn state(&self) -> RequestState {
         match &self.active {
-            None => Look::Inactive,
+            None => RequestState::Inactive,
             Some(Active::Known(_) | Active::Generalized(Generalized { complete: true, .. })) => {
-                Look::Known
+                RequestState::Known
             }
-            Some(_) => Look::Open,
+            Some(_) => RequestState::Open,
         }
     }
 

@@ -102,7 +102,7 @@ pub type SharedTransfer = Rc<RefCell<Transfer>>;
 
 /// What this rank, as an origin, knows about one target.
 #[derive(Debug, Default)]
-pub struct Toward {
+pub struct TargetState {
     /// The target is locked by this rank; `true`: exclusively.
     pub lock: Option<bool>,
     /// The target was asked for the lock.
@@ -160,7 +160,7 @@ pub struct Window {
     /// `MPI_Win_lock_all` was called, and `MPI_Win_unlock_all` not yet.
     pub locked_all: bool,
     /// Each member as a target.
-    pub toward: Vec<Toward>,
+    pub targets: Vec<TargetState>,
     /// The exposure epoch between post and wait.
     pub exposure: Option<Exposure>,
     /// Locks on our memory.
