@@ -197,7 +197,7 @@ pub fn raise_on_win(call: &'static str, win: Win, code: c_int, text: &str) -> c_
 #[inline(always)]
 pub fn on_requests(call: &'static str, body: impl FnOnce(&mut Job) -> Result<()>) -> c_int {
     let Some(job) = job() else { return not_running(call) };
-    job.blame_nobody();
+    job.clear_blame();
     match body(job) {
         Ok(()) => MPI_SUCCESS,
         Err(error) => match job.blamed_win() {
@@ -313,7 +313,7 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) ->
 fn die(call: &str, on: Option<String>, code: c_int, text: &str) -> ! {
     let class =
         ErrorClass::from_number(code).map_or_else(|| format!("code {code}"), |c| c.name().into());
-    say(&match on {
+    print_line(&match on {
         Some(on) => format!("{call} on {on} failed: {class}: {text}"),
         None => format!("{call} failed: {class}: {text}"),
     });
@@ -321,7 +321,7 @@ fn die(call: &str, on: Option<String>, code: c_int, text: &str) -> ! {
 }
 
 /// Prints a line for the user, in one write: other ranks may print at the same time.
-pub fn say(text: &str) {
+pub fn print_line(text: &str) {
     let line = match job().map(|job| job.comm_rank(CommId::WORLD)) {
         Some(Ok(rank)) => format!("ftmpi: rank {rank}: {text}\n"),
         _ => format!("ftmpi: {text}\n"),

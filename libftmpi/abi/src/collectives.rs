@@ -286,7 +286,7 @@ macro_rules! alltoallw {
     } };
 }
 
-fn everybody(job: &Job, comm: CommId) -> Result<(usize, usize)> {
+fn all_ranks(job: &Job, comm: CommId) -> Result<(usize, usize)> {
     let peers = job.peers(comm)?;
     Ok((peers, peers))
 }
@@ -296,7 +296,7 @@ fn neighbors(job: &Job, comm: CommId) -> Result<(usize, usize)> {
     Ok((outgoing, incoming))
 }
 
-alltoallw! { Alltoallw Displs everybody; [fn MPI_Alltoallw, fn MPI_Alltoallw_c, fn MPI_Ialltoallw,
+alltoallw! { Alltoallw Displs all_ranks; [fn MPI_Alltoallw, fn MPI_Alltoallw_c, fn MPI_Ialltoallw,
 fn MPI_Ialltoallw_c, fn MPI_Alltoallw_init, fn MPI_Alltoallw_init_c] }
 alltoallw! { NeighborAlltoallw Addresses neighbors; [fn MPI_Neighbor_alltoallw, fn MPI_Neighbor_alltoallw_c,
 fn MPI_Ineighbor_alltoallw, fn MPI_Ineighbor_alltoallw_c, fn MPI_Neighbor_alltoallw_init,

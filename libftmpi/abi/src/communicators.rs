@@ -4,7 +4,7 @@
 //! one, because they may call MPI again.
 
 use crate::attributes;
-use crate::calls::{anywhere, enter, on_comm, say};
+use crate::calls::{anywhere, enter, on_comm, print_line};
 use crate::constants::{
     MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED,
     MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR,
@@ -228,7 +228,7 @@ pub extern "C" fn MPI_Comm_free(comm: Out<Comm>) -> c_int {
         let lost = job.lost_with(id);
         job.comm_free(id)?;
         if let Some(lost) = lost {
-            say(&format!("MPI_Comm_free: {lost}"));
+            print_line(&format!("MPI_Comm_free: {lost}"));
         }
         comm.put(Comm::NULL)
     })

@@ -176,14 +176,14 @@ macro_rules! some {
                 let indices = indices.slice(n)?;
                 // They are returned one by one: with an error in a status the call fails, and they
                 // count all the same.
-                let mut told = 0;
+                let mut returned = 0;
                 let done = job.$method(requests, |nth, index, status| {
                     indices[nth] = index as c_int;
                     statuses.put(nth, status);
-                    told = nth + 1;
+                    returned = nth + 1;
                 });
-                if done.is_err() && told > 0 {
-                    outcount.put(told as c_int)?;
+                if done.is_err() && returned > 0 {
+                    outcount.put(returned as c_int)?;
                 }
                 outcount.put(done?.map_or(MPI_UNDEFINED, |n| n as c_int))
             });

@@ -116,7 +116,7 @@ pub fn join_again() -> Result<()> {
 pub fn end() {
     if let Some(job) = job().filter(|job| job.checks()) {
         for what in job.left_open() {
-            calls::say(&format!("MPI_Finalize: {what}"));
+            calls::print_line(&format!("MPI_Finalize: {what}"));
         }
     }
     ftmpi_runtime::finalize();
@@ -172,7 +172,10 @@ pub extern "C" fn MPI_Finalized(flag: Out<c_int>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Abort(comm: Comm, code: c_int) -> c_int {
-    calls::say(&format!("the program called MPI_Abort on {} with code {code}", comm.describe()));
+    calls::print_line(&format!(
+        "the program called MPI_Abort on {} with code {code}",
+        comm.describe()
+    ));
     ftmpi_runtime::abort(code)
 }
 

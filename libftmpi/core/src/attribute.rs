@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_freed_key_lives_while_it_is_used() {
+    fn a_freed_key_stays_while_it_is_used() {
         let mut keyvals = Keyvals::default();
         let mut attributes = Attributes::new();
         let key = keyvals.create(Kind::Comm, CALLBACKS).unwrap();

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_lists_nobody_twice() {
+    fn a_group_lists_no_process_twice() {
         for far in [8, 1 << 30] {
             let twice = Group::new(&[Rank(7), Rank(far), Rank(7)]);
             assert_eq!(twice.unwrap_err().class, ErrorClass::Rank);

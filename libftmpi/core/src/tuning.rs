@@ -80,3 +80,50 @@ pub const POOL_KEPT_BYTES_MAX: usize = 32 << 20;
 pub const POOL_KEPT_LISTS: usize = 8;
 /// Steps of a list up to which it is kept.
 pub const POOL_KEPT_STEPS: usize = 4096;
+
+// ---- Contexts of communicators
+
+/// Attempts with ids that no other call of the process is offered, before all ids are tried.
+pub const CONTEXT_ATTEMPTS: u32 = 8;
+/// Words (64 bits) of the mask of free contexts tried at a time: 1024 communicators.
+pub const CONTEXT_WORDS: usize = 16;
+
+// ---- Datatypes and copies
+
+/// Bytes of a piece when both sides of a copy have holes: it stays in the first-level caches.
+pub const COPY_PIECE_BYTES: usize = 32 << 10;
+/// Runs up to which a part of a layout is expanded into the list around it, where runs may join.
+pub const LAYOUT_EXPAND_RUNS: u64 = 16;
+/// Bytes from which a copy that is kept and not read soon goes past the caches.
+pub const STORE_AWAY_BYTES: usize = 16 << 10;
+/// Bytes up to which a copy that is sent soon goes through the caches: they have room for it.
+pub const STORE_NEAR_BYTES_MAX: usize = 8 << 20;
+
+// ---- One-sided communication
+
+/// Bytes of data up to which they go in the message of the request.
+pub const ONE_SIDED_INSIDE_BYTES: usize = 8 << 10;
+/// How often readers may overtake a writer after all holders have overtaken it.
+pub const LOCK_PASSES: u32 = 1000;
+
+// ---- Files
+
+/// Bytes at whose multiples the boundaries between nodes lie: a page, so that no two touch one.
+pub const IO_NODE_ALIGN: u64 = 4096;
+/// Bytes that a node handles at a time, unless a hint says otherwise.
+pub const IO_WINDOW_BYTES: u64 = 16 << 20;
+/// Bytes of a written piece below which pieces are exchanged: a system call costs as much.
+pub const IO_SMALL_WRITE_BYTES: u64 = 256;
+/// Bytes of a read piece below which pieces are exchanged: a system call costs as much.
+pub const IO_SMALL_READ_BYTES: u64 = 64;
+/// Bytes of the range for each byte of data up to which a range counts as dense.
+pub const IO_SPARSE: u64 = 64;
+/// Bytes of a hole up to which a node reads it with the data around it.
+pub const IO_READ_THROUGH_BYTES: u64 = 4096;
+/// Bytes of files that are recorded between two images: more costs the event logger too much.
+pub const FILE_RECORDED_BYTES_MAX: u64 = 256 << 10;
+
+// ---- Topologies
+
+/// Steps after which the search for a better grid ends: no real machine gets there.
+pub const DIMS_STEPS_MAX: usize = 2_000_000;

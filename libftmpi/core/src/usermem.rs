@@ -8,6 +8,7 @@
 //! Guarantees: nothing here assumes alignment; our side of every copy is a slice and is checked; no
 //! reference to the program's memory is ever formed, so it may be shared between pending sends.
 
+use crate::tuning::{STORE_AWAY_BYTES, STORE_NEAR_BYTES_MAX};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -98,8 +99,7 @@ impl UserPtr {
     /// is kept and not looked at soon. The ranges must not overlap; `out` is memory of our own.
     #[inline]
     pub fn store_away(self, out: &mut [u8]) {
-        const MANY: usize = 16 << 10;
-        if out.len() < MANY {
+        if out.len() < STORE_AWAY_BYTES {
             return self.read(out);
         }
         // SAFETY: as in `read`; a buffer of the program does not overlap with one of ours.
@@ -110,8 +110,7 @@ impl UserPtr {
     /// it has room in them.
     #[inline]
     pub fn store_near(self, out: &mut [u8]) {
-        const ROOM: usize = 8 << 20;
-        if out.len() > ROOM {
+        if out.len() > STORE_NEAR_BYTES_MAX {
             return self.store_away(out);
         }
         // SAFETY: as in `store_away`.
@@ -373,19 +372,19 @@ impl RunVisitor for Scatter<'_> {
 
 /// The program's own allocator.
 #[derive(Debug, Clone, Copy)]
-pub struct Lender {
+pub struct ProgramAllocator {
     /// `bytes` zero bytes, aligned to [`ProgramMemory::ALIGN`], or null.
     pub take: fn(usize) -> *mut c_void,
     /// Gives back what `take` gave.
     pub give: fn(*mut c_void),
 }
 
-static LENDER: OnceLock<Lender> = OnceLock::new();
+static PROGRAM_ALLOCATOR: OnceLock<ProgramAllocator> = OnceLock::new();
 
-/// From here on [`ProgramMemory`] memory comes from `source`. Without a source (in the simulator,
+/// From here on [`ProgramMemory`] memory comes from `allocator`. Without one (in the simulator,
 /// whose images have only that memory) it comes from the same place as everything else.
-pub fn lend_from(lender: Lender) {
-    let _ = LENDER.set(lender);
+pub fn set_program_allocator(allocator: ProgramAllocator) {
+    let _ = PROGRAM_ALLOCATOR.set(allocator);
 }
 
 /// Zeroed memory of the library for the program, which may send its address to others. It comes
@@ -395,7 +394,7 @@ pub fn lend_from(lender: Lender) {
 pub struct ProgramMemory {
     at: *mut c_void,
     layout: Layout,
-    lender: Option<Lender>,
+    allocator: Option<ProgramAllocator>,
 }
 
 impl ProgramMemory {
@@ -407,13 +406,13 @@ impl ProgramMemory {
     #[must_use]
     pub fn new(len: usize) -> Option<Self> {
         let layout = Layout::from_size_align(len.max(1), Self::ALIGN).ok()?;
-        let lender = LENDER.get().copied();
-        let at = match lender {
-            Some(lender) => (lender.take)(layout.size()),
+        let allocator = PROGRAM_ALLOCATOR.get().copied();
+        let at = match allocator {
+            Some(allocator) => (allocator.take)(layout.size()),
             // SAFETY: the layout has a size.
             None => unsafe { alloc_zeroed(layout) }.cast(),
         };
-        (!at.is_null()).then_some(Self { at, layout, lender })
+        (!at.is_null()).then_some(Self { at, layout, allocator })
     }
 
     /// Where it is.
@@ -428,8 +427,8 @@ impl ProgramMemory {
 
 impl Drop for ProgramMemory {
     fn drop(&mut self) {
-        match self.lender {
-            Some(lender) => (lender.give)(self.at),
+        match self.allocator {
+            Some(allocator) => (allocator.give)(self.at),
             // SAFETY: it is from there, with this layout, and nobody uses it any more (`ptr`).
             None => unsafe { dealloc(self.at.cast(), self.layout) },
         }

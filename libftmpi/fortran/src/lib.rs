@@ -61,7 +61,7 @@ mod subroutines {
 
     use crate::c::mpi;
     use crate::marshal::{
-        Logicals, UNTOLD, cartdim, counted_from_one, from_one, logical, set, told,
+        Logicals, UNWRITTEN, cartdim, counted_from_one, from_one, logical, set, store_translated,
     };
     use crate::special;
     use crate::text::Text;

@@ -24,7 +24,7 @@ pub fn logical(flag: c_int) -> c_int {
 }
 
 /// The value of a variable that no call has written: neither a truth value, an index nor a number.
-pub const UNTOLD: c_int = c_int::MIN;
+pub const UNWRITTEN: c_int = c_int::MIN;
 
 /// Stores what a call wrote, for every return code. A call that reports a request with an error
 /// also returns its index (MPI-4.1, 3.7.5), and an error handler may change the code.
@@ -32,8 +32,12 @@ pub const UNTOLD: c_int = c_int::MIN;
 /// # Safety
 /// `p` points to an integer of the program.
 #[inline(always)]
-pub unsafe fn told(p: *mut c_int, value: c_int, translate: impl FnOnce(c_int) -> c_int) {
-    if value != UNTOLD {
+pub unsafe fn store_translated(
+    p: *mut c_int,
+    value: c_int,
+    translate: impl FnOnce(c_int) -> c_int,
+) {
+    if value != UNWRITTEN {
         // SAFETY: the caller's promise.
         unsafe { *p = translate(value) };
     }

@@ -245,7 +245,7 @@ fn start(wanted: Threads) -> Result<Threads> {
     if granted >= Threads::Serialized || !on_first_thread() {
         threads::switch_on(DEPTH.load(Ordering::Relaxed) > 0);
     }
-    ftmpi_core::usermem::lend_from(ftmpi_core::usermem::Lender {
+    ftmpi_core::usermem::set_program_allocator(ftmpi_core::usermem::ProgramAllocator {
         // SAFETY: asks for memory.
         take: |len| unsafe { libc::calloc(len, 1) },
         // SAFETY: it is from there, and nobody uses it any more.

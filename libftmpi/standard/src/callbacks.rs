@@ -156,11 +156,11 @@ macro_rules! handlers {
                 let function: unsafe extern "C" fn(*mut usize, *mut c_int, ...) =
                     core::mem::transmute($family.get(A, B));
                 let was = error_out(*code);
-                let (mut handle, mut told) = ($out(*object), was);
-                function(&mut handle, &mut told);
+                let (mut handle, mut left) = ($out(*object), was);
+                function(&mut handle, &mut left);
                 // The call returns the code that the handler leaves.
-                if told != was {
-                    *code = error_in(told);
+                if left != was {
+                    *code = error_in(left);
                 }
             }
         }
@@ -210,9 +210,9 @@ unsafe extern "C" fn query(state: *mut c_void, status: *mut First) -> c_int {
     // SAFETY: the state that was given to the first interface, and its own status.
     unsafe {
         let request = &*state.cast::<Request>();
-        let mut told = Standard::of(&*status);
-        let code = (request.query)(request.extra, &mut told);
-        *status = told.to_first();
+        let mut standard = Standard::of(&*status);
+        let code = (request.query)(request.extra, &mut standard);
+        *status = standard.to_first();
         error_in(code)
     }
 }

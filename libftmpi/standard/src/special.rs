@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn special_addresses_are_told_from_memory() {
+    fn special_addresses_differ_from_memory() {
         assert_eq!(buffer_in(core::ptr::without_provenance_mut(1)) as isize, -1);
         assert_eq!(buffer_in(core::ptr::without_provenance_mut(2)) as isize, -2);
         assert_eq!(buffer_in(core::ptr::without_provenance_mut(4096)) as isize, 4096);

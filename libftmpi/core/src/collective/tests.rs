@@ -301,7 +301,7 @@ fn barriers_end() {
 }
 
 #[test]
-fn a_broadcast_reaches_everybody() {
+fn a_broadcast_reaches_all_ranks() {
     for_all(2, 300_000, |n, limit, random| {
         let (datatype, count) = shape(random, limit);
         let root = random.below(n);

@@ -9,12 +9,9 @@
 //! pack piece by piece. Every displacement of a run fits an `i64`; construction fails otherwise.
 
 use crate::error::{ErrorClass, Result};
+use crate::tuning::LAYOUT_EXPAND_RUNS;
 use crate::usermem::RunVisitor;
 use std::sync::Arc;
-
-/// Parts with no more runs than this are expanded into the list of runs around them, where they may
-/// join their neighbours.
-const EXPAND_LIMIT: u64 = 16;
 
 /// A shape at a displacement.
 #[derive(Debug, Clone)]
@@ -199,7 +196,7 @@ impl Layout {
             {
                 return node.body.shifted(disp)?.repeated(node.count * count, node.stride);
             }
-            _ if self.runs().saturating_mul(count) <= EXPAND_LIMIT => {
+            _ if self.runs().saturating_mul(count) <= LAYOUT_EXPAND_RUNS => {
                 let mut builder = Builder::new();
                 for i in 0..count {
                     builder.push(&self.shifted(stride * i as i64)?);
@@ -370,7 +367,7 @@ impl Builder {
             return;
         }
         self.size += u128::from(size);
-        if layout.runs() <= EXPAND_LIMIT {
+        if layout.runs() <= LAYOUT_EXPAND_RUNS {
             layout.walk(0, 0, size, &mut Collect(self));
         } else {
             self.flush();

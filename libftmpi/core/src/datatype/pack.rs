@@ -6,10 +6,8 @@
 
 use super::Datatype;
 use crate::error::{ErrorClass, Result};
+use crate::tuning::COPY_PIECE_BYTES;
 use crate::usermem::{Gather, RunVisitor, Scatter, Scratch, UserPtr};
-
-/// The piece size when both sides of a copy have holes.
-const PIECE: usize = 32 * 1024;
 
 impl Datatype {
     /// The length of the range from `from` that lies inside the stream of `count` values and is not
@@ -149,10 +147,10 @@ pub fn copy(
         source.offset(from).copy_to(target.offset(to), total as usize);
         return total;
     }
-    let mut piece = Vec::with_capacity(PIECE.min(total as usize));
+    let mut piece = Vec::with_capacity(COPY_PIECE_BYTES.min(total as usize));
     let mut done = 0;
     while done < total {
-        let len = PIECE.min((total - done) as usize);
+        let len = COPY_PIECE_BYTES.min((total - done) as usize);
         piece.clear();
         source_type.pack_append(source, source_count, done, len, &mut piece);
         target_type.unpack(target, target_count, done, &piece);

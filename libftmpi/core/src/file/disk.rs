@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_told_again_in_the_same_words() {
+    fn a_refusal_repeats_its_text() {
         for (index, (doing, word)) in Doing::ALL.into_iter().enumerate() {
             assert_eq!(doing as usize, index);
             let refusal = Refusal { doing, code: 2 };

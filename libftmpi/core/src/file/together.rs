@@ -12,22 +12,14 @@
 use crate::error::{ErrorClass, Result};
 use crate::file::view::Run;
 use crate::info::Info;
+use crate::tuning::{
+    IO_NODE_ALIGN, IO_SMALL_READ_BYTES, IO_SMALL_WRITE_BYTES, IO_SPARSE, IO_WINDOW_BYTES,
+};
 
 /// Bytes of an encoded [`Offer`].
 pub const OFFER: usize = 48;
 /// Bytes of an encoded [`Series`].
 const SERIES: usize = 32;
-/// Boundaries between nodes lie at multiples of this: pages, so that no two touch one.
-const ALIGN: u64 = 4096;
-/// Bytes that a node handles at a time, unless a hint says otherwise.
-const WINDOW: u64 = 16 << 20;
-
-/// Bytes of a piece below which pieces are exchanged: a system call costs about as much as the
-/// exchange of so many bytes.
-const SMALL_WRITE: u64 = 256;
-const SMALL_READ: u64 = 64;
-/// Bytes of the range for each byte of data up to which a range counts as dense.
-const SPARSE: u64 = 64;
 
 /// When to access together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +57,9 @@ impl Hints {
         };
         Self {
             nodes: number(b"cb_nodes").map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX)),
-            window: number(b"cb_buffer_size").unwrap_or(WINDOW).clamp(ALIGN, 1 << 30),
+            window: number(b"cb_buffer_size")
+                .unwrap_or(IO_WINDOW_BYTES)
+                .clamp(IO_NODE_ALIGN, 1 << 30),
             read: when(b"romio_cb_read"),
             write: when(b"romio_cb_write"),
         }
@@ -174,17 +168,17 @@ impl Plan {
         }
         let sum = |of: fn(&Offer) -> u64| offers.iter().map(of).fold(0, u64::saturating_add);
         let (bytes, runs) = (sum(|offer| offer.bytes), sum(|offer| offer.runs).max(1));
-        let small = bytes / runs < if write { SMALL_WRITE } else { SMALL_READ };
+        let small = bytes / runs < if write { IO_SMALL_WRITE_BYTES } else { IO_SMALL_READ_BYTES };
         if when != When::Always && !(interleaved && small) {
             return None;
         }
         // Few data far apart: the windows would be many and almost empty.
-        if bytes < (high - low) / SPARSE {
+        if bytes < (high - low) / IO_SPARSE {
             return None;
         }
         let wanted = if hints.nodes == 0 { offers.len() } else { hints.nodes as usize };
         let nodes = wanted.min(offers.len());
-        let share = (high - low).div_ceil(nodes as u64).next_multiple_of(ALIGN);
+        let share = (high - low).div_ceil(nodes as u64).next_multiple_of(IO_NODE_ALIGN);
         Some(Self { low, high, share, window: hints.window, nodes, size: offers.len() })
     }
 
@@ -203,14 +197,14 @@ impl Plan {
     /// How often pieces are exchanged.
     #[must_use]
     pub fn rounds(&self) -> u64 {
-        self.share.min(self.high - self.low + ALIGN).div_ceil(self.window)
+        self.share.min(self.high - self.low + IO_NODE_ALIGN).div_ceil(self.window)
     }
 
     /// The part of a node's share that it handles in a round, from and to; empty behind its share.
     #[must_use]
     pub fn window(&self, node: usize, round: u64) -> (u64, u64) {
         // The first share begins at the boundary below, so that all others begin at one.
-        let base = self.low - self.low % ALIGN;
+        let base = self.low - self.low % IO_NODE_ALIGN;
         let begin = base.saturating_add((node as u64).saturating_mul(self.share));
         let end = if node + 1 == self.nodes {
             self.high
@@ -416,7 +410,7 @@ mod tests {
                         .collect();
                     windows.sort_unstable();
                     let mut at = windows[0].0;
-                    assert!(at <= low && at + ALIGN > low);
+                    assert!(at <= low && at + IO_NODE_ALIGN > low);
                     for window in windows {
                         assert_eq!(window.0, at, "{low} {high} {size} {nodes}");
                         at = window.1;

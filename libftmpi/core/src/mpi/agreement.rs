@@ -14,10 +14,8 @@ use crate::engine::{Link, TaskId};
 use crate::error::Result;
 use crate::group::Group;
 use crate::op::{Op, Predefined};
+use crate::tuning::{CONTEXT_ATTEMPTS, CONTEXT_WORDS};
 use crate::usermem::Scratch;
-
-/// Words (64 bits) of the mask of free contexts that are tried at a time: 1024 communicators.
-const WINDOW: usize = 16;
 
 /// Tags of exchanges that the communicator does not count: negative, so that no counted collective
 /// has them.
@@ -102,8 +100,7 @@ impl<L: Link> Mpi<L> {
     /// call of this process offers, and other ids if the members have none of these in common.
     /// After that come the ids that every call may be offered.
     pub(super) fn agree(&mut self, scope: &Scope) -> Result<u16> {
-        const ATTEMPTS: u32 = 8;
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..CONTEXT_ATTEMPTS {
             let seed = (scope.tag as u32).wrapping_add(attempt.wrapping_mul(0x9e37_79b9));
             let offer = self.contexts.offer(scope.context, seed);
             let mut mask = offer.mask;
@@ -114,8 +111,8 @@ impl<L: Link> Mpi<L> {
                 return Ok(context);
             }
         }
-        let mut mask = [0; WINDOW];
-        for from in (0..Contexts::WORDS).step_by(WINDOW) {
+        let mut mask = [0; CONTEXT_WORDS];
+        for from in (0..Contexts::WORDS).step_by(CONTEXT_WORDS) {
             self.contexts.mask(from, &mut mask);
             self.and(scope, &mut mask)?;
             if let Some(context) = Contexts::lowest(from, &mask) {

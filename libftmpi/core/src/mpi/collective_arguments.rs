@@ -176,7 +176,7 @@ impl<L: Link> Mpi<L> {
     fn neighbors(&self, comm: CommId) -> Result<Neighbors> {
         let me = self.comm_rank(comm)?;
         let Some(topology) = self.topology(comm)? else {
-            bail!(Topology, "the communicator has no topology, hence no neighbours");
+            bail!(Topology, "the communicator has no topology, so that no rank has neighbours");
         };
         let (sources, destinations) = topology.neighbors(me);
         if let Topology::Cart(_) = topology {

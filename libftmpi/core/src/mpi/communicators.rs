@@ -312,14 +312,14 @@ impl<L: Link> Mpi<L> {
         split: Option<SplitType>,
         key: i32,
     ) -> Result<Option<CommId>> {
-        let host = self.host_as_told();
+        let host = self.observed_host();
         self.split(comm, split.map(|SplitType::Shared| (host & 0x7fff_ffff) as i32), key)
     }
 
     /// The number of this rank's host; in a later incarnation, on another host, still the number of
     /// the first one. The numbers of other ranks come in their messages, which a replay repeats
     /// anyway.
-    fn host_as_told(&mut self) -> u32 {
+    fn observed_host(&mut self) -> u32 {
         match self.host {
             Some(host) => host,
             None => {

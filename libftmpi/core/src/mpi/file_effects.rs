@@ -6,7 +6,7 @@
 //!
 //! * `seen`: looks, changes nothing (sizes, data that are read). If the answer is lost, a later
 //!   incarnation looks again; no other process knows of the first time.
-//! * `read_recorded`: looks, and its data are answers too, seven bytes each, until [`RECORDED_MAX`]
+//! * `read_recorded`: looks, and its data are answers too, seven bytes each, until [`FILE_RECORDED_BYTES_MAX`]
 //!   bytes came since the last image. It makes a program repeatable that reads data which is soon
 //!   overwritten or deleted (a file of parameters, data that ranks hand over). More bytes would
 //!   cost the event logger more than they are worth. The data come before the answer with their
@@ -32,6 +32,7 @@ use crate::error::{ErrorClass, MpiError, Result};
 use crate::file::Recorded;
 use crate::file::disk::{Disk, Handle, IDENTITIES, Open, Refusal};
 use crate::ids::FileId;
+use crate::tuning::FILE_RECORDED_BYTES_MAX;
 use crate::usermem::UserPtr;
 use std::path::Path;
 
@@ -44,9 +45,6 @@ const REFUSAL: u32 = 16;
 /// Marks of a path that is to be made, on a file system that cannot tell files apart.
 const FREE: u64 = 1;
 const TAKEN: u64 = 0;
-
-/// Bytes of files that are recorded between two images.
-const RECORDED_MAX: u64 = 256 << 10;
 
 /// Answers with these eight bits above are seven bytes that were read.
 const DATA: u64 = 0x10 << 56;
@@ -281,7 +279,7 @@ impl<L: Link> Mpi<L> {
         if so_far.image != image {
             *so_far = Recorded { image, bytes: 0 };
         }
-        let fits = so_far.bytes + bytes <= RECORDED_MAX;
+        let fits = so_far.bytes + bytes <= FILE_RECORDED_BYTES_MAX;
         so_far.bytes += if fits { bytes } else { 0 };
         fits
     }

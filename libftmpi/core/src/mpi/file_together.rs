@@ -18,11 +18,9 @@ use crate::file::together::{
 };
 use crate::file::view::Run;
 use crate::ids::FileId;
+use crate::tuning::IO_READ_THROUGH_BYTES;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
-
-/// Holes that a node reads with what lies around them.
-const READ_THROUGH: u64 = 4096;
 
 fn begins(counts: &[usize]) -> Vec<usize> {
     let mut sum = 0;
@@ -282,7 +280,7 @@ impl<L: Link> Mpi<L> {
         }
         let mut all: Vec<Run> = asked.iter().flat_map(|(runs, _)| runs.iter().copied()).collect();
         all.sort_by_key(|run| run.0);
-        let whole = merged(all.into_iter(), READ_THROUGH);
+        let whole = merged(all.into_iter(), IO_READ_THROUGH_BYTES);
         let mut buffer = vec![0; whole.iter().map(|run| run.1).sum()];
         let done = self.read_once(id, &whole, UserPtr::own_mut(&mut buffer))?;
         let places = begins(&whole.iter().map(|run| run.1).collect::<Vec<_>>());

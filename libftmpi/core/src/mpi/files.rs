@@ -59,14 +59,14 @@ impl<L: Link> Mpi<L> {
         .to_le_bytes();
         let scope = self.scope(comm)?;
         self.broadcast(&scope, 0, &mut word)?;
-        let told = u64::from_le_bytes(word);
+        let answer = u64::from_le_bytes(word);
         match own {
             Err(error) => Err(error),
-            Ok(_) if told & FAILED != 0 => {
-                let class = ErrorClass::from_number((told & 0xffff) as i32);
+            Ok(_) if answer & FAILED != 0 => {
+                let class = ErrorClass::from_number((answer & 0xffff) as i32);
                 Err(class.unwrap_or(ErrorClass::Io).because("the first process of the file failed"))
             }
-            Ok(_) => Ok(told),
+            Ok(_) => Ok(answer),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::comm::{Contexts, Members};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::Result;
 use crate::group::Group;
+use crate::tuning::CONTEXT_ATTEMPTS;
 use ftmpi_wire::Rank;
 
 /// Between the leaders of two groups.
@@ -78,8 +79,7 @@ impl<L: Link> Mpi<L> {
 
     /// As [`agree`](Self::agree), for two groups that share no communicator yet.
     fn agree_across(&mut self, scope: &Scope, bridge: &Bridge, seed: u64) -> Result<u16> {
-        const ATTEMPTS: u32 = 8;
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..CONTEXT_ATTEMPTS {
             let sequence = (seed as u32).wrapping_add(attempt.wrapping_mul(0x9e37_79b9));
             let offer = self.contexts.offer((seed >> 32) as u16, sequence);
             let mut mask = offer.mask;

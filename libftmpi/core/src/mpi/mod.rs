@@ -207,7 +207,7 @@ impl<L: Link> Mpi<L> {
     /// A call on requests begins: what fails before it comes to one has nothing to do with an
     /// earlier one.
     #[inline]
-    pub fn blame_nobody(&mut self) {
+    pub fn clear_blame(&mut self) {
         self.blamed = NOBODY;
     }
 

@@ -13,15 +13,13 @@ use crate::error::{ErrorClass, MpiError, Result};
 use crate::ids::WinId;
 use crate::op::{Op, OpId, Predefined};
 use crate::request::{Active, Slot};
+use crate::tuning::ONE_SIDED_INSIDE_BYTES;
 use crate::usermem::{Scratch, UserPtr};
 use crate::window::memory::carry_out;
 use crate::window::request::{Action, Mode, Request as WindowRequest, Target, check_operands};
 use crate::window::{Flavor, SharedTransfer, Transfer, tags};
 use ftmpi_wire::Rank;
 use std::rc::Rc;
-
-/// Up to this many bytes of data go in the message of the request.
-const INSIDE_MAX: usize = 8 << 10;
 
 /// The receive that waits for the reply to a request of synchronisation, and its place.
 pub(super) type Reply = (ReqId, Scratch);
@@ -366,7 +364,7 @@ impl<L: Link> Mpi<L> {
         };
         targets.fenced += u64::from(mode == Mode::Fence);
         targets.unflushed |= mode == Mode::Locked;
-        let inside = len <= INSIDE_MAX;
+        let inside = len <= ONE_SIDED_INSIDE_BYTES;
         let apart = (!inside).then(|| {
             targets.apart = targets.apart.wrapping_add(1);
             targets.apart

@@ -251,7 +251,9 @@ impl<L: Link> Mpi<L> {
         let me = self.comm_rank(comm)?;
         match self.topology(comm)? {
             Some(topology) => Ok(topology.neighbor_counts(me)),
-            None => bail!(Topology, "the communicator has no topology, hence no neighbours"),
+            None => {
+                bail!(Topology, "the communicator has no topology, so that no rank has neighbours")
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::bail;
 use crate::error::Result;
+use crate::tuning::DIMS_STEPS_MAX;
 
 /// Fills the zero entries of `dims` so that the product is `nodes`, in non-increasing order.
 pub fn dims_create(nodes: i64, dims: &mut [i32]) -> Result<()> {
@@ -83,9 +84,6 @@ fn balanced(value: u64, parts: usize) -> Vec<u64> {
     factors
 }
 
-/// The search gives up looking for better grids after this many steps: no real machine gets there.
-const MAX_STEPS: usize = 2_000_000;
-
 struct Search {
     divisors: Vec<u64>,
     chosen: Vec<u64>,
@@ -108,7 +106,7 @@ impl Search {
     /// Tries all ways to split `value` into `parts` more factors, none above the last one chosen.
     fn split(&mut self, value: u64, parts: usize) {
         self.steps += 1;
-        if self.steps > MAX_STEPS && self.best.is_some() {
+        if self.steps > DIMS_STEPS_MAX && self.best.is_some() {
             return;
         }
         let limit = self.chosen.last().copied().unwrap_or(u64::MAX);

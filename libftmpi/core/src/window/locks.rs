@@ -4,12 +4,13 @@
 //! does under its lock; and `MPI_Win_lock_all` asks a target only when something is done there,
 //! later than the program sees it. While a rank holds the lock from before, that costs the writer
 //! nothing. Readers that only take over from each other, such as those that look at a value until
-//! the writer sets it, may do so [`PASSES`] times.
+//! the writer sets it, may do so [`LOCK_PASSES`] times.
 //!
 //! Guarantees: an exclusive holder is alone; writers are served in their order, and none waits for
 //! ever for readers that give the lock back; what is granted depends only on the order of requests
 //! and releases, so that a replay grants the same.
 
+use crate::tuning::LOCK_PASSES;
 use std::collections::VecDeque;
 
 /// The rank that asked for a lock.
@@ -23,9 +24,6 @@ pub struct Asker {
     pub reply: u64,
 }
 
-/// How often readers may overtake a writer after all holders have overtaken it.
-const PASSES: u32 = 1000;
-
 #[derive(Debug, Clone, Copy)]
 struct Holder {
     rank: u32,
@@ -38,7 +36,7 @@ struct Holder {
 pub struct Locks {
     holders: Vec<Holder>,
     queue: VecDeque<Asker>,
-    /// See [`PASSES`].
+    /// See [`LOCK_PASSES`].
     passes: u32,
 }
 
@@ -64,7 +62,7 @@ impl Locks {
         // A waiting rank before the first reader is a writer.
         let overtook = at > 0;
         if overtook && self.holders.iter().all(|holder| holder.overtook) {
-            if self.passes >= PASSES {
+            if self.passes >= LOCK_PASSES {
                 return None;
             }
             self.passes += 1;
@@ -122,7 +120,7 @@ mod tests {
         ask(&mut locks, 0, false);
         assert_eq!(granted(&mut locks), [0]);
         ask(&mut locks, 1, true);
-        for _ in 0..3 * PASSES {
+        for _ in 0..3 * LOCK_PASSES {
             ask(&mut locks, 2, false);
             assert_eq!(granted(&mut locks), [2]);
             assert!(locks.release(2) && granted(&mut locks).is_empty());
@@ -138,7 +136,7 @@ mod tests {
         assert_eq!(granted(&mut locks), [0]);
         ask(&mut locks, 9, true);
         let mut holder = 0;
-        for _ in 0..=PASSES {
+        for _ in 0..=LOCK_PASSES {
             let next = 1 - holder;
             ask(&mut locks, next, false);
             assert_eq!(granted(&mut locks), [next]);

@@ -157,8 +157,8 @@ impl Pieces {
     /// A number that the call returns and `convert` turns into Fortran's.
     fn number_out(&mut self, p: &Param, n: &str, word: &str, convert: &str) -> String {
         let plain = &p.name;
-        let _ = writeln!(self.before, "let mut {word}_{plain} = UNTOLD;");
-        let _ = writeln!(self.after, "told({n}, {word}_{plain}, {convert});");
+        let _ = writeln!(self.before, "let mut {word}_{plain} = UNWRITTEN;");
+        let _ = writeln!(self.after, "store_translated({n}, {word}_{plain}, {convert});");
         format!("&raw mut {word}_{plain}")
     }
 }

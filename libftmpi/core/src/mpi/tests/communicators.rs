@@ -72,7 +72,7 @@ fn contexts_are_used_again() {
 }
 
 #[test]
-fn duplicates_that_nobody_waits_for() {
+fn duplicates_without_a_wait() {
     run(4, |mpi| {
         let (i, _) = me(mpi);
         let half = mpi.comm_split(WORLD, Some((i % 2) as i32), 0).unwrap().unwrap();
