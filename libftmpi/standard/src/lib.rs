@@ -95,7 +95,7 @@ mod convert {
 
 /// The functions that follow from the kinds of their parameters.
 #[allow(non_snake_case, missing_docs, dead_code, unused_mut, unused_imports)]
-#[allow(clippy::missing_safety_doc, clippy::too_many_arguments, clippy::undocumented_unsafe_blocks)]
+#[allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
 #[allow(clippy::unnecessary_cast, clippy::missing_transmute_annotations, clippy::let_and_return)]
 mod functions {
     use core::ffi::{c_double, c_int, c_void};

@@ -6,11 +6,12 @@
 //!
 //! * `seen`: looks, changes nothing (sizes, data that are read). If the answer is lost, a later
 //!   incarnation looks again; no other process knows of the first time.
-//! * `read_recorded`: looks, and its data are answers too, seven bytes each, until [`FILE_RECORDED_BYTES_MAX`]
-//!   bytes came since the last image. It makes a program repeatable that reads data which is soon
-//!   overwritten or deleted (a file of parameters, data that ranks hand over). More bytes would
-//!   cost the event logger more than they are worth. The data come before the answer with their
-//!   number: a log that ends between them has no read, and the file is read anew.
+//! * `read_recorded`: looks, and its data are answers too, seven bytes each, until
+//!   [`FILE_RECORDED_BYTES_MAX`] bytes came since the last image. It makes a program repeatable
+//!   that reads data which is soon overwritten or deleted (a file of parameters, data that ranks
+//!   hand over). More bytes would cost the event logger more than they are worth. The data come
+//!   before the answer with their number: a log that ends between them has no read, and the file is
+//!   read anew.
 //! * `done`: may be repeated; it writes the same bytes to the same place, or sets a size. It
 //!   happens when all that led to it is stable, so that a later incarnation that repeats it does
 //!   exactly the same.

@@ -57,13 +57,13 @@ fn one(f: &Function, out: &mut String) -> Result<(), Problem> {
     for prefix in ["MPI", "PMPI"] {
         let _ = writeln!(
             out,
-            "#[unsafe(no_mangle)] pub unsafe extern \"C\" fn {prefix}_{short}({parameters}) -> {returns} {{ unsafe {{ body_{short}::call({names}) }} }}"
+            "#[unsafe(no_mangle)] #[allow(clippy::too_many_arguments)] pub unsafe extern \"C\" fn {prefix}_{short}({parameters}) -> {returns} {{ unsafe {{ body_{short}::call({names}) }} }}"
         );
     }
     let _ = writeln!(
         out,
         "mod body_{short} {{ use super::*;\n\
-         #[inline] pub unsafe fn call({parameters}) -> {returns} {{ unsafe {{\n{before}\
+         #[inline] #[allow(clippy::too_many_arguments)] pub unsafe fn call({parameters}) -> {returns} {{ unsafe {{\n{before}\
          let function: unsafe extern \"C\" fn({types}) -> {returns} = core::mem::transmute(next(at::{short}));\n\
          let code = function({arguments});\n{after}{result} }} }} }}"
     );
