@@ -34,6 +34,12 @@ pub fn persistent_tag_of(number: u32) -> i32 {
     tag_of(number) | (1 << (NUMBER_BITS + STEP_BITS))
 }
 
+/// The tag of message number `step` of the operation with this tag.
+#[inline]
+pub(super) const fn tag_of_step(tag: i32, step: usize) -> i32 {
+    tag | (step & ((1 << STEP_BITS) - 1)) as i32
+}
+
 /// Whether these ranks are on one host, as far as that is known.
 pub(crate) fn share_a_host(ranks: &Group, host_of: &[u32]) -> bool {
     let mut hosts = ranks.iter().map(|rank| host_of.get(rank.index()));
@@ -94,7 +100,7 @@ impl<'a, C: Carrier> Plan<'a, C> {
     }
 
     fn tag_at(&self, step: usize) -> i32 {
-        self.tag | (step & ((1 << STEP_BITS) - 1)) as i32
+        tag_of_step(self.tag, step)
     }
 
     /// Goes on only if `verdict` accepts what has come to `all`: for each rank a word as long as

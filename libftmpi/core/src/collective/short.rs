@@ -7,6 +7,7 @@
 //! Which calls are short says `mpi::short_collectives`.
 
 use super::data::{Operands, Piece};
+use super::plan::tag_of_step;
 use super::pool::{Pool, ShortLists, address_of};
 use super::step::Awaited;
 use super::steps::Steps;
@@ -96,7 +97,7 @@ impl<L: Link> Steps for Short<'_, L> {
 
     #[inline]
     fn send(&mut self, data: Piece, to: usize, step: usize) {
-        let (to, tag) = (self.world(to), self.call.tag | step as i32);
+        let (to, tag) = (self.world(to), tag_of_step(self.call.tag, step));
         let context = self.call.context;
         let sent = self.engine.isend(data.to_send(), to, context, tag, SendMode::Standard);
         if let Some(request) = sent {
@@ -106,7 +107,7 @@ impl<L: Link> Steps for Short<'_, L> {
 
     #[inline]
     fn recv(&mut self, into: Piece, from: usize, step: usize) {
-        let (from, tag) = (self.world(from), self.call.tag | step as i32);
+        let (from, tag) = (self.world(from), tag_of_step(self.call.tag, step));
         self.lists.awaited.push(Awaited { from, tag, into });
     }
 
