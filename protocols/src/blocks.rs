@@ -1,8 +1,9 @@
 //! A queue in blocks.
 //!
-//! Guarantees: what is added or taken at the ends moves nothing else, and no memory is touched that it does not fill: one
-//! more element costs at most one block, however many there are. (A queue in one piece doubles: at 65,000 messages that took 7 ms, most of it
-//! for the new memory.) Blocks that became empty are filled again.
+//! Guarantees: what is added or taken at the ends moves nothing else, and no memory is touched that
+//! it does not fill: one more element costs at most one block, however many there are. (A queue in
+//! one piece doubles: at 65,000 messages that took 7 ms, most of it for the new memory.) Blocks
+//! that became empty are filled again.
 
 use std::collections::VecDeque;
 
@@ -137,7 +138,8 @@ impl<T: Copy> Blocks<T> {
         self.blocks.iter_mut().flatten().skip(self.gone)
     }
 
-    /// The place of the first one of which this is not true; it is of all before that, and of none behind.
+    /// The place of the first one of which this is not true; it is of all before that, and of none
+    /// behind.
     pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {

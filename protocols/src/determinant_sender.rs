@@ -1,9 +1,9 @@
 //! The rank's side of the event log: records on their way to stable storage, kept until they are
 //! durable there, so that a logger that dies loses nothing.
 //!
-//! Records are numbered by their place in the log. Causal logging puts events of other ranks between
-//! a rank's own ([`Determinant::Witness`]); a [`Cursor`] counts the own ones, by which peers name
-//! them. Where there are only own ones both numbers are the same.
+//! Records are numbered by their place in the log. Causal logging puts events of other ranks
+//! between a rank's own ([`Determinant::Witness`]); a [`Cursor`] counts the own ones, by which
+//! peers name them. Where there are only own ones both numbers are the same.
 
 use crate::protocol::Command;
 use ftmpi_wire::{Determinant, EventNo, event_log::RECORDS_MAX};
@@ -136,9 +136,9 @@ impl DeterminantSender {
         self.send(commands);
     }
 
-    /// A new incarnation begins after record `last`, and the logger has these behind it. What the image
-    /// kept and what was recorded since is written, but perhaps not durable yet: kept as this incarnation's
-    /// own is.
+    /// A new incarnation begins after record `last`, and the logger has these behind it. What the
+    /// image kept and what was recorded since is written, but perhaps not durable yet: kept as this
+    /// incarnation's own is.
     pub fn restart(&mut self, last: EventNo, recorded: &[Determinant]) {
         if last < self.pruned {
             // Only an image of a later state could say so.

@@ -3,25 +3,28 @@
 //!
 //! Guarantees: a failure returns the ranks of *one* cluster to its last complete wave, where they
 //! repeat what is recorded of them; all other ranks go on. It is the composition of two protocols
-//! that know nothing of each other: [`crate::coordinated`] speaks only to *cluster peers* (ranks of the own
-//! cluster), a logging protocol records events. [`crate::pessimistic`] and [`crate::causal`] see to it
-//! that nobody depends on one that can be lost; under [`crate::optimistic`] the cluster of an orphan
-//! returns as if the orphan had failed: a cluster peer's messages can be had again only from the cluster peer itself.
+//! that know nothing of each other: [`crate::coordinated`] speaks only to *cluster peers* (ranks of
+//! the own cluster), a logging protocol records events. [`crate::pessimistic`] and
+//! [`crate::causal`] see to it that nobody depends on one that can be lost; under
+//! [`crate::optimistic`] the cluster of an orphan returns as if the orphan had failed: a cluster
+//! peer's messages can be had again only from the cluster peer itself.
 //!
-//! - *Payload* is logged for ranks of other clusters only ([`Protocol::logs_payload`]). What a cluster peer
-//!   had sent is in the wave or is sent again by the cluster peer itself, which comes back with us.
-//! - *Determinants* are made of all events, also of messages from cluster peers. Logging only what crosses
-//!   clusters would be sound for send-deterministic programs alone (HydEE's assumption): others
-//!   could send something else when they run again, and the other clusters have seen what they sent
-//!   first.
+//! - *Payload* is logged for ranks of other clusters only ([`Protocol::logs_payload`]). What a
+//!   cluster peer had sent is in the wave or is sent again by the cluster peer itself, which comes
+//!   back with us.
+//! - *Determinants* are made of all events, also of messages from cluster peers. Logging only what
+//!   crosses clusters would be sound for send-deterministic programs alone (HydEE's assumption):
+//!   others could send something else when they run again, and the other clusters have seen what
+//!   they sent first.
 //! - *Every message waits for* (or carries) the events before it, also inside the cluster: a
-//!   recorded match of a cluster peer's message is repeated only if the cluster peer sends that message again, so
-//!   all events before its sending must have survived. The answer to an announced message tells a
-//!   cluster peer that it was matched, and no log can pretend that: it is gated like an acknowledgement.
-//!   (Optimistic logging does not wait: what the cluster peer's log lost of that ends the log of whoever
-//!   depends on it, also where all have returned.)
-//! - *Waves begin only when every cluster peer has repeated all that is recorded of it* (the dispatcher waits
-//!   for that): one that still repeats may need what another sends after its image.
+//!   recorded match of a cluster peer's message is repeated only if the cluster peer sends that
+//!   message again, so all events before its sending must have survived. The answer to an announced
+//!   message tells a cluster peer that it was matched, and no log can pretend that: it is gated
+//!   like an acknowledgement. (Optimistic logging does not wait: what the cluster peer's log lost
+//!   of that ends the log of whoever depends on it, also where all have returned.)
+//! - *Waves begin only when every cluster peer has repeated all that is recorded of it* (the
+//!   dispatcher waits for that): one that still repeats may need what another sends after its
+//!   image.
 
 use crate::protocol::*;
 use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
@@ -71,8 +74,8 @@ pub fn encode(clusters: &[u32]) -> String {
     runs.join(",")
 }
 
-/// The cluster of each of `size` ranks, as [`encode`] wrote them or as a number of consecutive ranks;
-/// `None` if it says something else.
+/// The cluster of each of `size` ranks, as [`encode`] wrote them or as a number of consecutive
+/// ranks; `None` if it says something else.
 #[must_use]
 pub fn decode(text: &str, size: usize) -> Option<Vec<u32>> {
     if let Ok(ranks) = text.parse::<u32>() {

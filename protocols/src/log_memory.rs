@@ -2,16 +2,17 @@
 //! all of a slab has been cut.
 //!
 //! Logs live long and die in the order in which they were born (an image of a peer lets everything
-//! before it go), so there is nothing to be gained from free lists of single blocks, while slabs keep
-//! neighbours together, waste nothing to size classes, and touch fresh pages, whose first touch costs
-//! many times the copy into them, only as long as the log grows: the slab that was emptied last is
-//! filled next, and as much is kept as was held at most since the image before the last one. Large
-//! slabs are meant to lie on huge pages; that is the business of the allocator.
+//! before it go), so there is nothing to be gained from free lists of single blocks, while slabs
+//! keep neighbours together, waste nothing to size classes, and touch fresh pages, whose first
+//! touch costs many times the copy into them, only as long as the log grows: the slab that was
+//! emptied last is filled next, and as much is kept as was held at most since the image before the
+//! last one. Large slabs are meant to lie on huge pages; that is the business of the allocator.
 //!
-//! An image of the rank need not have all of it. What is in empty slabs and between blocks is of no interest to
-//! anybody, and blocks may be *spared* ([`LogMemory::spare`]): they are held for a peer that might have to begin from
-//! an older image, and are not to be in images. Logs for several peers lie in one slab, and these take
-//! their images one after the other, so what is wanted is counted by the page ([`LogMemory::useless`]).
+//! An image of the rank need not have all of it. What is in empty slabs and between blocks is of no
+//! interest to anybody, and blocks may be *spared* ([`LogMemory::spare`]): they are held for a peer
+//! that might have to begin from an older image, and are not to be in images. Logs for several
+//! peers lie in one slab, and these take their images one after the other, so what is wanted is
+//! counted by the page ([`LogMemory::useless`]).
 
 use std::ops::Range;
 
@@ -25,7 +26,8 @@ const SLAB_SHARE: usize = 16;
 const OWN_MIN: usize = SLAB_USUAL / 4;
 /// Blocks begin on cache lines, and their places are counted in them.
 const ALIGN: usize = 64;
-/// A slab is filled up to here: what lies behind has no number. (A longer block, alone in its slab, begins at 0.)
+/// A slab is filled up to here: what lies behind has no number. (A longer block, alone in its slab,
+/// begins at 0.)
 const FILLED_MAX: usize = (u32::MAX as usize) * ALIGN;
 /// Bytes in slabs that are kept at least.
 const KEPT_MIN: usize = 16 << 20;
@@ -39,8 +41,8 @@ const NO_SLAB: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     slab: u32,
-    /// Where it begins, in units of [`ALIGN`]: a slab made for one huge message may be longer than 4 GiB,
-    /// and is filled with short ones later.
+    /// Where it begins, in units of [`ALIGN`]: a slab made for one huge message may be longer than
+    /// 4 GiB, and is filled with short ones later.
     line: u32,
     len: usize,
 }
@@ -277,8 +279,9 @@ impl LogMemory {
         KEPT_MIN.max(self.ready).max(highest + highest / 8)
     }
 
-    /// Has so many bytes ready, touched: a log that grows into them meets no page for the first time, which
-    /// takes 0.06 s a GiB where memory is at hand, and 1 to 3 where a virtual machine has to ask its host.
+    /// Has so many bytes ready, touched: a log that grows into them meets no page for the first
+    /// time, which takes 0.06 s a GiB where memory is at hand, and 1 to 3 where a virtual machine
+    /// has to ask its host.
     pub fn reserve(&mut self, bytes: usize) {
         const PAGE: usize = 4096;
         while self.reserved < bytes {
@@ -307,9 +310,9 @@ impl LogMemory {
         }
     }
 
-    /// Memory of which nothing is to be in an image: whatever is there in an incarnation that begins from it may be
-    /// something else, such as zero. (Empty slabs, what was not filled of others, what lies between blocks, and
-    /// blocks that are spared.)
+    /// Memory of which nothing is to be in an image: whatever is there in an incarnation that
+    /// begins from it may be something else, such as zero. (Empty slabs, what was not filled of
+    /// others, what lies between blocks, and blocks that are spared.)
     pub fn useless(&self) -> impl Iterator<Item = &[u8]> {
         self.slabs.iter().flat_map(Slab::useless)
     }
@@ -436,7 +439,8 @@ mod tests {
     }
 
     /// Periods of the same traffic between images, cut at the second image: after the first few
-    /// hardly any memory is touched that was not touched before, whatever the sizes of the messages.
+    /// hardly any memory is touched that was not touched before, whatever the sizes of the
+    /// messages.
     #[test]
     fn periods_of_the_same_traffic_need_no_fresh_memory() {
         for sizes in [&[100usize, 5000][..], &[40_000], &[3_000_000], &[900_000, 1_100_000, 64]] {
@@ -509,7 +513,8 @@ mod tests {
                 for (block, value) in of_peers.iter().flatten() {
                     assert!(memory.bytes(*block).iter().all(|byte| byte == value));
                 }
-                // Blocks shorter than a gap, and the ends of slabs of their own, are all that is neither.
+                // Blocks shorter than a gap, and the ends of slabs of their own, are all that is
+                // neither.
                 let total: usize = useless.iter().map(|piece| piece.len()).sum();
                 let wanted = of_peers.iter().flatten().map(|(block, _)| block.len());
                 let held = wanted.sum::<usize>();
@@ -557,8 +562,8 @@ mod tests {
         assert_eq!(memory.reserved(), ready);
     }
 
-    /// A slab that was made for one huge message is filled with short ones when that was cut. Hardly any of its
-    /// memory is touched.
+    /// A slab that was made for one huge message is filled with short ones when that was cut.
+    /// Hardly any of its memory is touched.
     #[test]
     fn blocks_behind_four_gibibytes_are_places_of_their_own() {
         const LEN: usize = OWN_MIN - 100;

@@ -31,8 +31,8 @@ pub const fn is_reply(ssn: Ssn) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Lane {
     contiguous: u64,
-    /// First and last number of each run behind the first hole. A rendezvous may be pending for as long as
-    /// the program likes: what comes meanwhile must not cost memory by the message.
+    /// First and last number of each run behind the first hole. A rendezvous may be pending for as
+    /// long as the program likes: what comes meanwhile must not cost memory by the message.
     beyond: BTreeMap<u64, u64>,
 }
 

@@ -57,8 +57,8 @@ fn waves(config: &ProtocolConfig) -> Box<dyn Protocol> {
     }
 }
 
-/// The setting of a protocol from elsewhere that says what happens after a failure; any other value, or
-/// none: the failed rank is started again.
+/// The setting of a protocol from elsewhere that says what happens after a failure; any other
+/// value, or none: the failed rank is started again.
 pub const RECOVERY: &str = "recovery";
 /// The job ends.
 pub const RECOVERY_NONE: &str = "none";

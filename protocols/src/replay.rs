@@ -1,9 +1,9 @@
 //! What a restarted rank repeats: the determinants that were stable when it died.
 //!
 //! Matches are looked up by the number of the receive; outcomes are consumed in program order. A
-//! receive whose match is not recorded is held back while anything is left: in the first incarnation it
-//! had not matched when the last recorded event happened, so it must not take now what another
-//! receive, or a later state of the program, is to have.
+//! receive whose match is not recorded is held back while anything is left: in the first
+//! incarnation it had not matched when the last recorded event happened, so it must not take now
+//! what another receive, or a later state of the program, is to have.
 
 use crate::protocol::{Answer, Decision, NAMED, Pin, Service};
 use ftmpi_wire::{Determinant, Rank, Ssn};
@@ -93,8 +93,8 @@ impl Replay {
         self.matches.remove(&post).is_some()
     }
 
-    /// Which one-sided request may be served next. Their order among other outcomes is fixed; matches
-    /// are looked up by the receive, so a service that follows them waits for none of them.
+    /// Which one-sided request may be served next. Their order among other outcomes is fixed;
+    /// matches are looked up by the receive, so a service that follows them waits for none of them.
     #[must_use]
     pub fn next_service(&self) -> Service {
         match self.outcomes.front() {

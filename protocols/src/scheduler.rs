@@ -16,7 +16,8 @@
 //! What a rank has received since its last image is what the others' logs hold for it, so `payload`
 //! needs no more than that one counter of each rank.
 //!
-//! The machine runs in `ftmpi-checkpoint-scheduler`; [`scheduler_process`] is both ends of that connection.
+//! The machine runs in `ftmpi-checkpoint-scheduler`; [`scheduler_process`] is both ends of that
+//! connection.
 
 pub mod scheduler_process;
 
@@ -200,8 +201,8 @@ impl Scheduler {
         self.failures += 1;
     }
 
-    /// The time between images: as set, or √(2 · cost of an image · time between failures), with one
-    /// failure more than was seen, so that a job without any takes ever fewer images.
+    /// The time between images: as set, or √(2 · cost of an image · time between failures), with
+    /// one failure more than was seen, so that a job without any takes ever fewer images.
     #[must_use]
     pub fn interval(&self, now: Duration) -> Duration {
         let (paused, count) = self.pauses;

@@ -1,8 +1,8 @@
 //! The sender-based payload log of one channel (Johnson & Zwaenepoel; mpich-v-2006 §3.2): every
 //! message to one peer, by its number, until no offered image of that peer can need it.
 //!
-//! The bytes lie in a [`LogMemory`] that all channels of a rank share, and stay where they are until
-//! their entry is cut, so that the engine may send straight from the log.
+//! The bytes lie in a [`LogMemory`] that all channels of a rank share, and stay where they are
+//! until their entry is cut, so that the engine may send straight from the log.
 
 use crate::blocks::Blocks;
 use crate::log_memory::{Block, LogMemory};
@@ -117,8 +117,8 @@ impl SenderLog {
         self.cut.absorb(received);
     }
 
-    /// The newest image of the peer has these, so an image of this rank need not have them: they are kept for a peer
-    /// that has to begin from an older one.
+    /// The newest image of the peer has these, so an image of this rank need not have them: they
+    /// are kept for a peer that has to begin from an older one.
     pub fn spare(&mut self, received: &Received, memory: &mut LogMemory) {
         for entry in self.entries.iter_mut().chain(self.replies.iter_mut()) {
             if !entry.spared && received.contains(entry.ssn) {

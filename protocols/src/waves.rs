@@ -1,10 +1,10 @@
 //! Which waves of images a cluster of ranks has (the whole job, if all take part in the same ones):
 //! who is still to report about the one under way, and to which wave they return after a failure.
 //!
-//! Guarantees: a wave counts only when the image of *every* rank of the cluster is durable; one wave is under way
-//! at a time, until every rank was heard about it; the images of the last [`KEPT`] complete waves
-//! are kept until a later wave is complete, whatever becomes of the waves between (so a damaged
-//! image is survivable). Time is passed in.
+//! Guarantees: a wave counts only when the image of *every* rank of the cluster is durable; one
+//! wave is under way at a time, until every rank was heard about it; the images of the last
+//! [`KEPT`] complete waves are kept until a later wave is complete, whatever becomes of the waves
+//! between (so a damaged image is survivable). Time is passed in.
 
 use crate::dispatcher::ImageFacts;
 use ftmpi_wire::{ImageNo, Rank};
@@ -71,11 +71,12 @@ impl Waves {
     }
 
     /// As an earlier run of the job left them: the images of each rank that are offered, and the
-    /// highest number that one ever had; `start_offered`: that of all of them, as far as servers know. They hear
-    /// of a second complete wave, after which logs were cut, with the image after it, and until then both are
-    /// there. If an image is missing, one of them may have been lost: then the start counts only as long as there
-    /// is nothing else (and whoever begins there finds whether logs reach back so far). A wave of which every
-    /// rank's image is there is complete, also if that run's launcher did not live to hear of the last one.
+    /// highest number that one ever had; `start_offered`: that of all of them, as far as servers
+    /// know. They hear of a second complete wave, after which logs were cut, with the image after
+    /// it, and until then both are there. If an image is missing, one of them may have been lost:
+    /// then the start counts only as long as there is nothing else (and whoever begins there finds
+    /// whether logs reach back so far). A wave of which every rank's image is there is complete,
+    /// also if that run's launcher did not live to hear of the last one.
     #[must_use]
     pub fn found(
         ranks: Vec<Rank>,

@@ -79,7 +79,8 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     if !variant.has_memories() {
         setup.outages = [0, 0, 1, 2][draw(4) as usize];
         if setup.power_loss {
-            // Two losses of power so close that living ranks have not sent again what the first took.
+            // Two losses of power so close that living ranks have not sent again what the first
+            // took.
             setup.outages = 0;
         }
         let several = variant.spread() != Spread::One;
@@ -96,22 +97,23 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     // What a loss of power took from a logger nobody may need afterwards.
     setup.agent_deaths = if crashes > 0 && !setup.power_loss { agent_deaths } else { 0 };
     setup.scheduler_deaths = [0, 0, 1, 3][draw(4) as usize];
-    // Rings are on the computer of their logger, so it does not lose power alone. What a rank has stored
-    // there is never lost; orphans come of loggers that are slow and elsewhere.
+    // Rings are on the computer of their logger, so it does not lose power alone. What a rank has
+    // stored there is never lost; orphans come of loggers that are slow and elsewhere.
     setup.near = draw(3) == 0
         && !(variant.rolls_back() && setup.slow_logger)
         && variant.has_logger()
         && !variant.has_memories()
         && !setup.power_loss
         && setup.promise == Promise::Written;
-    // What came later draws from numbers of its own, so that a seed keeps what it stood for otherwise.
+    // What came later draws from numbers of its own, so that a seed keeps what it stood for
+    // otherwise.
     let mut later = mixed(!seed);
     let mut draw = |limit| drawn(&mut later, limit);
     let suspensions = [0, 0, 0, 0, 1, 2][draw(6) as usize];
     let forced = mutant.is_some_and(Mutant::of_suspensions);
     setup.power_loss &= !forced;
-    // What a loss of power took from a logger nobody may need afterwards, and a suspended job whose last images came
-    // too late needs it.
+    // What a loss of power took from a logger nobody may need afterwards, and a suspended job whose
+    // last images came too late needs it.
     setup.suspensions = match forced {
         true => 1,
         false if setup.power_loss => 0,
@@ -150,7 +152,8 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
         setup.host_deaths = 0;
     }
     if mutant == Some(Mutant::MarkBeforeRings) {
-        // Rounds are rare, so what one that begins again calls durable is not soon made so by the next one.
+        // Rounds are rare, so what one that begins again calls durable is not soon made so by the
+        // next one.
         (setup.slow_logger, setup.logger_deaths, setup.outages) = (true, 4, 2);
     }
     if mutant == Some(Mutant::PromiseNotKept) {
@@ -168,8 +171,8 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     setup
 }
 
-/// The cluster of each rank: all in one, one each, pairs, one rank beside all others, in turn (as when
-/// ranks are dealt to hosts).
+/// The cluster of each rank: all in one, one each, pairs, one rank beside all others, in turn (as
+/// when ranks are dealt to hosts).
 fn clusters(variant: Variant, ranks: u32, kind: u64) -> Vec<u32> {
     let cluster = |rank: u32| match kind {
         _ if variant.is_coordinated() => 0,

@@ -28,8 +28,8 @@ struct ArenaStack {
     limit: usize,
 }
 
-// SAFETY: the range from `limit` to `top` belongs to the arena's stack and to nothing else. There is
-// no guard page; the arena's header below it is checked for damage after every step.
+// SAFETY: the range from `limit` to `top` belongs to the arena's stack and to nothing else. There
+// is no guard page; the arena's header below it is checked for damage after every step.
 unsafe impl Stack for ArenaStack {
     fn base(&self) -> StackPointer {
         NonZeroUsize::new(self.top).expect("not null")

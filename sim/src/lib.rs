@@ -1,12 +1,13 @@
-//! Deterministic simulator: the very same engine, matching, protocol, event-log, dispatcher and scheduler
-//! machines as in a real job, on simulated channels, clocks and failures.
+//! Deterministic simulator: the very same engine, matching, protocol, event-log, dispatcher and
+//! scheduler machines as in a real job, on simulated channels, clocks and failures.
 //!
 //! One thread, one heap of events, one random generator: a seed replays exactly. A rank is a
 //! coroutine whose memory ([`arena`]) can be copied and put back, which is its image. Programs
-//! ([`programs`]) are ordinary blocking code over the engine and check what they see; a run is right
-//! if every program says so, and if no [invariant](invariants) is broken. Chaos (crashes at random and at named points,
-//! delays, refused pushes, payloads broken off, loggers that come and go, hosts that break, users who suspend the job)
-//! is followed by quiet, in which everything must finish. Only a log that a disk has damaged may end a job otherwise.
+//! ([`programs`]) are ordinary blocking code over the engine and check what they see; a run is
+//! right if every program says so, and if no [invariant](invariants) is broken. Chaos (crashes at
+//! random and at named points, delays, refused pushes, payloads broken off, loggers that come and
+//! go, hosts that break, users who suspend the job) is followed by quiet, in which everything must
+//! finish. Only a log that a disk has damaged may end a job otherwise.
 //!
 //! [`mutants`] are deliberate bugs; each must be caught by some seed.
 //!
@@ -22,7 +23,8 @@
 //! cargo run --release -p ftmpi-sim -- --mutant hole-forgotten --seeds 3000
 //! ```
 //!
-//! [`scale`] is the other tool here: costs over the number of ranks, from the machines without engine.
+//! [`scale`] is the other tool here: costs over the number of ranks, from the machines without
+//! engine.
 //!
 //! A seed stands for the same run as long as neither the simulator nor the engine changes.
 

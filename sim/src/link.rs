@@ -65,7 +65,8 @@ impl Board for Table {
 }
 
 impl SimLink {
-    /// For rank `me`, whose coroutine stops by `stop`; `first` is the incarnation of the first rank.
+    /// For rank `me`, whose coroutine stops by `stop`; `first` is the incarnation of the first
+    /// rank.
     #[must_use]
     pub fn new(
         me: usize,
@@ -128,7 +129,8 @@ impl SimLink {
         }
     }
 
-    /// For an image: waits until all stand as still as this one, and copies the own part; false: they do not.
+    /// For an image: waits until all stand as still as this one, and copies the own part; false:
+    /// they do not.
     fn stop_with_others(&mut self, image: ImageNo) -> bool {
         let Some(mut sharers) = self.sharers.take_if(|sharers| sharers.any()) else { return true };
         let table = Table(self.state);
@@ -159,7 +161,8 @@ impl SimLink {
         self.sharers = Some(sharers);
     }
 
-    /// This incarnation began from the image: fills the own part of new memory, and waits until all others have.
+    /// This incarnation began from the image: fills the own part of new memory, and waits until all
+    /// others have.
     fn come_back_with_others(&mut self, image: ImageNo, first: Incarnation) {
         self.state = first;
         let Some(sharers) = self.sharers.take() else { return };

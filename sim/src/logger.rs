@@ -1,7 +1,7 @@
 //! The event logger's machine with files that are vectors.
 //!
-//! What is appended is first in memory, then written, then durable; a death of the logger loses what
-//! is not written, a loss of power what is not durable.
+//! What is appended is first in memory, then written, then durable; a death of the logger loses
+//! what is not written, a loss of power what is not durable.
 
 use crate::invariants::whole_logs::WholeLogs;
 use crate::mutants::Mutant;
@@ -89,8 +89,8 @@ impl Logger {
             let left = if power { file.durable } else { file.written };
             file.records.truncate(left);
             file.written = left;
-            // After a loss of power what is found is durable. Else a round has to come first, after what ranks have
-            // stored beside the logger.
+            // After a loss of power what is found is durable. Else a round has to come first, after
+            // what ranks have stored beside the logger.
             let early = self.mutant == Some(Mutant::MarkBeforeRings);
             file.synced = power || early;
             file.durable = if file.synced { left } else { file.durable.min(left) };
@@ -106,8 +106,8 @@ impl Logger {
         }
     }
 
-    /// The disk damages the log of a rank, `behind` events before its end; false: there is nothing to damage. The
-    /// logger finds it when it begins again.
+    /// The disk damages the log of a rank, `behind` events before its end; false: there is nothing
+    /// to damage. The logger finds it when it begins again.
     pub fn damage(&mut self, rank: Rank, behind: usize) -> bool {
         let Some(file) = self.files.get_mut(&rank).filter(|file| file.written > 0) else {
             return false;

@@ -128,7 +128,8 @@ fn report_panics(trace: bool) {
     }
 }
 
-/// The first seed that catches it, and how. Where a panic ends the process, in a process of its own.
+/// The first seed that catches it, and how. Where a panic ends the process, in a process of its
+/// own.
 fn caught(mutant: Mutant, arguments: &Arguments) -> Option<String> {
     if !cfg!(panic = "abort") {
         let seeds = arguments.first..arguments.first + arguments.seeds;

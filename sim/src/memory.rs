@@ -1,5 +1,5 @@
-//! Channel memories: the machine with files that are vectors. Each serves some of the ranks; what is
-//! appended is first in memory, then written; a death loses what is not written.
+//! Channel memories: the machine with files that are vectors. Each serves some of the ranks; what
+//! is appended is first in memory, then written; a death loses what is not written.
 
 use crate::mutants::Mutant;
 use ftmpi_protocols::channel_memory::{Fate, Memory, Record, Say, Summary};
@@ -68,7 +68,8 @@ impl Memories {
         self.callers.iter().filter(|(_, caller)| theirs(caller)).map(|(id, _)| *id).collect()
     }
 
-    /// An incarnation of a rank calls the memory of another (or its own). Also the connections that end by it.
+    /// An incarnation of a rank calls the memory of another (or its own). Also the connections that
+    /// end by it.
     pub fn connect(&mut self, caller: Caller) -> (Option<ConnId>, Vec<ConnId>) {
         self.next += 1;
         let (conn, home) = (ConnId(self.next), self.home(caller.2));

@@ -1,10 +1,11 @@
 //! Deliberate bugs, to test the checker: each must be caught by some seed.
 //!
-//! The protocols' design page lists those that there must be at least; all of its list are here but one: that the
-//! incarnation is not checked on an *image*. What the image catalogue decides the simulated world does by itself, so
-//! that one is caught where it is decided, by the catalogue's own tests (`a_late_image_of_a_dead_life_is_refused`).
-//! Not on that page, and here, among others: [`Mutant::AnsweredBeforeDurable`] (a
-//! durable logger answers a fetch only when all of it is durable), the rings' and the windows'.
+//! The protocols' design page lists those that there must be at least; all of its list are here but
+//! one: that the incarnation is not checked on an *image*. What the image catalogue decides the
+//! simulated world does by itself, so that one is caught where it is decided, by the catalogue's
+//! own tests (`a_late_image_of_a_dead_life_is_refused`). Not on that page, and here, among others:
+//! [`Mutant::AnsweredBeforeDurable`] (a durable logger answers a fetch only when all of it is
+//! durable), the rings' and the windows'.
 
 mod mutated;
 
@@ -44,7 +45,8 @@ pub enum Mutant {
     RingForgotten,
     /// Logs become durable without what is stored beside them at that instant.
     RoundWithoutRings,
-    /// A logger that begins again calls durable what it finds, before it has looked for what is stored beside it.
+    /// A logger that begins again calls durable what it finds, before it has looked for what is
+    /// stored beside it.
     MarkBeforeRings,
     /// The logger acknowledges before it writes.
     AcknowledgedBeforeWritten,
@@ -52,7 +54,8 @@ pub enum Mutant {
     AcknowledgedBeforeDurable,
     /// An image counts before the events that it depends on are durable.
     ImageBeforeDurable,
-    /// One of several loggers, of which a loss of power must take nothing, acknowledges what is written.
+    /// One of several loggers, of which a loss of power must take nothing, acknowledges what is
+    /// written.
     PromiseNotKept,
     /// Such a logger gives a new incarnation its log before all of it is durable.
     AnsweredBeforeDurable,
@@ -90,10 +93,11 @@ pub enum Mutant {
     LogCutAtIncompleteWave,
     /// Clusters in which nothing failed are rolled back with the one that failed.
     OthersRolledBack,
-    /// The answer to an announcement of a cluster_peer leaves before the match that it reveals is stable.
+    /// The answer to an announcement of a cluster_peer leaves before the match that it reveals is
+    /// stable.
     ClearToSendNotGated,
-    /// A marker leaves only with the next step of the program, for which a rank that stands still waits
-    /// in vain.
+    /// A marker leaves only with the next step of the program, for which a rank that stands still
+    /// waits in vain.
     MarkerWaitsForProgram,
     /// The images of the last complete wave are removed for those of an incomplete one.
     OldWaveRemoved,

@@ -1,6 +1,7 @@
 //! A run as a picture: a space-time diagram in SVG. Ranks are lines from left to right, messages
-//! arrows between them; incarnations, images, crashes, replays and what reaches the event logger are on the
-//! lines. What the world notes goes to a list of the thread, from which the picture is drawn.
+//! arrows between them; incarnations, images, crashes, replays and what reaches the event logger
+//! are on the lines. What the world notes goes to a list of the thread, from which the picture is
+//! drawn.
 
 use ftmpi_wire::{ImageNo, Incarnation, header::Kind};
 use std::cell::RefCell;
@@ -119,7 +120,8 @@ impl Picture {
         self.add(node);
     }
 
-    /// Incarnations: a line from begin to end, dashed while the incarnation repeats what was recorded.
+    /// Incarnations: a line from begin to end, dashed while the incarnation repeats what was
+    /// recorded.
     fn processes(&mut self, run: &[(u64, Mark)]) {
         for rank in 0..self.ranks {
             let mut since: Option<(u64, bool)> = None;

@@ -264,8 +264,8 @@ impl Variant {
         !self.is_coordinated() && self.causal(true).is_none_or(|settings| settings.logger)
     }
 
-    /// The protocol of one rank, under the eyes of the world's judge; `clusters` names the cluster of
-    /// each.
+    /// The protocol of one rank, under the eyes of the world's judge; `clusters` names the cluster
+    /// of each.
     #[must_use]
     pub fn make(
         self,

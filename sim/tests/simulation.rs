@@ -1,4 +1,5 @@
-//! Two thousand simulations of each protocol, and the proof that they would see a bug. Many more: the binary.
+//! Two thousand simulations of each protocol, and the proof that they would see a bug. Many more:
+//! the binary.
 
 use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::mutants::Mutant;
@@ -102,19 +103,20 @@ fn seeds_that_failed_once_do_not_again() {
         // Events that are cut off before they are written; a message that a full channel keeps.
         (Variant::OptimisticShared, 21840),
         (Variant::OptimisticShared, 5403),
-        // Late news of a wave that had not reached a rank ended the next one, whose marker had; a frame that
-        // waits behind a marker.
+        // Late news of a wave that had not reached a rank ended the next one, whose marker had; a
+        // frame that waits behind a marker.
         (Variant::HierarchicalOptimistic, 216),
         (Variant::HierarchicalOptimistic, 2829),
         (Variant::HierarchicalStandard, 2695),
-        // Waves that were ordered again and again; incarnations that were given up and began; waves that were never
-        // complete and cost the start.
+        // Waves that were ordered again and again; incarnations that were given up and began; waves
+        // that were never complete and cost the start.
         (Variant::HierarchicalCausal, 263),
         (Variant::Blocking, 7),
         (Variant::Nonblocking, 11),
         (Variant::Hierarchical, 2920),
         (Variant::Hierarchical, 2201),
-        // A logger that began again made what it found durable, and not yet what was stored beside it before.
+        // A logger that began again made what it found durable, and not yet what was stored beside
+        // it before.
         (Variant::Optimistic, 37),
     ] {
         let outcome = check(&setup(seed, Some(variant), None, false));
@@ -159,7 +161,8 @@ fn there_are_orphans_to_roll_back() {
         Variant::HierarchicalOptimistic,
         Variant::HierarchicalStandard,
     ] {
-        // (A part of the seeds has programs that wait for each other all the time, and hardly any orphans.)
+        // (A part of the seeds has programs that wait for each other all the time, and hardly any
+        // orphans.)
         let outcomes =
             (1..240).filter_map(|seed| check(&setup(seed, Some(variant), None, false)).ok());
         let (runs, orphans) = outcomes.fold((0, 0), |(n, o), outcome| (n + 1, o + outcome.orphans));

@@ -27,7 +27,8 @@ pub mod fds {
 /// The variable that tells a process that it is a rank (written by [`RankEnv::encode`]).
 pub const RANK_ENV: &str = "FTMPI_RANK";
 
-/// Value of [`RANK_ENV`]: fixed width, so that the stack begins at the same place in every incarnation.
+/// Value of [`RANK_ENV`]: fixed width, so that the stack begins at the same place in every
+/// incarnation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankEnv {
     /// Who this process is.
@@ -36,14 +37,14 @@ pub struct RankEnv {
     pub incarnation: Incarnation,
     /// Whether an image waits on [`fds::IMAGE`].
     pub restore: bool,
-    /// When its last incarnation on this host ended (nanoseconds since 1970), if that is known and the other ranks
-    /// have gone on since; or 0. What was written to a file later, others wrote.
+    /// When its last incarnation on this host ended (nanoseconds since 1970), if that is known and
+    /// the other ranks have gone on since; or 0. What was written to a file later, others wrote.
     pub died: u64,
 }
 
 impl RankEnv {
-    /// `rank=0000000003,incarnation=0000000001,restore=0,died=00000000000000000000`: of one length, so that
-    /// stacks begin at one place in all incarnations
+    /// `rank=0000000003,incarnation=0000000001,restore=0,died=00000000000000000000`: of one length,
+    /// so that stacks begin at one place in all incarnations
     #[must_use]
     pub fn encode(&self) -> String {
         format!(
@@ -74,8 +75,8 @@ impl RankEnv {
 /// A rank to its agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromRank {
-    /// First word of every incarnation (from `MPI_Init`, or after a restore). With a descriptor: the
-    /// rank's doorbell (`eventfd`), for the agent to hand to ranks of the same host.
+    /// First word of every incarnation (from `MPI_Init`, or after a restore). With a descriptor:
+    /// the rank's doorbell (`eventfd`), for the agent to hand to ranks of the same host.
     Hello {
         /// Who.
         rank: Rank,
@@ -99,7 +100,8 @@ pub enum FromRank {
         peer: Rank,
         /// In which incarnation.
         incarnation: Incarnation,
-        /// How often a connection between these two incarnations was lost before, as far as we know.
+        /// How often a connection between these two incarnations was lost before, as far as we
+        /// know.
         round: u32,
     },
     /// I want a connection to my event logger; answered by [`ToRank::EventLog`]. Asked again when
@@ -158,16 +160,16 @@ pub enum FromRank {
         /// In which incarnation.
         incarnation: Incarnation,
     },
-    /// This incarnation depends on what another rank has lost, or has lost what another one needs: it waits to be ended, so
-    /// that another can begin from an image.
+    /// This incarnation depends on what another rank has lost, or has lost what another one needs:
+    /// it waits to be ended, so that another can begin from an image.
     Orphan {
         /// One line.
         why: String,
         /// From one before this.
         before: Option<ImageNo>,
     },
-    /// I am about to change this file of the program: when ranks return to a wave it must return too.
-    /// Or why it cannot.
+    /// I am about to change this file of the program: when ranks return to a wave it must return
+    /// too. Or why it cannot.
     WillChangeFile {
         /// Its whole path.
         path: String,
@@ -179,8 +181,9 @@ pub enum FromRank {
         /// The line.
         text: String,
     },
-    /// I want memory that ranks of this host share; answered by [`ToRank::Segment`]. Whoever asks first
-    /// makes it; it is forgotten when `takers` have it, or when the creator has another incarnation.
+    /// I want memory that ranks of this host share; answered by [`ToRank::Segment`]. Whoever asks
+    /// first makes it; it is forgotten when `takers` have it, or when the creator has another
+    /// incarnation.
     Segment {
         /// Which.
         name: SegmentName,
@@ -196,8 +199,8 @@ pub enum FromRank {
     },
 }
 
-/// Memory that ranks of one host share. The agent adds the incarnation of its creator: after all have returned to an
-/// earlier state the same name means other memory.
+/// Memory that ranks of one host share. The agent adds the incarnation of its creator: after all
+/// have returned to an earlier state the same name means other memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SegmentName {
     /// Who named it.
@@ -300,8 +303,8 @@ pub struct JobView {
     pub size: u32,
     /// Host of each rank (index into `hosts`).
     pub host_of: Vec<u32>,
-    /// Host of each rank as the program is told: as it was at its first start, in every incarnation, or a
-    /// replay would answer otherwise than the first incarnation did.
+    /// Host of each rank as the program is told: as it was at its first start, in every
+    /// incarnation, or a replay would answer otherwise than the first incarnation did.
     pub node_of: Vec<u32>,
     /// Names of the hosts.
     pub hosts: Vec<String>,
@@ -335,12 +338,12 @@ pub struct JobView {
     /// When the job began, in seconds since 1970: what the ranks' clocks count from, so that a
     /// double resolves nanoseconds.
     pub epoch: u64,
-    /// Files of the program return to a wave with its ranks; this tells their journals from those of
-    /// other jobs. 0: they do not.
+    /// Files of the program return to a wave with its ranks; this tells their journals from those
+    /// of other jobs. 0: they do not.
     pub files: u64,
-    /// Some host had more ranks than processors when the job first started; the same for all ranks in
-    /// all incarnations, wherever they run then: collectives choose their algorithms by it, and a replay must
-    /// repeat the same messages.
+    /// Some host had more ranks than processors when the job first started; the same for all ranks
+    /// in all incarnations, wherever they run then: collectives choose their algorithms by it, and
+    /// a replay must repeat the same messages.
     pub oversubscribed: bool,
 }
 

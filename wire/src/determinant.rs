@@ -71,8 +71,8 @@ pub enum Determinant {
         /// Number of the first.
         first: EventNo,
     },
-    /// In its `call`-th call since it has windows the rank served a one-sided request; or, without a
-    /// message, had served nothing more when something left it.
+    /// In its `call`-th call since it has windows the rank served a one-sided request; or, without
+    /// a message, had served nothing more when something left it.
     Served {
         /// Negative answers since the last event.
         fails: u32,
@@ -81,8 +81,8 @@ pub enum Determinant {
         /// Sender and number of the request.
         message: Option<(Rank, Ssn)>,
     },
-    /// Only in a log: the records behind it depend on this event of another rank, which was not known
-    /// to be stable (optimistic logging).
+    /// Only in a log: the records behind it depend on this event of another rank, which was not
+    /// known to be stable (optimistic logging).
     Depends {
         /// Whose event.
         rank: Rank,
@@ -91,8 +91,8 @@ pub enum Determinant {
         /// Its place in that rank's log.
         place: EventNo,
     },
-    /// Only in a log: here an incarnation of this rank began, after the record at place `after`; whatever
-    /// lies between is void (optimistic logging).
+    /// Only in a log: here an incarnation of this rank began, after the record at place `after`;
+    /// whatever lies between is void (optimistic logging).
     Begins {
         /// Which incarnation.
         incarnation: Incarnation,

@@ -62,8 +62,9 @@ pub enum Frame {
     Refused,
     /// Rank: with every acknowledgement tell me what is stable of others.
     Watch,
-    /// Logger, to a rank of its own computer: you may put what you append into the event ring that my
-    /// process `process` has open as `descriptor`; it is stored then, without an acknowledgement.
+    /// Logger, to a rank of its own computer: you may put what you append into the event ring that
+    /// my process `process` has open as `descriptor`; it is stored then, without an
+    /// acknowledgement.
     EventRing {
         /// Process of the logger.
         process: u32,

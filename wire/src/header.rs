@@ -29,7 +29,8 @@ pub enum Kind {
     /// From a channel memory: where the next frame stands in the order of all that was sent to the
     /// reader. `tag` is the rank that sent it, `ssn` its place, counted from 1; no payload.
     Place = 10,
-    /// What the speaker's newest offered image has received: an image of the listener need not have it in its log.
+    /// What the speaker's newest offered image has received: an image of the listener need not have
+    /// it in its log.
     ImageHas = 11,
 }
 
@@ -116,15 +117,16 @@ pub struct Rendezvous {
     pub len: u64,
 }
 
-/// Payload of [`Kind::Resume`], [`Kind::LogCut`] and [`Kind::ImageHas`]: everything up to `contiguous`, and `beyond`.
+/// Payload of [`Kind::Resume`], [`Kind::LogCut`] and [`Kind::ImageHas`]: everything up to
+/// `contiguous`, and `beyond`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Received {
     /// All messages up to this one have been received.
     pub contiguous: Ssn,
     /// The same for replies to one-sided operations, which are counted apart.
     pub replies: Ssn,
-    /// Received although an earlier one is still missing: first and last of each run; those of replies have the
-    /// highest bit set.
+    /// Received although an earlier one is still missing: first and last of each run; those of
+    /// replies have the highest bit set.
     pub beyond: Vec<(Ssn, Ssn)>,
 }
 

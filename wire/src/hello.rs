@@ -4,7 +4,8 @@
 use crate::{Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 
-/// Version of everything in this crate, and of what goes through shared memory; both sides must agree.
+/// Version of everything in this crate, and of what goes through shared memory; both sides must
+/// agree.
 pub const PROTOCOL_VERSION: u32 = 8;
 
 /// Bytes of a job's key.
@@ -40,12 +41,13 @@ pub enum Purpose {
     },
     /// To a checkpoint server: requests of [`image_store`](crate::image_store) follow.
     Images,
-    /// To an event logger: answer *yes* when everything that was written before is on stable storage.
+    /// To an event logger: answer *yes* when everything that was written before is on stable
+    /// storage.
     Durable,
     /// To a server: answer with its state and close (health check, statistics).
     Status,
-    /// To an event logger: tell what is written of your ranks ([`Frame::Stable`](crate::event_log::Frame)),
-    /// and then what changes.
+    /// To an event logger: tell what is written of your ranks
+    /// ([`Frame::Stable`](crate::event_log::Frame)), and then what changes.
     Clocks,
     /// From the launcher to an event logger: listen to these others.
     PeerLoggers {

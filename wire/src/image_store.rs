@@ -21,8 +21,9 @@ pub enum Request {
         incarnation: Incarnation,
     },
     /// The images of this rank are taken in waves: from the next image on that image and these (0:
-    /// none) are kept, instead of the newest two, and the start of the program is always offered. What else
-    /// there is goes when room is short: the wave before this one is over, and it is none of those.
+    /// none) are kept, instead of the newest two, and the start of the program is always offered.
+    /// What else there is goes when room is short: the wave before this one is over, and it is none
+    /// of those.
     Keep {
         /// Whose.
         rank: Rank,
@@ -40,18 +41,20 @@ pub enum Request {
         incarnation: Incarnation,
         /// Its number.
         image: ImageNo,
-        /// It is answered: by [`Answer::Room`] if the file could be written by whoever is on this machine, which
-        /// [`Request::Written`] frames may then tell of instead of the data; else by [`Answer::Done`].
+        /// It is answered: by [`Answer::Room`] if the file could be written by whoever is on this
+        /// machine, which [`Request::Written`] frames may then tell of instead of the data; else by
+        /// [`Answer::Done`].
         same_host: bool,
     },
     /// Bytes of the container, in order.
     Data(#[serde(with = "serde_bytes")] Vec<u8>),
-    /// So many bytes more of the container, verified, are or will soon be in the file that was named.
+    /// So many bytes more of the container, verified, are or will soon be in the file that was
+    /// named.
     Written {
         /// How many.
         bytes: u64,
-        /// The places of chunks of other containers that are among them, as they stand there, each behind the
-        /// length of its chunk.
+        /// The places of chunks of other containers that are among them, as they stand there, each
+        /// behind the length of its chunk.
         #[serde(with = "serde_bytes")]
         places: Vec<u8>,
     },
@@ -80,8 +83,9 @@ pub enum Request {
         /// Which.
         image: ImageNo,
     },
-    /// This incarnation begins from this image (0: from the program's start), and its course need not be that of the
-    /// incarnations before it. Images after it are of a state that was given up: they go, durably, before this is answered.
+    /// This incarnation begins from this image (0: from the program's start), and its course need
+    /// not be that of the incarnations before it. Images after it are of a state that was given up:
+    /// they go, durably, before this is answered.
     Return {
         /// Whose.
         rank: Rank,
@@ -160,8 +164,8 @@ pub enum Answer {
     Data(#[serde(with = "serde_bytes")] Vec<u8>),
     /// That was the image.
     End,
-    /// Instead of [`Answer::Image`] and what follows it: the image verifies, and lies in this file. The
-    /// server keeps no hold of it.
+    /// Instead of [`Answer::Image`] and what follows it: the image verifies, and lies in this file.
+    /// The server keeps no hold of it.
     SameHost(SameHostFile),
     /// There is no image of that rank.
     NoImage,
@@ -189,8 +193,8 @@ pub struct SameHostFile {
     pub stored: Stored,
     /// The directory of the server's images.
     pub directory: String,
-    /// What tells it from a file of the same name elsewhere: device, inode, seconds and nanoseconds of its
-    /// last change, bytes.
+    /// What tells it from a file of the same name elsewhere: device, inode, seconds and nanoseconds
+    /// of its last change, bytes.
     pub identity: [u64; 5],
 }
 

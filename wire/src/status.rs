@@ -1,12 +1,13 @@
 //! The status page: a `memfd` that a rank and its agent share. It carries counters without messages
-//! and stays readable after the rank has died. Offsets count 8-byte words; each word has one writer.
+//! and stays readable after the rank has died. Offsets count 8-byte words; each word has one
+//! writer.
 //!
 //! Standard output and error are pipes that the agent reads. An image must contain how much the
-//! program had written by then. The rank adds what the agent has read to what still lies in the pipe
-//! (`FIONREAD`). The words `*_BUSY` are odd while the agent is between reading and counting.
+//! program had written by then. The rank adds what the agent has read to what still lies in the
+//! pipe (`FIONREAD`). The words `*_BUSY` are odd while the agent is between reading and counting.
 //!
-//! A new counter is one line of [`Counters`] and the place that counts. The rank writes all counters
-//! with [`Counters::store`], the agent reads them with [`Counters::load`].
+//! A new counter is one line of [`Counters`] and the place that counts. The rank writes all
+//! counters with [`Counters::store`], the agent reads them with [`Counters::load`].
 
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +39,8 @@ pub mod word {
     pub const CONTROL_DATAGRAMS: usize = 8;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
-    /// Boot layer: bytes of its own messages on standard error in this incarnation. They come before
-    /// the program's and are not part of them. Counted before they are written.
+    /// Boot layer: bytes of its own messages on standard error in this incarnation. They come
+    /// before the program's and are not part of them. Counted before they are written.
     pub const BOOT_STDERR: usize = 94;
 }
 

@@ -1,8 +1,8 @@
 //! Every decoder of this crate, fed with noise and with damaged messages.
 //!
-//! Nothing may panic, and no single allocation may exceed what the bytes at hand justify: the allocator of
-//! this test refuses more than `ALLOCATION_MAX`. What is decoded can be encoded again. All draws come from
-//! fixed seeds.
+//! Nothing may panic, and no single allocation may exceed what the bytes at hand justify: the
+//! allocator of this test refuses more than `ALLOCATION_MAX`. What is decoded can be encoded again.
+//! All draws come from fixed seeds.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -55,7 +55,8 @@ impl Draw {
         (self.next() % n as u64) as usize
     }
 
-    /// Noise, in which small numbers and all ones are frequent: they are what lengths and kinds are made of.
+    /// Noise, in which small numbers and all ones are frequent: they are what lengths and kinds are
+    /// made of.
     fn noise(&mut self, most: usize) -> Vec<u8> {
         let length = self.below(most + 1);
         (0..length)
@@ -83,8 +84,8 @@ impl Draw {
     }
 }
 
-/// Decodes noise as a message of type `T`; what is accepted comes back the same. Then what was accepted,
-/// damaged. Returns how many were accepted.
+/// Decodes noise as a message of type `T`; what is accepted comes back the same. Then what was
+/// accepted, damaged. Returns how many were accepted.
 fn messages<T: Serialize + for<'a> Deserialize<'a>>(name: &str, example: Option<T>) -> usize {
     let mut accepted: Vec<Vec<u8>> = example.iter().map(control::encode).collect();
     for seed in 0..6000u64 {

@@ -1,9 +1,9 @@
 //! A protocol in waves as a library: `ftmpiexec --protocol plugin:libftmpi_example_waves.so`.
 //!
 //! The library exports blocking coordinated checkpoints ([`Coordinated`], of
-//! blocking-vs-nonblocking-2008 §3). Its table states [`Recovery::Waves`]: after a failure all ranks
-//! return to the last complete wave. `protocols/example-plugin` shows a protocol with code of its
-//! own.
+//! blocking-vs-nonblocking-2008 §3). Its table states [`Recovery::Waves`]: after a failure all
+//! ranks return to the last complete wave. `protocols/example-plugin` shows a protocol with code of
+//! its own.
 
 use ftmpi_plugin::guest::{Export, Memory, table};
 use ftmpi_plugin::messages::Settings;

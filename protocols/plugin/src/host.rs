@@ -78,8 +78,8 @@ impl Library {
     /// Looks at a table.
     ///
     /// # Safety
-    /// A pointer that is not null leads to the first 16 bytes of some version of a [`Table`], and to a
-    /// whole constant one if they say that it is of this version.
+    /// A pointer that is not null leads to the first 16 bytes of some version of a [`Table`], and
+    /// to a whole constant one if they say that it is of this version.
     ///
     /// # Errors
     /// It is not of this version.
@@ -211,8 +211,8 @@ impl Drop for Plugin {
 }
 
 impl Plugin {
-    /// Tells, and takes of the answer what was expected. An answer of another kind, or one that cannot
-    /// be understood, ends the job; `None` until then.
+    /// Tells, and takes of the answer what was expected. An answer of another kind, or one that
+    /// cannot be understood, ends the job; `None` until then.
     fn told<T>(
         &self,
         input: &Input<'_>,
@@ -226,7 +226,8 @@ impl Plugin {
         let words = std::mem::take(&mut inner.words);
         inner.words = postcard::to_extend(input, words).unwrap_or_default();
         let mut reply = Bytes { at: std::ptr::null(), length: 0 };
-        // SAFETY: the table's contract; the words and the place for the answer are valid for this call.
+        // SAFETY: the table's contract; the words and the place for the answer are valid for this
+        // call.
         let code = unsafe {
             (self.table.tell)(self.state, inner.words.as_ptr(), inner.words.len(), &raw mut reply)
         };

@@ -12,10 +12,10 @@
 //! anything in it but its table is looked at; words that make no sense end the job with one line.
 //!
 //! What such a library must keep to:
-//! - it keeps no state outside of what `make` returned: it is part of process images, and of each of
-//!   the many ranks of a simulation;
-//! - it takes memory only from the [`table::Host`] that it was given ([`guest::Memory`] as its global
-//!   allocator): the engine may run while the program is within its own `malloc`;
+//! - it keeps no state outside of what `make` returned: it is part of process images, and of each
+//!   of the many ranks of a simulation;
+//! - it takes memory only from the [`table::Host`] that it was given ([`guest::Memory`] as its
+//!   global allocator): the engine may run while the program is within its own `malloc`;
 //! - it starts no thread, opens nothing, and asks no clock.
 
 pub mod guest;

@@ -20,10 +20,11 @@
 //! const struct ftmpi_protocol *ftmpi_protocol(void);   /* the one symbol of the library */
 //! ```
 //!
-//! `make` gets a [`Settings`](crate::messages::Settings), `tell` an [`Input`](crate::messages::Input), and
-//! answers with a [`Reply`](crate::messages::Reply), which stays valid until the next call for the same
-//! protocol. A null pointer of `make` refuses the settings; any number but 0 of `tell` says that the
-//! input was not understood. One thread at a time calls.
+//! `make` gets a [`Settings`](crate::messages::Settings), `tell` an
+//! [`Input`](crate::messages::Input), and answers with a [`Reply`](crate::messages::Reply), which
+//! stays valid until the next call for the same protocol. A null pointer of `make` refuses the
+//! settings; any number but 0 of `tell` says that the input was not understood. One thread at a
+//! time calls.
 
 use std::ffi::{c_char, c_void};
 

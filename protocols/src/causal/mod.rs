@@ -1,6 +1,6 @@
-//! Causal message logging (event-logger-2005; mpich-v-2006 §4.3): nobody waits. A determinant that is
-//! not known to be stable travels before every message whose receiver could come to depend on it, so
-//! that whoever depends on an event can tell it to a later incarnation of its creator.
+//! Causal message logging (event-logger-2005; mpich-v-2006 §4.3): nobody waits. A determinant that
+//! is not known to be stable travels before every message whose receiver could come to depend on
+//! it, so that whoever depends on an event can tell it to a later incarnation of its creator.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -10,13 +10,13 @@
 //! | [`encoding`] | events as bytes |
 //!
 //! *With an event logger* events also go there, in the background; its acknowledgements say up to
-//! where the events of every rank are stable, and these are forgotten everywhere. What a rank logs is
-//! preceded in its log by copies of those foreign events that its own may depend on and that are not
-//! known to be stable ([`Determinant::Witness`]): so the logs together never hold an event without
-//! its past, and all ranks may die at once. *Without a logger* an event is needed until the oldest
-//! image that its creator may restart from was taken after it; the creator tells the others then.
-//! Images contain what their rank knows, so that an image never depends on an event that neither it
-//! nor a log holds.
+//! where the events of every rank are stable, and these are forgotten everywhere. What a rank logs
+//! is preceded in its log by copies of those foreign events that its own may depend on and that are
+//! not known to be stable ([`Determinant::Witness`]): so the logs together never hold an event
+//! without its past, and all ranks may die at once. *Without a logger* an event is needed until the
+//! oldest image that its creator may restart from was taken after it; the creator tells the others
+//! then. Images contain what their rank knows, so that an image never depends on an event that
+//! neither it nor a log holds.
 
 pub mod encoding;
 pub mod logon;
@@ -202,8 +202,8 @@ impl Causal {
         }
     }
 
-    /// Puts all that is held and not in our log yet on its way to the logger: what this state depends
-    /// on is among it, or is stable.
+    /// Puts all that is held and not in our log yet on its way to the logger: what this state
+    /// depends on is among it, or is stable.
     fn send_all_held(&mut self) {
         let Some(determinant_sender) = &mut self.determinant_sender else { return };
         if self.gathering.is_some() {
@@ -300,7 +300,8 @@ impl Causal {
         ));
     }
 
-    /// Takes over what the log of this rank says behind an image: own events, and copies of others'.
+    /// Takes over what the log of this rank says behind an image: own events, and copies of
+    /// others'.
     fn read_log(&mut self, records: &[Determinant]) -> Vec<Determinant> {
         let mut own = Vec::new();
         let mut cursor = Cursor::default();
@@ -447,8 +448,8 @@ impl Logging for Causal {
         self.send();
     }
 
-    /// A message from a named source makes no own event, and yet what is done after it depends on its
-    /// sender's: we hold those that are not stable.
+    /// A message from a named source makes no own event, and yet what is done after it depends on
+    /// its sender's: we hold those that are not stable.
     fn commit(&mut self) {
         self.record_fails();
         self.send_all_held();
@@ -516,7 +517,8 @@ impl Piggybacking for Causal {
         if let Err(trouble) = outcome {
             self.troubled(from, &trouble);
         }
-        // A rank that only receives would hold them for ever: what is stable it hears where it asks.
+        // A rank that only receives would hold them for ever: what is stable it hears where it
+        // asks.
         if self.store.held() > HELD_UNASKED {
             self.ask_what_is_stable();
         }

@@ -1,17 +1,20 @@
-//! A new incarnation gathers what it is to repeat: from the logger, if there is one, and from every peer.
+//! A new incarnation gathers what it is to repeat: from the logger, if there is one, and from every
+//! peer.
 //!
 //! *Why from every peer.* Whoever depends on an event that is not stable holds it, and nobody else
-//! need. So the new incarnation asks all. An answer tells everything that the peer holds and the asker does
-//! not, not only the asker's events: what the asker repeats must not lack its past when it is told on.
+//! need. So the new incarnation asks all. An answer tells everything that the peer holds and the
+//! asker does not, not only the asker's events: what the asker repeats must not lack its past when
+//! it is told on.
 //!
 //! *When answers count.* An answer is a look at one moment. What the peer does not know then it may
-//! still learn from messages that are under way: not from present incarnations, which answer for themselves,
-//! but from an incarnation that dies before it answers. Therefore a question names the incarnations of all ranks
-//! that the asker knows of, a peer answers only when it has closed its channels to all earlier ones,
-//! and the asker asks all anew when it hears of another death before it has all answers. With all
-//! answers to one question no incarnation anywhere can come to depend on an event of the asker that it was
-//! not told: whoever learned of it later had it from somebody who learned of it later, and at the
-//! begin of that chain is an incarnation that everybody had closed off.
+//! still learn from messages that are under way: not from present incarnations, which answer for
+//! themselves, but from an incarnation that dies before it answers. Therefore a question names the
+//! incarnations of all ranks that the asker knows of, a peer answers only when it has closed its
+//! channels to all earlier ones, and the asker asks all anew when it hears of another death before
+//! it has all answers. With all answers to one question no incarnation anywhere can come to depend
+//! on an event of the asker that it was not told: whoever learned of it later had it from somebody
+//! who learned of it later, and at the begin of that chain is an incarnation that everybody had
+//! closed off.
 //!
 //! A rank that is itself gathering answers as soon as it has read its own log, for its log may hold
 //! copies of the asker's events.
@@ -78,8 +81,8 @@ impl Causal {
     }
 
     /// What a peer says of what it knows. What it calls stable is so (of our own events too: an
-    /// earlier incarnation said it): were it not noted here, it would seem to have these events, and to
-    /// know what was before them.
+    /// earlier incarnation said it): were it not noted here, it would seem to have these events,
+    /// and to know what was before them.
     fn take_known(&mut self, reader: &mut Reader) -> Result<Vec<(Rank, EventNo)>, DecodeError> {
         let mut known = Vec::new();
         while !reader.is_empty() {

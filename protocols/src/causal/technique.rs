@@ -1,6 +1,6 @@
-//! What the three ways to choose a piggyback have in common (event-logger-2005 §III-B): none sends a
-//! peer an event twice, and each remembers for every peer the last event of every creator that the
-//! peer is known to have.
+//! What the three ways to choose a piggyback have in common (event-logger-2005 §III-B): none sends
+//! a peer an event twice, and each remembers for every peer the last event of every creator that
+//! the peer is known to have.
 
 use super::encoding::Reader;
 use super::store::{Conflict, Event, Store};
@@ -39,8 +39,8 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Chooses what travels with a message. An event that the peer is not known to have, and that is not
-/// known to be stable, is always chosen; which knowledge is seen is what sets the three apart.
+/// Chooses what travels with a message. An event that the peer is not known to have, and that is
+/// not known to be stable, is always chosen; which knowledge is seen is what sets the three apart.
 pub trait Technique: fmt::Debug {
     /// Appends what `to` is not known to have, and knows from now on that it has it. The number of
     /// events.

@@ -1,13 +1,13 @@
 //! The server's side: which frame is kept where, who is told what. Bytes are the shell's business.
 //!
 //! To each rank that calls, the memory looks like the peer it wants to speak to: it begins with
-//! `Resume` (what it has of the caller), drops duplicates by identity, and says with `LogCut` what the
-//! caller need not keep any more. To the rank whose home it is it also gives the stream of all that was
-//! put, each frame behind a `Place`.
+//! `Resume` (what it has of the caller), drops duplicates by identity, and says with `LogCut` what
+//! the caller need not keep any more. To the rank whose home it is it also gives the stream of all
+//! that was put, each frame behind a `Place`.
 //!
 //! Guarantees: places are contiguous from 1; nothing is acknowledged or given to the reader before
-//! [`Memory::written`]; an incarnation that is over is refused once a later one has called; one connection per
-//! caller and home, a later one replaces the earlier.
+//! [`Memory::written`]; an incarnation that is over is refused once a later one has called; one
+//! connection per caller and home, a later one replaces the earlier.
 
 use crate::event_log::ConnId;
 use crate::received::Received;

@@ -1,14 +1,14 @@
-//! Coordinated checkpoints: all ranks take their images in *waves*, and a failure returns every rank
-//! to the last wave that is complete (Chandy & Lamport; blocking-vs-nonblocking-2008 §3).
+//! Coordinated checkpoints: all ranks take their images in *waves*, and a failure returns every
+//! rank to the last wave that is complete (Chandy & Lamport; blocking-vs-nonblocking-2008 §3).
 //!
-//! Guarantees: the images of a wave are a consistent cut. No message is in the state of its receiver
-//! that is not in the state of its sender (no orphan), and every message that left before its
-//! sender's image and came after its receiver's is in one of the two images (none is lost). Between
-//! waves a message costs a count on each side and nothing else.
+//! Guarantees: the images of a wave are a consistent cut. No message is in the state of its
+//! receiver that is not in the state of its sender (no orphan), and every message that left before
+//! its sender's image and came after its receiver's is in one of the two images (none is lost).
+//! Between waves a message costs a count on each side and nothing else.
 //!
 //! What both kinds have in common is here; [`blocking`] and [`nonblocking`] say what a rank does
-//! when a wave reaches it. The wave reaches a rank by the dispatcher's order, or by the first marker
-//! of a peer, whichever comes first. Then:
+//! when a wave reaches it. The wave reaches a rank by the dispatcher's order, or by the first
+//! marker of a peer, whichever comes first. Then:
 //!
 //! 1. It *begins*: tells all peers with whom a channel is open ([`Stage::Begun`]), with the number
 //!    of messages sent before.
@@ -19,11 +19,11 @@
 //!    its sender.
 //! 4. What a peer sends after its own image is *late*: it waits until ours is taken.
 //!
-//! It is the sender that keeps the channel's state, not the receiver as in the papers. An image is a
-//! copy of the process at one moment, so what a receiver collects afterwards would have to be stored
-//! beside it and given back at a restore; what the sender keeps is simply in its memory. It is
-//! needed for the short time between the two markers only, and the restart handshake of the logging
-//! protocols ("this is what I have") tells what of it is to be sent again.
+//! It is the sender that keeps the channel's state, not the receiver as in the papers. An image is
+//! a copy of the process at one moment, so what a receiver collects afterwards would have to be
+//! stored beside it and given back at a restore; what the sender keeps is simply in its memory. It
+//! is needed for the short time between the two markers only, and the restart handshake of the
+//! logging protocols ("this is what I have") tells what of it is to be sent again.
 //!
 //! Markers carry wave and counts, so neither the order between channels nor a marker's position is
 //! trusted: an image waits until as many messages have come as were sent.

@@ -1,7 +1,8 @@
 //! What a death leads to: a new incarnation, or the end of the job.
 //!
-//! Guarantees: a fault of the program that comes back at the same place, and more restarts than allowed,
-//! end the job with the cause; everything else is started again, from the newest image there is.
+//! Guarantees: a fault of the program that comes back at the same place, and more restarts than
+//! allowed, end the job with the cause; everything else is started again, from the newest image
+//! there is.
 
 use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};
@@ -60,7 +61,8 @@ impl Dispatcher {
         Cause::OfRank { rank, host, cause }
     }
 
-    /// Ranks of the MPI program that have ended while others may need their logs: `_exit` asks nobody.
+    /// Ranks of the MPI program that have ended while others may need their logs: `_exit` asks
+    /// nobody.
     pub(super) fn gone_without_exit(&self) -> Vec<Rank> {
         let ranks = self.ranks.iter().enumerate();
         let gone = ranks.filter(|(_, s)| matches!(s.stage, Stage::Done(_)) && s.joined);

@@ -206,7 +206,8 @@ pub enum Input {
         /// Its incarnation.
         peer_incarnation: Incarnation,
     },
-    /// The rank depends on what another one lost, or has lost what another one needs: this incarnation of it is to be given up.
+    /// The rank depends on what another one lost, or has lost what another one needs: this
+    /// incarnation of it is to be given up.
     Orphan {
         /// Who.
         rank: Rank,
@@ -335,8 +336,8 @@ pub enum Command {
         /// Whether it may also begin anew when none of them can be read (the logs reach back to
         /// the start).
         or_beginning: bool,
-        /// What the store has behind these images is to be given up first: it has less of the rank's log than others
-        /// need.
+        /// What the store has behind these images is to be given up first: it has less of the
+        /// rank's log than others need.
         no_newer: bool,
     },
     /// Ask the rank for an image.
@@ -351,8 +352,8 @@ pub enum Command {
         /// affair.
         keep: Option<[ImageNo; crate::waves::KEPT]>,
     },
-    /// End the rank's process at once, or see to it that it does not begin: all ranks of its cluster return
-    /// to an earlier wave, or it is an orphan. Its end is awaited.
+    /// End the rank's process at once, or see to it that it does not begin: all ranks of its
+    /// cluster return to an earlier wave, or it is an orphan. Its end is awaited.
     Kill {
         /// Who.
         rank: Rank,

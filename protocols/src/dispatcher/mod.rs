@@ -1,10 +1,11 @@
 //! The dispatcher: who runs where, in which incarnation, and what happens after a failure.
 //!
-//! Guarantees: only the failed rank is started again (or those that take their images in
-//! waves together return to the same wave: `rollback`); a new incarnation begins after the old incarnation
-//! was declared dead to everybody; the barriers of `MPI_Finalize` and of the program's end hold
-//! for every incarnation of every rank; recovery ends (a limit on restarts, a smaller one on crashes that
-//! come back at the same place); the job ends exactly once, with a code and at most one error.
+//! Guarantees: only the failed rank is started again (or those that take their images in waves
+//! together return to the same wave: `rollback`); a new incarnation begins after the old
+//! incarnation was declared dead to everybody; the barriers of `MPI_Finalize` and of the program's
+//! end hold for every incarnation of every rank; recovery ends (a limit on restarts, a smaller one
+//! on crashes that come back at the same place); the job ends exactly once, with a code and at most
+//! one error.
 //!
 //! It decides and does nothing: [`Dispatcher::handle`] takes what happened, [`Dispatcher::next`]
 //! yields what to do. After MPICH-V's dispatcher (Bouteiller et al., MPICH-V2, SC 2003, §4).
@@ -45,7 +46,8 @@ const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
 /// How long until it is told that they still run: where all leave so, nothing is said.
 const SILENCE_WITHOUT_FINALIZE: Duration = Duration::from_secs(3);
 
-/// So many incarnations of a rank may have been announced and not be on any disk when the power is lost.
+/// So many incarnations of a rank may have been announced and not be on any disk when the power is
+/// lost.
 const INCARNATIONS_UNKNOWN: u32 = 16;
 
 /// A death is reported no later than this after the first complaint about it.
@@ -143,13 +145,15 @@ impl Dispatcher {
         }
     }
 
-    /// A dispatcher that goes on with a job whose every process is gone: each rank begins an incarnation above
-    /// all incarnations that any rank ever had, from its newest image or from its start.
+    /// A dispatcher that goes on with a job whose every process is gone: each rank begins an
+    /// incarnation above all incarnations that any rank ever had, from its newest image or from its
+    /// start.
     ///
     /// Ranks that return together begin from the newest wave of which all their images are offered.
     ///
-    /// One number for all, and some are passed over: an incarnation of the earlier run of which nobody knows any more
-    /// (its declaration was lost with the power) is then below it, too. Images of others may know it.
+    /// One number for all, and some are passed over: an incarnation of the earlier run of which
+    /// nobody knows any more (its declaration was lost with the power) is then below it, too.
+    /// Images of others may know it.
     #[must_use]
     pub fn continued(settings: Settings, past: Vec<Past>) -> Self {
         let mut dispatcher = Self::new(settings);

@@ -102,9 +102,10 @@ impl Images {
         self.issued
     }
 
-    /// Takes note of a commit and answers how far back logs must reach: to the oldest that the server offers,
-    /// be it the start of the program (number 0), which it gives up when there are two other ways to recover. It may
-    /// offer an image that nobody here was told of: then logs reach back to that one.
+    /// Takes note of a commit and answers how far back logs must reach: to the oldest that the
+    /// server offers, be it the start of the program (number 0), which it gives up when there are
+    /// two other ways to recover. It may offer an image that nobody here was told of: then logs
+    /// reach back to that one.
     pub(super) fn committed(&mut self, image: ImageFacts, oldest_offered: ImageNo) -> ImageNo {
         self.kept.retain(|kept| kept.image >= oldest_offered && kept.image != image.image);
         self.kept.push(image);

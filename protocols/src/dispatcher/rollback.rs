@@ -1,11 +1,11 @@
-//! Jobs whose images are taken in waves: the waves of each cluster of ranks, and the return of a whole
-//! cluster (all ranks of a coordinated job) to its last complete one.
+//! Jobs whose images are taken in waves: the waves of each cluster of ranks, and the return of a
+//! whole cluster (all ranks of a coordinated job) to its last complete one.
 //!
-//! Guarantees: no new incarnation of a cluster begins before every old one of it has ended, so that no
-//! message of a state that was given up can meet the new one and all output of the old incarnations is out;
-//! all its ranks return to the same wave, and no other rank does; a failure on the way only makes it
-//! begin again; waves begin only while every rank of the cluster is in its program and has repeated
-//! what it had to.
+//! Guarantees: no new incarnation of a cluster begins before every old one of it has ended, so that
+//! no message of a state that was given up can meet the new one and all output of the old
+//! incarnations is out; all its ranks return to the same wave, and no other rank does; a failure on
+//! the way only makes it begin again; waves begin only while every rank of the cluster is in its
+//! program and has repeated what it had to.
 
 use super::Dispatcher;
 use super::messages::{Command, Failure, ImageFacts, Past};
@@ -82,8 +82,8 @@ impl Dispatcher {
         }
     }
 
-    /// The oldest image from which a new incarnation of this rank may have to begin, so that logs must reach
-    /// back to it; none: to its beginning.
+    /// The oldest image from which a new incarnation of this rank may have to begin, so that logs
+    /// must reach back to it; none: to its beginning.
     #[must_use]
     pub fn oldest(&self, rank: Rank) -> Option<ImageNo> {
         match self.cluster_of(rank) {
@@ -92,7 +92,8 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a new incarnation of this rank could also begin from something else than its newest image.
+    /// Whether a new incarnation of this rank could also begin from something else than its newest
+    /// image.
     #[must_use]
     pub fn can_do_without_newest(&self, rank: Rank) -> bool {
         match self.cluster_of(rank) {
@@ -215,8 +216,8 @@ impl Dispatcher {
         }
     }
 
-    /// The living ranks of a cluster are ended, its dead ones become new incarnations that wait for them; false:
-    /// there is no wave to return to, and the job has ended.
+    /// The living ranks of a cluster are ended, its dead ones become new incarnations that wait for
+    /// them; false: there is no wave to return to, and the job has ended.
     pub(super) fn return_cluster(
         &mut self,
         number: usize,
@@ -273,7 +274,8 @@ impl Dispatcher {
         }
     }
 
-    /// The cluster begins anew, as soon as all its old incarnations have ended and all its hosts are there.
+    /// The cluster begins anew, as soon as all its old incarnations have ended and all its hosts
+    /// are there.
     pub(super) fn go_on(&mut self, number: usize) {
         let cluster = &self.clusters[number];
         let ready = |rank: &Rank| {
@@ -304,7 +306,8 @@ impl Dispatcher {
         }
     }
 
-    /// An image of the wave to which its cluster returned cannot be read: the wave before it serves.
+    /// An image of the wave to which its cluster returned cannot be read: the wave before it
+    /// serves.
     pub(super) fn wave_unusable(&mut self, rank: Rank, image: ImageNo, why: &str) {
         if let Some(cluster) = self.cluster_of(rank) {
             self.clusters[cluster].waves.condemn(image);

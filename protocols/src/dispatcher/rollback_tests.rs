@@ -407,7 +407,8 @@ fn killed(commands: &[Command]) -> Vec<u32> {
     kills.collect()
 }
 
-/// An incarnation whose image is being fetched could begin while the next ones of its cluster peers do.
+/// An incarnation whose image is being fetched could begin while the next ones of its cluster peers
+/// do.
 #[test]
 fn lives_that_are_about_to_begin_are_ended_first() {
     let mut dispatcher = job();
@@ -424,8 +425,8 @@ fn lives_that_are_about_to_begin_are_ended_first() {
     assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, None));
 }
 
-/// Two images of a wave are damaged, and only the processes find out: the second one's never begins, and
-/// nothing else is heard of its end.
+/// Two images of a wave are damaged, and only the processes find out: the second one's never
+/// begins, and nothing else is heard of its end.
 #[test]
 fn two_damaged_images_of_a_wave_are_survived() {
     let mut dispatcher = job();

@@ -1,11 +1,12 @@
 //! Up to which of its own events each rank's log is written, in the numbers by which its peers name
-//! them, and who has been told (event-logger-2005 §IV-B4: an acknowledgement notifies about the last
-//! event stored for each process).
+//! them, and who has been told (event-logger-2005 §IV-B4: an acknowledgement notifies about the
+//! last event stored for each process).
 //!
-//! Only what has changed is told, and only to whoever wants to know. Where there are several loggers
-//! (event-logger-2005 §VI) each of them may be told by the others what is written of their ranks, and
-//! tells it on to its own ranks, but never to another logger: nothing goes in circles. Nothing of this is in the files:
-//! after a restart of the logger a clock is unknown until its rank ships again.
+//! Only what has changed is told, and only to whoever wants to know. Where there are several
+//! loggers (event-logger-2005 §VI) each of them may be told by the others what is written of their
+//! ranks, and tells it on to its own ranks, but never to another logger: nothing goes in circles.
+//! Nothing of this is in the files: after a restart of the logger a clock is unknown until its rank
+//! ships again.
 
 use super::ConnId;
 use ftmpi_wire::event_log::{CLOCKS_MAX, Frame};
@@ -37,8 +38,8 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// A rank sends records from `first` on; its clock is `clock` after them. Without records it only
-    /// says what its clock is: after a restart of the logger nobody else knows.
+    /// A rank sends records from `first` on; its clock is `clock` after them. Without records it
+    /// only says what its clock is: after a restart of the logger nobody else knows.
     pub fn announce(&mut self, rank: Rank, first: EventNo, clock: EventNo, records: usize) {
         let last = EventNo(first.0.saturating_add(records as u64).saturating_sub(1));
         if clock == EventNo(0) || last == EventNo(0) {
@@ -51,8 +52,8 @@ impl Clocks {
             }
             return;
         }
-        // A later incarnation, or the same after a lost connection, sends some again; what an earlier one
-        // announced beyond them was never written.
+        // A later incarnation, or the same after a lost connection, sends some again; what an
+        // earlier one announced beyond them was never written.
         while announced.back().is_some_and(|&(end, _)| end >= first) {
             announced.pop_back();
         }

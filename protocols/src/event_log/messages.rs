@@ -211,8 +211,8 @@ pub struct RankState {
 /// When events are acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Promise {
-    /// In the file: they survive the death of every process. All logs of one logger are durable up to
-    /// one instant, so a loss of power leaves a state that once was, of one logger.
+    /// In the file: they survive the death of every process. All logs of one logger are durable up
+    /// to one instant, so a loss of power leaves a state that once was, of one logger.
     #[default]
     Written,
     /// On stable storage: what depends on an event of another logger is acknowledged after it, so a

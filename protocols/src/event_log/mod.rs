@@ -7,8 +7,8 @@
 //! - The log of a rank is contiguous. What is sent again after a reconnect is compared with what is
 //!   stored and acknowledged, not stored twice; a difference is an error, never overwritten.
 //! - *Written* is acknowledged only after [`Input::Written`], *durable* only after
-//!   [`Input::Durable`]. A machine that [promises](Promise::Durable) durability calls nothing written
-//!   that is not durable, to nobody: of what it has told, a loss of power takes nothing.
+//!   [`Input::Durable`]. A machine that [promises](Promise::Durable) durability calls nothing
+//!   written that is not durable, to nobody: of what it has told, a loss of power takes nothing.
 //! - One living incarnation per rank, one connection per incarnation: a higher incarnation shuts
 //!   out the lower one from its hello on, also after a restart of the logger ([`Output::Fence`] is
 //!   stored before the welcome); a second connection of the same incarnation replaces the first.
@@ -385,8 +385,8 @@ impl EventLog {
         }
     }
 
-    /// An incarnation that asked for a log of which not all was promised is answered when all is: what it is
-    /// told, it and all others will count on.
+    /// An incarnation that asked for a log of which not all was promised is answered when all is:
+    /// what it is told, it and all others will count on.
     fn answer(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let Some(log) = self.logs.get(&rank) else { return };
         if log.promised(self.promise) < log.stored {

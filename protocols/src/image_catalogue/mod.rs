@@ -5,13 +5,14 @@
 //!
 //! Guarantees:
 //! - An image is offered only after it was verified, made durable and published under its name, and
-//!   only if its incarnation was still the living one at that moment: a late image of a dead incarnation is
-//!   refused wherever it was on its way.
+//!   only if its incarnation was still the living one at that moment: a late image of a dead
+//!   incarnation is refused wherever it was on its way.
 //! - The two newest are offered; the start of the program counts as image 0 until two real ones
 //!   are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
 //! - Of a coordinated job the store keeps what it is told to keep ([`Ask::Keep`]) and the newest:
 //!   the images of the last complete waves, whatever becomes of those after them.
-//! - After [`Ask::Return`] nothing that is later than the image that was returned to is ever offered again.
+//! - After [`Ask::Return`] nothing that is later than the image that was returned to is ever
+//!   offered again.
 //! - A fetch gets the newest image that verifies *now*; one that does not is set aside and the next
 //!   older one is tried. If images were there but none is good, and the start is no longer offered,
 //!   the answer is a refusal, never "begin at the start".
@@ -92,8 +93,8 @@ pub enum CheckError {
     Damaged(String),
 }
 
-/// What must be known of a rank besides its images: on the server's disk after its restart, in the object tier to
-/// whoever finds nothing else.
+/// What must be known of a rank besides its images: on the server's disk after its restart, in the
+/// object tier to whoever finds nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The living incarnation.
@@ -188,7 +189,8 @@ pub enum Output {
     Discard,
     /// Remove a stored image; failure is no harm.
     Remove(ImageName),
-    /// Remove these stored images, durably; answer with [`Event::GaveUp`] before the machine gets any other input.
+    /// Remove these stored images, durably; answer with [`Event::GaveUp`] before the machine gets
+    /// any other input.
     GiveUp(Vec<ImageName>),
     /// Rename a stored image so that it is not found again, but can be looked at.
     SetAside(ImageName),
@@ -202,8 +204,9 @@ pub enum Output {
     Close(String),
     /// Tell whoever watches the server.
     Say(String),
-    /// Put this image, with what it rests on, into the object tier, durably, and then the record; answer with
-    /// [`Event::Flushed`]. What was asked for a rank is done in the order in which it was asked.
+    /// Put this image, with what it rests on, into the object tier, durably, and then the record;
+    /// answer with [`Event::Flushed`]. What was asked for a rank is done in the order in which it
+    /// was asked.
     Flush(ImageName, Record),
     /// Put this record into the object tier, if it can be.
     Mirror(Rank, Record),
@@ -311,8 +314,8 @@ impl ImageCatalogue {
         Self { by_rank, phases, bytes_max, besides: 0, object_tier: false, waves_cut_logs: false }
     }
 
-    /// Logs are cut when a wave is complete: with a object tier it counts only there, and the program's start is given
-    /// up when two have been complete. Before anything else.
+    /// Logs are cut when a wave is complete: with a object tier it counts only there, and the
+    /// program's start is given up when two have been complete. Before anything else.
     #[must_use]
     pub fn with_waves_that_cut_logs(mut self) -> Self {
         self.waves_cut_logs = true;

@@ -1,23 +1,27 @@
-//! The third level of storage: an object store ("object tier") to which images go when they are committed.
+//! The third level of storage: an object store ("object tier") to which images go when they are
+//! committed.
 //!
 //! Guarantees, for each rank:
-//! - One image is on its way at a time, always the newest that is not there; those that were overtaken are
-//!   passed over.
-//! - *Logs are cut only at what the object tier has.* With a object tier, `oldest` in the answer to a commit is not the
-//!   oldest image that the server offers but the floor of the object tier: the older of the two newest images whose
-//!   flush was completed. Those two stay on the server's disk as well.
-//! - What the object tier offers is told by a [`Record`] that lies beside the images and is written before
-//!   logs are cut at what it says: an image before its `oldest`, and the program's start unless it says so,
-//!   are never offered to a server that has lost its disk. So that server offers nothing that logs do not
-//!   reach back to, whichever of the two it lost in which moment.
-//! - *Waves go there together.* The image of a wave is answered for when its flush has ended, and no wave begins
-//!   before all of the one before was answered for: so the images there are of the same waves, whichever ranks are
-//!   slow. Where logs are cut when a wave is complete ([`ImageCatalogue::with_waves_that_cut_logs`]), a failed flush is
-//!   a failed image, so that the waves that logs reach back to are there, and images go there in their order;
-//!   otherwise the servers' disks are as good a place as ever, and the image counts.
-//! - *The floor is a number of its own*, durable first in the object tier, then on the server's disk
-//!   ([`Record::oldest`]), and only then told. It cannot be had from the images that are there: the one at the
-//!   floor may have been found damaged, and its copy in the object tier may still be sound.
+//! - One image is on its way at a time, always the newest that is not there; those that were
+//!   overtaken are passed over.
+//! - *Logs are cut only at what the object tier has.* With a object tier, `oldest` in the answer to
+//!   a commit is not the oldest image that the server offers but the floor of the object tier: the
+//!   older of the two newest images whose flush was completed. Those two stay on the server's disk
+//!   as well.
+//! - What the object tier offers is told by a [`Record`] that lies beside the images and is written
+//!   before logs are cut at what it says: an image before its `oldest`, and the program's start
+//!   unless it says so, are never offered to a server that has lost its disk. So that server offers
+//!   nothing that logs do not reach back to, whichever of the two it lost in which moment.
+//! - *Waves go there together.* The image of a wave is answered for when its flush has ended, and
+//!   no wave begins before all of the one before was answered for: so the images there are of the
+//!   same waves, whichever ranks are slow. Where logs are cut when a wave is complete
+//!   ([`ImageCatalogue::with_waves_that_cut_logs`]), a failed flush is a failed image, so that the
+//!   waves that logs reach back to are there, and images go there in their order; otherwise the
+//!   servers' disks are as good a place as ever, and the image counts.
+//! - *The floor is a number of its own*, durable first in the object tier, then on the server's
+//!   disk ([`Record::oldest`]), and only then told. It cannot be had from the images that are
+//!   there: the one at the floor may have been found damaged, and its copy in the object tier may
+//!   still be sound.
 
 use super::rank_images::{KEPT, RankImages};
 use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
@@ -38,8 +42,8 @@ pub(super) struct Level {
     given_up: bool,
     /// The last flush failed, and somebody was told.
     complained: bool,
-    /// The first image that came since this server began: from then on it is known whether waves decide what is
-    /// kept.
+    /// The first image that came since this server began: from then on it is known whether waves
+    /// decide what is kept.
     since: Option<ImageNo>,
     /// Logs are cut when a wave is complete.
     waves_cut_logs: bool,
@@ -55,15 +59,18 @@ impl Level {
         self.since.get_or_insert(image);
     }
 
-    /// Whether the server's disk must keep this image; `keep`: the complete waves, where there are any.
+    /// Whether the server's disk must keep this image; `keep`: the complete waves, where there are
+    /// any.
     pub fn needs(&self, image: ImageNo, keep: Option<[ImageNo; 2]>) -> bool {
-        // A launcher that begins again takes waves for complete that it finds on the disks, where the object tiers may
-        // not have them. They do have one that was committed under its eyes, and those before it.
+        // A launcher that begins again takes waves for complete that it finds on the disks, where
+        // the object tiers may not have them. They do have one that was committed under its eyes,
+        // and those before it.
         let certain = |newest| self.since.is_some_and(|since| since <= newest);
         if self.waves_cut_logs && keep.is_some_and(|[newest, _]| !certain(newest)) {
             return true;
         }
-        // The image at the floor, too: a server that cannot ask its object tier takes the floor from its disk.
+        // The image at the floor, too: a server that cannot ask its object tier takes the floor
+        // from its disk.
         self.floor == image
             || self.under_way.is_some_and(|(under_way, _)| under_way == image)
             || self.flushed.iter().rev().take(KEPT).any(|newest| *newest == image)
@@ -100,9 +107,9 @@ impl ImageCatalogue {
         self
     }
 
-    /// What the object tier has of a rank: `record` (`None`: it cannot be asked now) and the images, whole with all
-    /// that they rest on. After what was found on disk, before the first input. What is before the floor is not
-    /// offered, and comes back to be removed.
+    /// What the object tier has of a rank: `record` (`None`: it cannot be asked now) and the
+    /// images, whole with all that they rest on. After what was found on disk, before the first
+    /// input. What is before the floor is not offered, and comes back to be removed.
     pub fn restore_object_tier(
         &mut self,
         rank: Rank,
@@ -122,7 +129,8 @@ impl ImageCatalogue {
         older.into_iter().filter_map(|image| rank_images.take(rank, image)).collect()
     }
 
-    /// The record of every known rank, as the object tier must have it before the server may rely on it.
+    /// The record of every known rank, as the object tier must have it before the server may rely
+    /// on it.
     pub fn tier_records(&mut self) -> Vec<(Rank, Record)> {
         self.by_rank
             .iter_mut()
@@ -138,7 +146,8 @@ impl ImageCatalogue {
         }
     }
 
-    /// The newest image (or, in order, the oldest that is not there), if it is not there and nothing else of the rank is on its way.
+    /// The newest image (or, in order, the oldest that is not there), if it is not there and
+    /// nothing else of the rank is on its way.
     pub(super) fn flush_next(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let in_order = self.waves_cut_logs;
         let rank_images = self.rank_images(rank);

@@ -1,4 +1,5 @@
-//! The object tier against a model: whatever is lost when, nothing is offered that logs do not reach back to.
+//! The object tier against a model: whatever is lost when, nothing is offered that logs do not
+//! reach back to.
 
 use super::*;
 use proptest::prelude::*;
@@ -101,7 +102,8 @@ impl Model {
         self.feed(conn, Event::Request(Ask::Commit));
     }
 
-    /// The object tier does, or fails to do, what it was asked for first; `late`: it did, and the answer was lost.
+    /// The object tier does, or fails to do, what it was asked for first; `late`: it did, and the
+    /// answer was lost.
     fn tier_works(&mut self, well: bool, late: bool) {
         match self.asked.pop_front() {
             Some(Output::Flush(name, record)) => {

@@ -1,5 +1,6 @@
-//! Waves and the object tier against a model: two ranks, each with a server and a object tier of its own, and the dispatcher's
-//! books. Whatever is lost when, the waves that logs reach back to can be restored from what the object tiers have.
+//! Waves and the object tier against a model: two ranks, each with a server and a object tier of
+//! its own, and the dispatcher's books. Whatever is lost when, the waves that logs reach back to
+//! can be restored from what the object tiers have.
 
 use super::*;
 use crate::dispatcher::ImageFacts;
@@ -101,8 +102,8 @@ impl Site {
         answer
     }
 
-    /// The object tier does, or fails to do, what it was asked for first; `late`: it did, and the answer was lost.
-    /// Gives the wave whose image was answered for thereby.
+    /// The object tier does, or fails to do, what it was asked for first; `late`: it did, and the
+    /// answer was lost. Gives the wave whose image was answered for thereby.
     fn tier_works(&mut self, well: bool, late: bool) -> Option<(ImageNo, bool)> {
         match self.asked.pop_front()? {
             Output::Flush(name, record) => {
@@ -168,8 +169,8 @@ struct Model {
     incarnation: u32,
     /// A launcher has found waves on the disks, maybe before the object tiers had them.
     found_late: bool,
-    /// One of the two places to return to was lost with a disk before its object tier had it, or is not known to be
-    /// one: where the numbers of images do not tell that logs were never cut.
+    /// One of the two places to return to was lost with a disk before its object tier had it, or is
+    /// not known to be one: where the numbers of images do not tell that logs were never cut.
     lacks: bool,
 }
 
@@ -239,7 +240,8 @@ impl Model {
         assert!(!self.lacks || self.found_late);
     }
 
-    /// All ranks die, and go on in a new incarnation; `all`: so do launcher and servers, which find what is there.
+    /// All ranks die, and go on in a new incarnation; `all`: so do launcher and servers, which find
+    /// what is there.
     fn death(&mut self, all: bool) {
         self.waves.abandon();
         self.incarnation += 1;
@@ -324,8 +326,8 @@ fn the_model_notices_waves_that_count_before_they_are_there() {
     model.judge();
 }
 
-/// Three waves in a row lose an image with a disk, and then everything dies: images have high numbers, and
-/// logs were never cut.
+/// Three waves in a row lose an image with a disk, and then everything dies: images have high
+/// numbers, and logs were never cut.
 #[test]
 fn waves_that_were_never_complete_do_not_cost_the_start() {
     let mut model = Model::new();

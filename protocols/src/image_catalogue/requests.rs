@@ -106,7 +106,8 @@ impl ImageCatalogue {
         out.push(Output::Answer(Answer::Done));
     }
 
-    /// There is no room: images of waves that came to nothing go, for the next wave needs what they take.
+    /// There is no room: images of waves that came to nothing go, for the next wave needs what they
+    /// take.
     fn make_room(&mut self, out: &mut Vec<Output>) {
         for (rank, rank_images) in &mut self.by_rank {
             out.extend(rank_images.take_void(*rank).into_iter().map(Output::Remove));
@@ -301,8 +302,8 @@ impl ImageCatalogue {
             Some(Phase::Declaring { rank, incarnation }) => {
                 match outcome {
                     Ok(()) => self.rank_images(rank).is_stored(incarnation),
-                    // It holds as long as this process incarnations, and an image of the new incarnation or the
-                    // next declaration makes it durable.
+                    // It holds as long as this process incarnations, and an image of the new
+                    // incarnation or the next declaration makes it durable.
                     Err(why) => out.push(Output::Say(format!(
                         "the declaration of incarnation {incarnation} of rank {rank} cannot be stored: \
                          {why}"

@@ -340,7 +340,8 @@ fn of_waves_the_told_ones_and_the_newest_are_kept_and_the_start_is_never_given_u
     assert!(shell.record.is_none_or(|record| record.start_offered));
 }
 
-/// What was given up must not be taken for a wave by whoever continues the job: files have returned, and other ranks.
+/// What was given up must not be taken for a wave by whoever continues the job: files have
+/// returned, and other ranks.
 #[test]
 fn what_comes_after_the_image_that_was_returned_to_goes_for_good() {
     let mut shell = Shell::new(u64::MAX);

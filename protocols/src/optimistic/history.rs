@@ -1,18 +1,19 @@
-//! What every rank is known to have lost: its incarnations, and after which place of its log each began.
+//! What every rank is known to have lost: its incarnations, and after which place of its log each
+//! began.
 //!
-//! A new incarnation tells how far it could recover, together with the same of all its earlier incarnations that
-//! left anything in its log. From one such telling follows of every interval of every earlier incarnation
-//! whether it is part of the rank's course or lost for ever. An incarnation may tell again, only less: it
-//! turned out to be an orphan before it began.
+//! A new incarnation tells how far it could recover, together with the same of all its earlier
+//! incarnations that left anything in its log. From one such telling follows of every interval of
+//! every earlier incarnation whether it is part of the rank's course or lost for ever. An
+//! incarnation may tell again, only less: it turned out to be an orphan before it began.
 //!
-//! Guarantees: whoever knows a rank's telling can judge any interval of an earlier incarnation of it, whatever
-//! other tellings it has missed.
+//! Guarantees: whoever knows a rank's telling can judge any interval of an earlier incarnation of
+//! it, whatever other tellings it has missed.
 
 use crate::causal::encoding::{Reader, put};
 use ftmpi_wire::{DecodeError, EventNo, Incarnation, Rank};
 
-/// One state interval: the event that begins it, by the incarnation that made it and its place in the log
-/// of its rank (o2p-2009 §3.3: incarnation and state interval index).
+/// One state interval: the event that begins it, by the incarnation that made it and its place in
+/// the log of its rank (o2p-2009 §3.3: incarnation and state interval index).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Interval {
     /// Which incarnation.
@@ -55,7 +56,8 @@ pub enum Standing {
 /// What one rank has told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incarnations {
-    /// Incarnations that left something, oldest first, and after which place each began. Places rise.
+    /// Incarnations that left something, oldest first, and after which place each began. Places
+    /// rise.
     begun: Vec<Interval>,
 }
 
@@ -101,7 +103,8 @@ impl Incarnations {
         }
     }
 
-    /// Does this tell more than `other`? A later incarnation does, and one that began earlier after all.
+    /// Does this tell more than `other`? A later incarnation does, and one that began earlier after
+    /// all.
     fn replaces(&self, other: &Self) -> bool {
         let (new, old) = (self.present(), other.present());
         new.incarnation > old.incarnation

@@ -1,6 +1,6 @@
-//! Optimistic message logging (o2p-2009; Damani and Garg 1996): determinants go to the event logger at
-//! once and nobody waits. What is lost with a rank before it was logged takes with it whoever has come
-//! to depend on it: these *orphans* roll back.
+//! Optimistic message logging (o2p-2009; Damani and Garg 1996): determinants go to the event logger
+//! at once and nobody waits. What is lost with a rank before it was logged takes with it whoever
+//! has come to depend on it: these *orphans* roll back.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -9,18 +9,19 @@
 //! | [`recovery`] | a new incarnation finds the largest part of its log that depends on nothing lost |
 //!
 //! Guarantees:
-//! - Before every message, and whatever else reveals a match, goes what the receiver must know of its
-//!   sender's dependencies, and before that every loss that the sender knows of. So a receiver can
-//!   always judge: what comes from an orphan is refused, and else the receiver depends on what the
-//!   sender depends on.
-//! - A rank whose vector names a lost interval ends this incarnation at once ([`Command::RollBack`]). Others
-//!   go on and notice nothing.
+//! - Before every message, and whatever else reveals a match, goes what the receiver must know of
+//!   its sender's dependencies, and before that every loss that the sender knows of. So a receiver
+//!   can always judge: what comes from an orphan is refused, and else the receiver depends on what
+//!   the sender depends on.
+//! - A rank whose vector names a lost interval ends this incarnation at once
+//!   ([`Command::RollBack`]). Others go on and notice nothing.
 //! - An image is taken, and output committed, only when every interval that the state depends on is
-//!   stable. Hence no image is ever an orphan, and what only images before it needed can go at once.
+//!   stable. Hence no image is ever an orphan, and what only images before it needed can go at
+//!   once.
 //!
-//! *Why entries of stable intervals may be cleared* (o2p-2009 §3.3; Ropars and Morin 2007): an interval
-//! whose event is in the log can be lost only with an interval that it depends on and that is not; and
-//! whoever depends on the first depends on the second, which is never cleared.
+//! *Why entries of stable intervals may be cleared* (o2p-2009 §3.3; Ropars and Morin 2007): an
+//! interval whose event is in the log can be lost only with an interval that it depends on and that
+//! is not; and whoever depends on the first depends on the second, which is never cleared.
 
 pub mod history;
 mod recovery;
@@ -162,8 +163,8 @@ impl Optimistic {
         self.last
     }
 
-    /// The log is to tell on what the next event depends: a later incarnation repeats it only if none of
-    /// that is lost.
+    /// The log is to tell on what the next event depends: a later incarnation repeats it only if
+    /// none of that is lost.
     #[cold]
     fn note_dependencies(&mut self) {
         for (rank, on) in self.vector.raised_since(self.noted) {
@@ -298,7 +299,8 @@ fn take_entry(reader: &mut Reader, size: usize) -> Result<(Rank, Interval), Deco
 }
 
 fn is_safe(peers: &[Peer], histories: &Histories, rank: Rank, interval: Interval) -> bool {
-    // What is stable of one incarnation says nothing of another: that may have been lost and begun anew.
+    // What is stable of one incarnation says nothing of another: that may have been lost and begun
+    // anew.
     let stable = peers[rank.index()].stable;
     (interval.incarnation == stable.incarnation && interval.place <= stable.place)
         || histories.standing(rank, interval) == Standing::Recovered

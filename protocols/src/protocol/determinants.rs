@@ -1,4 +1,5 @@
-//! Non-deterministic events: which calls become determinants, and how a new incarnation repeats them.
+//! Non-deterministic events: which calls become determinants, and how a new incarnation repeats
+//! them.
 
 use super::Command;
 use crate::recorder::Recorder;
@@ -119,7 +120,8 @@ pub trait Records {
     /// Adds a command behind those that wait.
     fn order(&mut self, command: Command);
 
-    /// Negative answers that were only counted so far become a determinant, before something leaves.
+    /// Negative answers that were only counted so far become a determinant, before something
+    /// leaves.
     #[inline]
     fn record_fails(&mut self) {
         if let Some(failed) = self.recorder_mut().settle() {

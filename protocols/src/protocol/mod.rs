@@ -79,7 +79,8 @@ pub trait Protocol: Determinants + Logging + Piggybacking + Waves {
     }
 
     /// Whether this peer takes its images in the same waves as this rank, and returns to them
-    /// together with it; constant, asked once for each peer. Payloads for such a peer are not logged.
+    /// together with it; constant, asked once for each peer. Payloads for such a peer are not
+    /// logged.
     fn shares_waves(&self, _peer: Rank) -> bool {
         self.hooks().channel_state
     }

@@ -88,7 +88,8 @@ pub trait Waves {
     /// The image was taken and this process goes on; or the image was refused, or never will be.
     fn on_image_over(&mut self, _image: ImageNo) {}
 
-    /// All ranks that share waves begin new incarnations from images with this number; this rank has.
+    /// All ranks that share waves begin new incarnations from images with this number; this rank
+    /// has.
     fn on_return(&mut self, _image: ImageNo) {}
 
     /// The first message on a new channel; its count is 0.

@@ -1,13 +1,13 @@
 //! The scheduler as a process of its own: both ends of its connection with the launcher.
 //!
 //! Guarantees: the process may die at any moment and costs the job neither an image nor a wait. The
-//! launcher's end, the [`SchedulerProxy`], hands on what happens as [`Note`]s and applies each to a copy of the
-//! machine as well. A new connection begins with that copy, so the process keeps nothing on disk and
-//! goes on where its predecessor was; while there is none, the copy decides. An [`Order`] that cannot
-//! be carried out any more (the rank died meanwhile) is answered as an image that ended, or a wave that was refused;
-//! the process orders none twice before it has heard of its end. Only what
-//! changes a decision is sent: counters under `payload`, pauses and failures under `young-daly`, who
-//! is able to take an image when that changes.
+//! launcher's end, the [`SchedulerProxy`], hands on what happens as [`Note`]s and applies each to a
+//! copy of the machine as well. A new connection begins with that copy, so the process keeps
+//! nothing on disk and goes on where its predecessor was; while there is none, the copy decides. An
+//! [`Order`] that cannot be carried out any more (the rank died meanwhile) is answered as an image
+//! that ended, or a wave that was refused; the process orders none twice before it has heard of its
+//! end. Only what changes a decision is sent: counters under `payload`, pauses and failures under
+//! `young-daly`, who is able to take an image when that changes.
 
 use super::{Policy, Scheduler};
 use ftmpi_wire::Rank;
@@ -297,8 +297,8 @@ impl SchedulerProcess {
         let (now, ranks) = (self.now, &self.ranks);
         let images = self.scheduler.take_due(now, |rank| ranks.contains(&rank));
         let mut orders: Vec<Order> = images.into_iter().map(Order::Image).collect();
-        // Each once, until its end is heard: who can is told anew with every change, while orders are on
-        // their way.
+        // Each once, until its end is heard: who can is told anew with every change, while orders
+        // are on their way.
         for &cluster in &self.clusters {
             if self.scheduler.wave_is_due(now, cluster as usize) && self.waves.insert(cluster) {
                 orders.push(Order::Wave(cluster));
@@ -323,7 +323,8 @@ mod tests {
         Policy::YoungDaly,
     ];
 
-    /// A job of four ranks whose images take a second, with a scheduler that answers late and may die.
+    /// A job of four ranks whose images take a second, with a scheduler that answers late and may
+    /// die.
     struct Job {
         proxy: SchedulerProxy,
         process: Option<SchedulerProcess>,
@@ -474,8 +475,8 @@ mod tests {
         }
     }
 
-    /// Who can begin a wave changes with every wave that begins: told anew each time, the process must not order
-    /// again what it has ordered and the launcher has not heard yet.
+    /// Who can begin a wave changes with every wave that begins: told anew each time, the process
+    /// must not order again what it has ordered and the launcher has not heard yet.
     #[test]
     fn a_wave_is_ordered_once_while_its_order_is_on_its_way() {
         const CLUSTERS: u32 = 8;

@@ -1,12 +1,13 @@
-//! The images of a wave are a consistent cut (Chandy and Lamport 1985; mpich-v-2006 §2): after a return no
-//! rank has received a message that its cluster_peer has not sent yet. That the others are not lost, the
-//! results show.
+//! The images of a wave are a consistent cut (Chandy and Lamport 1985; mpich-v-2006 §2): after a
+//! return no rank has received a message that its cluster_peer has not sent yet. That the others
+//! are not lost, the results show.
 
 use super::broken;
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::header;
 
-/// A rank tells a cluster_peer what it has received of it; the cluster_peer's present state has sent `sent`.
+/// A rank tells a cluster_peer what it has received of it; the cluster_peer's present state has
+/// sent `sent`.
 pub fn received(rank: usize, cluster_peer: usize, said: &header::Received, sent: &Received) {
     if Received::from_wire(said).exceeds(sent) {
         let how = format!(

@@ -1,9 +1,9 @@
-//! What really depends on what, watched from outside of the ranks: what the invariants of optimistic
-//! logging are judged by.
+//! What really depends on what, watched from outside of the ranks: what the invariants of
+//! optimistic logging are judged by.
 //!
 //! Every frame brings along, unseen by the ranks, the full set of events that its sender's state
-//! depends on; nothing is ever cleared from it. An event is lost when a later incarnation of its rank was
-//! told a log that ends before it.
+//! depends on; nothing is ever cleared from it. An event is lost when a later incarnation of its
+//! rank was told a log that ends before it.
 
 use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_wire::header::Kind;
@@ -44,10 +44,11 @@ pub struct Dependencies {
     coming: BTreeMap<usize, Rc<Truth>>,
     /// Of frames that wait at this rank, from that one, behind a marker.
     held: BTreeMap<(usize, usize), Held>,
-    /// Of each event when it was made, by its place in the log of its rank: the latest, if a place was
-    /// used again after a loss.
+    /// Of each event when it was made, by its place in the log of its rank: the latest, if a place
+    /// was used again after a loss.
     events: BTreeMap<(usize, EventNo), Truth>,
-    /// The ends of the logs that later incarnations were told: which incarnation, and the last place.
+    /// The ends of the logs that later incarnations were told: which incarnation, and the last
+    /// place.
     ends: BTreeMap<usize, Vec<(Incarnation, EventNo)>>,
     /// The log that the present incarnation was told: the place before it, and its records.
     logs: BTreeMap<usize, (EventNo, Vec<Determinant>)>,
@@ -123,8 +124,8 @@ impl Dependencies {
         }
     }
 
-    /// It has accepted this frame, the one that it took last or one that waited; what is lost of what that
-    /// depends on.
+    /// It has accepted this frame, the one that it took last or one that waited; what is lost of
+    /// what that depends on.
     pub fn accepts(
         &mut self,
         rank: usize,

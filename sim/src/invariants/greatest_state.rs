@@ -1,12 +1,12 @@
-//! The state that is left is the greatest consistent one: what a new incarnation does not repeat of its log
-//! depends on an event that is lost (Ropars and Morin 2007; o2p-2009).
+//! The state that is left is the greatest consistent one: what a new incarnation does not repeat of
+//! its log depends on an event that is lost (Ropars and Morin 2007; o2p-2009).
 
 use super::broken;
 use super::dependencies::{Dependencies, Truth};
 use ftmpi_wire::{Determinant, EventNo};
 
-/// A new incarnation repeats its log, the records behind `base`, up to the place `after`; its image depended on
-/// `truth`. What the incarnation then depends on.
+/// A new incarnation repeats its log, the records behind `base`, up to the place `after`; its image
+/// depended on `truth`. What the incarnation then depends on.
 pub fn repeats(
     rank: usize,
     (base, log): (EventNo, Vec<Determinant>),

@@ -1,5 +1,6 @@
-//! A job that was suspended in order, with nothing that failed meanwhile and before its grace was over,
-//! has a last image of every rank that could still take one, and the continued job begins from these.
+//! A job that was suspended in order, with nothing that failed meanwhile and before its grace was
+//! over, has a last image of every rank that could still take one, and the continued job begins
+//! from these.
 //!
 //! In order or not: whoever has a last image begins from it, unless the disk damages it.
 
@@ -37,8 +38,8 @@ impl LastImages {
         self.in_order = false;
     }
 
-    /// The job ends as it was told to, `early`: before its grace is over. For each rank the image from which it
-    /// goes on, and whether it could take one until now.
+    /// The job ends as it was told to, `early`: before its grace is over. For each rank the image
+    /// from which it goes on, and whether it could take one until now.
     pub fn job_ends(&mut self, early: bool, ranks: impl Iterator<Item = (Option<ImageNo>, bool)>) {
         let ordered = self.ordered.take().unwrap_or_default();
         for (rank, (image, able)) in ranks.enumerate() {

@@ -1,6 +1,6 @@
-//! `log cut ≤ oldest image offered` (mpich-v-2006 §3): nothing is forgotten that a
-//! incarnation from an image still offered needs: no event after that image, no message that it has not
-//! received. While the start of the program is offered, nothing at all.
+//! `log cut ≤ oldest image offered` (mpich-v-2006 §3): nothing is forgotten that a incarnation from
+//! an image still offered needs: no event after that image, no message that it has not received.
+//! While the start of the program is offered, nothing at all.
 
 use super::broken;
 use ftmpi_protocols::received::Received;
@@ -18,7 +18,8 @@ pub fn events(rank: Rank, below: EventNo, oldest: EventNo) {
     }
 }
 
-/// A rank lets images of a peer be without these messages; its own newest durable one has received those.
+/// A rank lets images of a peer be without these messages; its own newest durable one has received
+/// those.
 pub fn in_images(rank: usize, peer: usize, spared: &header::Received, newest: &Received) {
     if Received::from_wire(spared).exceeds(newest) {
         let how = format!(

@@ -1,9 +1,9 @@
 //! What must be true in every run: one file for each, with where it comes from.
 //!
-//! They look from outside. What the ranks' protocols say comes through [`crate::observed`], what they
-//! send, receive and take images of through the [`world`](crate::world), what is stored through the
-//! loggers' files; nothing is told back, so a run is the same with and without them. A broken one ends
-//! the run at the very step that broke it, with its name.
+//! They look from outside. What the ranks' protocols say comes through [`crate::observed`], what
+//! they send, receive and take images of through the [`world`](crate::world), what is stored
+//! through the loggers' files; nothing is told back, so a run is the same with and without them. A
+//! broken one ends the run at the very step that broke it, with its name.
 //!
 //! | invariant | of | what |
 //! | --- | --- | --- |

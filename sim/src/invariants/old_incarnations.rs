@@ -1,6 +1,6 @@
 //! What an earlier incarnation of a peer sent is not taken after the news that it has a later one
-//! (protocols.md, *restart handshake*: every frame carries the incarnation): a later incarnation sends the same
-//! again, and what it does not send again was never sent.
+//! (protocols.md, *restart handshake*: every frame carries the incarnation): a later incarnation
+//! sends the same again, and what it does not send again was never sent.
 
 use super::broken;
 use ftmpi_wire::{Incarnation, Rank};

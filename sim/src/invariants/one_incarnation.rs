@@ -1,5 +1,6 @@
-//! No new incarnation of a cluster begins before all its old ones have ended (protocols.md, *coordinated*: on a
-//! failure every rank returns): an old one could still send to a new one what the wave does not know.
+//! No new incarnation of a cluster begins before all its old ones have ended (protocols.md,
+//! *coordinated*: on a failure every rank returns): an old one could still send to a new one what
+//! the wave does not know.
 
 use super::broken;
 use std::collections::BTreeMap;

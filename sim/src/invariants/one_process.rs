@@ -1,5 +1,6 @@
-//! No rank has two processes: a new one begins where the old one ran, or when that has ended with its host; and
-//! each is of a later incarnation than all before, so that whatever is left of one can be told from the next.
+//! No rank has two processes: a new one begins where the old one ran, or when that has ended with
+//! its host; and each is of a later incarnation than all before, so that whatever is left of one
+//! can be told from the next.
 
 use super::broken;
 use ftmpi_wire::Incarnation;

@@ -1,5 +1,5 @@
-//! Only orphans roll back: who ends its incarnation for the sake of others depends on an event that is lost
-//! (o2p-2009; Strom and Yemini 1985).
+//! Only orphans roll back: who ends its incarnation for the sake of others depends on an event that
+//! is lost (o2p-2009; Strom and Yemini 1985).
 
 use super::broken;
 use super::dependencies::{Dependencies, Truth};

@@ -28,7 +28,8 @@ impl ReplayRepeats {
         }
     }
 
-    /// A receive takes a message; 0: one from a named source, of which nothing needs to be recorded.
+    /// A receive takes a message; 0: one from a named source, of which nothing needs to be
+    /// recorded.
     pub fn takes(&mut self, rank: usize, post: u64, source: Rank, ssn: Ssn) {
         if let Some((was, number)) = self.recorded.remove(&post)
             && (was, number) != (source, ssn)

@@ -1,6 +1,6 @@
-//! Pessimistic logging: before a message leaves, every event of its sender until then is written by the
-//! logger (mpich-v-2006 §2: events are safely logged before the process can impact the system). Judged
-//! by the logger's file, not by what the rank was told of it.
+//! Pessimistic logging: before a message leaves, every event of its sender until then is written by
+//! the logger (mpich-v-2006 §2: events are safely logged before the process can impact the system).
+//! Judged by the logger's file, not by what the rank was told of it.
 
 use super::broken;
 use ftmpi_wire::{EventNo, Rank, Ssn};
@@ -15,7 +15,8 @@ pub struct SendsWait {
 }
 
 impl SendsWait {
-    /// An incarnation of this rank begins; what waits in its image waits for nothing (`stable_images`).
+    /// An incarnation of this rank begins; what waits in its image waits for nothing
+    /// (`stable_images`).
     pub fn begins(&mut self, rank: usize) {
         self.asked.retain(|(of, ..), _| *of != rank);
     }
@@ -25,8 +26,8 @@ impl SendsWait {
         self.asked.entry((rank, to, ssn)).or_insert(last);
     }
 
-    /// So much is written of the events of this rank. (A loss of power takes nothing back that anybody
-    /// needs.)
+    /// So much is written of the events of this rank. (A loss of power takes nothing back that
+    /// anybody needs.)
     pub fn is_written(&mut self, rank: usize, up_to: EventNo) -> EventNo {
         let written = self.written.entry(rank).or_default();
         *written = up_to.max(*written);

@@ -1,5 +1,5 @@
-//! Whoever reads a payload where it lies finds what was sent, until the frame is whole on its way or its sender has
-//! taken it back (`Link::withdraw`).
+//! Whoever reads a payload where it lies finds what was sent, until the frame is whole on its way
+//! or its sender has taken it back (`Link::withdraw`).
 
 use super::broken;
 use ftmpi_core::usermem::UserPtr;

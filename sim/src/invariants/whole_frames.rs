@@ -1,5 +1,5 @@
-//! A frame of which a part has left comes whole before any other on its channel: whoever cuts in makes the
-//! rest of both nonsense.
+//! A frame of which a part has left comes whole before any other on its channel: whoever cuts in
+//! makes the rest of both nonsense.
 
 use super::broken;
 use ftmpi_wire::{Header, Rank};

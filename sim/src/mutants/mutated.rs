@@ -40,7 +40,8 @@ pub fn protocol(
     }
 }
 
-/// The same piggyback of vcausal or Manetho, and the last event of its first run that has several is not in it.
+/// The same piggyback of vcausal or Manetho, and the last event of its first run that has several
+/// is not in it.
 fn without_an_event(piggyback: &[u8], ranks: usize) -> Option<Vec<u8>> {
     // (No clocks are carried before the runs.)
     let (&[0], runs) = piggyback.split_at_checked(1)? else { return None };

@@ -1,6 +1,6 @@
-//! Everybody receives from any, itself included, in ways that depend on what it received before, and
-//! tells everybody its state with every message. In the end all tell all of it: whoever was told a
-//! state that is not among the final ones was told it by a state that has been lost.
+//! Everybody receives from any, itself included, in ways that depend on what it received before,
+//! and tells everybody its state with every message. In the end all tell all of it: whoever was
+//! told a state that is not among the final ones was told it by a state that has been lost.
 
 use super::{CONTEXT, E, irecv, isend, mix, tell_all, word};
 use ftmpi_core::engine::{Decision, RecvData, ReqId, SendMode, Source, Tag};
@@ -78,7 +78,8 @@ pub(super) fn gossip(e: &mut E, size: usize) -> u64 {
     mind.digest
 }
 
-/// Ends all sends that need not wait for their receivers, and uses their buffers for something else.
+/// Ends all sends that need not wait for their receivers, and uses their buffers for something
+/// else.
 fn take_back(e: &mut E, sends: &mut Vec<Sent>) {
     for mut sent in sends.extract_if(.., |sent| sent.local) {
         e.cancel(sent.request);

@@ -1,9 +1,9 @@
 //! Programs of simulated ranks: blocking code over the engine that checks what it sees.
 //!
-//! Each returns a digest. Where no receive is a wildcard the digest must be the one of a run without
-//! failures. Where there is a variant, the rank that chose tells its partners its order so far, and at
-//! the end all of it; a partner that was told something else was told it by a state that has been
-//! lost: an orphan.
+//! Each returns a digest. Where no receive is a wildcard the digest must be the one of a run
+//! without failures. Where there is a variant, the rank that chose tells its partners its order so
+//! far, and at the end all of it; a partner that was told something else was told it by a state
+//! that has been lost: an orphan.
 
 use crate::link::SimLink;
 use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};
@@ -97,7 +97,8 @@ impl Program {
         )
     }
 
-    /// Is it one of those that access each other's memory? They run over all of MPI: [`Program::run_over_mpi`].
+    /// Is it one of those that access each other's memory? They run over all of MPI:
+    /// [`Program::run_over_mpi`].
     #[must_use]
     pub fn is_one_sided(self) -> bool {
         Self::ONE_SIDED.contains(&self)

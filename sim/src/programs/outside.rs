@@ -1,8 +1,9 @@
-//! Everybody hears from any and, after each message, does something to the world outside: writes what it has
-//! heard so far, makes and deletes a file of its own, tries to be the first to make one that all want. In most
-//! rounds one rank alone chooses and tells the next, by a message that it expects, what that writes at once:
-//! the variants of another led to that deed, and none of its own. A failure must not leave there what a lost state
-//! did, must not show errors that never were, and of those who want the same file one gets it.
+//! Everybody hears from any and, after each message, does something to the world outside: writes
+//! what it has heard so far, makes and deletes a file of its own, tries to be the first to make one
+//! that all want. In most rounds one rank alone chooses and tells the next, by a message that it
+//! expects, what that writes at once: the variants of another led to that deed, and none of its
+//! own. A failure must not leave there what a lost state did, must not show errors that never were,
+//! and of those who want the same file one gets it.
 
 use super::{E, irecv, isend, mix, recv, tell_all, word};
 use crate::link::SimLink;

@@ -2,17 +2,18 @@
 //!
 //! Two cores cannot run a hundred thousand ranks, but they can run the protocol machines of a few
 //! hundred. [`exchange`] drives the very same machines (protocol and event logger, none of the
-//! engine) through a halo exchange and an allreduce per step, on simulated time, and counts; then one
-//! rank dies, and the machines recover its events. What only depends on bytes and bandwidths (images,
-//! the work that is done again) is computed from the [`Model`]. Beyond the sizes that are run, each
-//! column is continued along the power law of its last two sizes, and its rows say so.
+//! engine) through a halo exchange and an allreduce per step, on simulated time, and counts; then
+//! one rank dies, and the machines recover its events. What only depends on bytes and bandwidths
+//! (images, the work that is done again) is computed from the [`Model`]. Beyond the sizes that are
+//! run, each column is continued along the power law of its last two sizes, and its rows say so.
 //!
 //! Where a logger is given more than its rate, its answers come later and later and everything that
 //! waits for them or travels instead of them grows without bound: the table shows that, and the
 //! power law then says no more than that it does not scale.
 //!
 //! What it is not: no matching, no images while the exchange runs (so nothing is garbage collected:
-//! what is held grows with the steps), no contention but that of each rank's link and of the loggers.
+//! what is held grows with the steps), no contention but that of each rank's link and of the
+//! loggers.
 
 pub mod exchange;
 mod measured;

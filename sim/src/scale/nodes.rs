@@ -62,8 +62,8 @@ impl Node {
     }
 }
 
-/// One step: a halo exchange in a cube with open ends glued together, then an allreduce by recursive
-/// doubling. `ranks` is a power of two.
+/// One step: a halo exchange in a cube with open ends glued together, then an allreduce by
+/// recursive doubling. `ranks` is a power of two.
 fn script(me: Rank, ranks: u32, model: &Model) -> Vec<Op> {
     let bits = ranks.trailing_zeros();
     let widths = [bits.div_ceil(3), (bits + 1) / 3, bits / 3];

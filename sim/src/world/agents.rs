@@ -1,5 +1,5 @@
-//! The agents of a job's hosts: what they make of the launcher's commands, and what they tell it of their
-//! ranks. The images of all ranks are here as well: what the checkpoint servers have.
+//! The agents of a job's hosts: what they make of the launcher's commands, and what they tell it of
+//! their ranks. The images of all ranks are here as well: what the checkpoint servers have.
 
 use super::{Event, Image, News, World};
 use crate::mutants::Mutant;
@@ -235,7 +235,8 @@ impl World {
     /// Is there another way than by its first image?
     fn can_spare(&self, beginning: &Beginning) -> bool {
         match self.in_waves() {
-            // A launcher that went on with the job may offer what was good before logs were cut, when it cannot know.
+            // A launcher that went on with the job may offer what was good before logs were cut,
+            // when it cannot know.
             true => {
                 let cut = self.processes[beginning.rank].cut_at;
                 let older = |i: &Image| {
@@ -304,7 +305,8 @@ impl World {
 
     // ---- images -----------------------------------------------------------------------------------
 
-    /// There will be no image of this rank of this number; the launcher hears of it, and then the rank.
+    /// There will be no image of this rank of this number; the launcher hears of it, and then the
+    /// rank.
     pub fn image_failed(&mut self, rank: usize, image: ImageNo) {
         self.note(|| format!("no image {image} of rank {rank}"));
         self.seen.last_images.fails();

@@ -1,4 +1,5 @@
-//! Channels between ranks: in order each, delayed each on its own, gone with the incarnations at their ends.
+//! Channels between ranks: in order each, delayed each on its own, gone with the incarnations at
+//! their ends.
 
 use super::{Event, Item, News, World};
 use crate::picture::{Mark, mark};

@@ -1,6 +1,6 @@
-//! The launcher in the world: the very dispatcher and scheduler of a job, what they are told and when, and
-//! what becomes of their commands. Everything goes over one connection for each host, in order and with
-//! delays; the scheduler is a process of its own that may die.
+//! The launcher in the world: the very dispatcher and scheduler of a job, what they are told and
+//! when, and what becomes of their commands. Everything goes over one connection for each host, in
+//! order and with delays; the scheduler is a process of its own that may die.
 
 use super::{Event, World};
 use crate::mutants::Mutant;
@@ -260,8 +260,8 @@ impl World {
         }
     }
 
-    /// New incarnations begin together where the old ones have ended: a cluster has returned when one of its ranks begins
-    /// once more.
+    /// New incarnations begin together where the old ones have ended: a cluster has returned when
+    /// one of its ranks begins once more.
     fn clusters_return(&mut self, commands: &[Command]) {
         let starts = commands.iter().filter_map(|command| match command {
             Command::Start { rank, .. } => Some(*rank),
@@ -303,7 +303,8 @@ impl World {
         self.obey();
     }
 
-    /// No process of the job is left, the launcher's neither; another one will go on with what is stored.
+    /// No process of the job is left, the launcher's neither; another one will go on with what is
+    /// stored.
     pub(super) fn everything_ends(&mut self) {
         for rank in 0..self.processes.len() {
             self.processes[rank].starting = None;
@@ -332,7 +333,8 @@ impl World {
         !self.dispatch.down && self.dispatch.end.is_none()
     }
 
-    /// `ftmpiexec --restart`: what the servers know of each rank, and the dispatcher goes on with that.
+    /// `ftmpiexec --restart`: what the servers know of each rank, and the dispatcher goes on with
+    /// that.
     pub(super) fn relaunch(&mut self, launcher: u64) {
         if launcher != self.dispatch.launcher {
             return;
@@ -435,8 +437,8 @@ impl World {
 
     // ---- the end ------------------------------------------------------------------------------
 
-    /// Programs that are over say so: at once, or when nobody dies any more, as if they went on for long after
-    /// their last message.
+    /// Programs that are over say so: at once, or when nobody dies any more, as if they went on for
+    /// long after their last message.
     fn finalize(&mut self) {
         let quiet = self.crashes_left == 0;
         for rank in 0..self.processes.len() {
@@ -468,7 +470,8 @@ impl World {
         }
     }
 
-    /// An orphan goes back to the last wave of its cluster, and its cluster_peers do not. False: it has none.
+    /// An orphan goes back to the last wave of its cluster, and its cluster_peers do not. False: it
+    /// has none.
     pub(super) fn returns_alone(&mut self, rank: usize) -> bool {
         let cluster_peers = self.cluster_peers_of(rank);
         if cluster_peers.iter().all(|cluster_peer| {

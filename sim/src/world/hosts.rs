@@ -1,5 +1,6 @@
-//! The hosts of a job: agents that die with their ranks and are started again, hosts that break for good, so that
-//! the dispatcher moves their ranks to others, and hosts that are mended when it has given them up.
+//! The hosts of a job: agents that die with their ranks and are started again, hosts that break for
+//! good, so that the dispatcher moves their ranks to others, and hosts that are mended when it has
+//! given them up.
 
 use super::{Event, World};
 use crate::mutants::Mutant;
@@ -57,7 +58,8 @@ impl World {
         }
     }
 
-    /// There is no agent where one was to be; now and then there is one after all, when nobody waits for it any more.
+    /// There is no agent where one was to be; now and then there is one after all, when nobody
+    /// waits for it any more.
     fn agent_fails(&mut self, host: usize) {
         self.dispatcher_hears(Input::AgentFailed { host: host as u32, why: "broken".to_owned() });
         if self.below(3) == 0 {

@@ -377,8 +377,8 @@ impl World {
 
     /// Lets a rank run later, whatever comes until then.
     fn wake(&mut self, rank: usize, delay: u64) {
-        // Each thing that comes lets it run, too, and each time it asks to be woken anew: a program that looks again and
-        // again would do so ever more often, until a run has too many events.
+        // Each thing that comes lets it run, too, and each time it asks to be woken anew: a program
+        // that looks again and again would do so ever more often, until a run has too many events.
         let at = self.now + delay;
         let process = &mut self.processes[rank];
         if process.wakes.is_some_and(|known| known > self.now && known <= at) {
@@ -583,7 +583,8 @@ impl World {
                 None
             }
             Event::PowerLoss => {
-                // Only while nobody needs what would be lost, nor will: an orphan goes back to its log.
+                // Only while nobody needs what would be lost, nor will: an orphan goes back to its
+                // log.
                 let stays = |process: &Process| {
                     process.fiber.is_some() && process.caught_up && !process.orphan
                 };

@@ -1,7 +1,7 @@
 //! What is outside of all ranks: files, which no image holds and no failure takes back.
 //!
-//! Invariants: what a rank writes to a place is the same in all of its incarnations (nothing is written from a state
-//! that may be lost); the programs check the rest.
+//! Invariants: what a rank writes to a place is the same in all of its incarnations (nothing is
+//! written from a state that may be lost); the programs check the rest.
 
 use super::{Setup, World};
 use ftmpi_protocols::event_log::Promise;
@@ -19,9 +19,10 @@ pub struct Outside {
 }
 
 impl World {
-    /// Is there stable storage, so that something can be said? Waves return to states before what was done,
-    /// and where events live in the memory of others only, nothing is ever known to be stable. Loggers that promise
-    /// no more than that events are written may lose with their power what led to something here.
+    /// Is there stable storage, so that something can be said? Waves return to states before what
+    /// was done, and where events live in the memory of others only, nothing is ever known to be
+    /// stable. Loggers that promise no more than that events are written may lose with their power
+    /// what led to something here.
     #[must_use]
     pub fn judges_outside(&self) -> bool {
         let Setup { variant, outages, promise, .. } = &self.setup;

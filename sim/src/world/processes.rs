@@ -64,7 +64,8 @@ impl World {
             self.seen_to_begin(rank, None);
             let incarnations = self.incarnations_known_to(rank);
             let arena = &self.processes[rank].arena;
-            // Never dropped: an image has what is here a second time, and an incarnation from it may come to its end, too.
+            // Never dropped: an image has what is here a second time, and an incarnation from it
+            // may come to its end, too.
             let given = std::mem::ManuallyDrop::new((setup, incarnations));
             let fiber = Fiber::new(arena, move |stop| body(rank, stop, &given.0, &given.1));
             self.processes[rank].fiber = Some(fiber);
@@ -129,7 +130,8 @@ impl World {
         self.tell(host, Input::Orphan { rank, incarnation, why, before });
     }
 
-    /// What comes with the end of a process: connections are gone, what was under way may still arrive.
+    /// What comes with the end of a process: connections are gone, what was under way may still
+    /// arrive.
     pub(super) fn end_process(&mut self, rank: usize) {
         self.note(|| format!("rank {rank} ends"));
         self.seen.last_images.fails();

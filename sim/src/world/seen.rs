@@ -79,7 +79,8 @@ impl World {
     /// The traffic of the oldest image that is offered; none: the start of the program is.
     fn oldest_offered(&self, rank: usize) -> Option<&Traffic> {
         let process = &self.processes[rank];
-        // Without any that it knows, and without the start, a rank begins from one that was committed as it died.
+        // Without any that it knows, and without the start, a rank begins from one that was
+        // committed as it died.
         let left = process.start_given_up.then_some(ImageNo(0));
         let oldest = self.dispatch.machine.oldest(Rank(rank as u32)).or(left)?;
         let images = &process.images;
@@ -88,14 +89,15 @@ impl World {
         offered.next().map(|image| &image.traffic)
     }
 
-    /// The traffic of its newest durable image. (It may be of a wave that is given up at this moment.)
+    /// The traffic of its newest durable image. (It may be of a wave that is given up at this
+    /// moment.)
     fn newest_durable(&self, rank: usize) -> Option<&Traffic> {
         let mut images = self.processes[rank].images.iter().rev();
         images.find(|image| image.committed).map(|image| &image.traffic)
     }
 
-    /// A first part of a frame leaves. It, or the message that a piggyback belongs to, goes before any marker
-    /// that comes now, and so belongs to the cut.
+    /// A first part of a frame leaves. It, or the message that a piggyback belongs to, goes before
+    /// any marker that comes now, and so belongs to the cut.
     pub(super) fn frame_begins(&mut self, from: usize, to: usize, header: &Header) {
         let traffic = self.seen.traffic.entry(from).or_default();
         match header.kind {
@@ -211,8 +213,8 @@ impl World {
         self.seen.told.insert((rank, peer.index()), truth);
     }
 
-    /// What travels with a frame of this rank. A channel that is full may keep a message, what it holds
-    /// and what was said of it, while its sender makes events that it does not depend on.
+    /// What travels with a frame of this rank. A channel that is full may keep a message, what it
+    /// holds and what was said of it, while its sender makes events that it does not depend on.
     pub(super) fn truth_that_leaves(&mut self, rank: usize, to: usize, kind: Kind) -> Rc<Truth> {
         let told = match kind {
             Kind::Piggyback => self.seen.told.get(&(rank, to)).cloned(),
@@ -233,7 +235,8 @@ impl World {
         }
     }
 
-    /// The frame that the rank took last has to wait behind a marker; `rest`: what came before of it waits.
+    /// The frame that the rank took last has to wait behind a marker; `rest`: what came before of
+    /// it waits.
     pub fn holds(&mut self, rank: usize, from: Rank, header: &Header, rest: bool) {
         match rest {
             false => self.seen.dependencies.holds(rank, from.index(), header),

@@ -159,8 +159,8 @@ impl World {
         }
     }
 
-    /// The whole job loses power: every process is gone, and of the logs what was not durable. Of several
-    /// loggers each has its own last instant.
+    /// The whole job loses power: every process is gone, and of the logs what was not durable. Of
+    /// several loggers each has its own last instant.
     pub(super) fn outage(&mut self) {
         self.note(|| "everything loses power".to_owned());
         mark(self.now, || Mark::LoggerDies);
@@ -197,7 +197,8 @@ impl World {
             return true;
         }
         let incarnation = self.processes[rank].incarnation;
-        // What is under way for long is lost with its rank: then there are orphans, or somebody holds it.
+        // What is under way for long is lost with its rank: then there are orphans, or somebody
+        // holds it.
         let variant = self.setup.variant;
         let unaided = variant.rolls_back() || variant.causal(true).is_some();
         let slow = unaided && self.setup.slow_logger;
@@ -214,7 +215,8 @@ impl World {
         self.after(delay, Event::LoggerOpens(rank, incarnation));
     }
 
-    /// Agents that asked for their ranks and were told that these will never be served say so; false: all will be.
+    /// Agents that asked for their ranks and were told that these will never be served say so;
+    /// false: all will be.
     fn tell_refused(&mut self) -> bool {
         let refused = self.logger.take_refused();
         let any = !refused.is_empty();
@@ -228,8 +230,8 @@ impl World {
         any
     }
 
-    /// The disk damages the end of a log. Its logger finds it when it begins again, and the rank may be the next to
-    /// die: then nothing can bring it back.
+    /// The disk damages the end of a log. Its logger finds it when it begins again, and the rank
+    /// may be the next to die: then nothing can bring it back.
     pub(super) fn log_damaged(&mut self) {
         let rank = self.below(self.processes.len() as u64) as usize;
         let behind = 1 + self.below(12) as usize;

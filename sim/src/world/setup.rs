@@ -40,8 +40,8 @@ pub struct Setup {
     pub memories: (usize, u32),
     /// How often a channel breaks whose ends live on.
     pub breaks: u32,
-    /// How many hosts there are, how often an agent dies with the ranks of its host, and how often the
-    /// scheduler does.
+    /// How many hosts there are, how often an agent dies with the ranks of its host, and how often
+    /// the scheduler does.
     pub hosts: usize,
     #[allow(missing_docs)]
     pub agent_deaths: u32,
@@ -88,7 +88,7 @@ pub struct Outcome {
     pub replayed: u64,
     /// Events of the simulation.
     pub events: u64,
-    /// The job was given up, as it had to be: a log was damaged that a rank needed, or an image, and then others died
-    /// whose newest images are lean.
+    /// The job was given up, as it had to be: a log was damaged that a rank needed, or an image,
+    /// and then others died whose newest images are lean.
     pub refused: bool,
 }

@@ -1,5 +1,6 @@
-//! A user who suspends the job: last images within a grace, which may be too short for them, and another launcher
-//! that goes on with what is stored. No power is lost: servers stay, or end in order and begin again.
+//! A user who suspends the job: last images within a grace, which may be too short for them, and
+//! another launcher that goes on with what is stored. No power is lost: servers stay, or end in
+//! order and begin again.
 
 use super::{Event, World};
 use crate::mutants::Mutant;
@@ -51,8 +52,8 @@ impl World {
         self.logger.hosts_forget();
     }
 
-    /// The image that a rank is to go on from, and whether it could take one until now: in a wave all can that
-    /// take part, or none.
+    /// The image that a rank is to go on from, and whether it could take one until now: in a wave
+    /// all can that take part, or none.
     fn goes_on_from(&self, rank: usize) -> (Option<ImageNo>, bool) {
         let cluster_peers = if self.in_waves() { self.cluster_peers_of(rank) } else { vec![rank] };
         let has = |cluster_peer: &usize, image: ImageNo| {

@@ -1,5 +1,6 @@
-//! Post, start, complete, wait: each rank lets its neighbours in and accesses theirs. What they store has its place;
-//! in what order they draw numbers depends on timing, and each number is drawn once.
+//! Post, start, complete, wait: each rank lets its neighbours in and accesses theirs. What they
+//! store has its place; in what order they draw numbers depends on timing, and each number is drawn
+//! once.
 
 use super::{M, Rank, Words, peer};
 use crate::programs::mix;

@@ -1,5 +1,5 @@
-//! Between fences: puts, gets, accumulates of all kinds, with data in the request and apart from it. Nothing there
-//! depends on timing, the bits of sums of real numbers neither.
+//! Between fences: puts, gets, accumulates of all kinds, with data in the request and apart from
+//! it. Nothing there depends on timing, the bits of sums of real numbers neither.
 
 use super::{M, Memory, REAL, Rank, WORD, Words};
 use crate::programs::mix;
@@ -12,8 +12,8 @@ const BLOCK: usize = 8;
 /// So many that they do not go with their request.
 const APART: usize = 1030;
 
-/// Where things are in a part: sums of numbers and of real numbers, what its owner stores, what one neighbour puts,
-/// and a block of each origin.
+/// Where things are in a part: sums of numbers and of real numbers, what its owner stores, what one
+/// neighbour puts, and a block of each origin.
 const SUM: usize = 0;
 const REALS: usize = 1;
 const OWN: usize = 3;

@@ -1,6 +1,6 @@
-//! Reads and writes under locks. What is written under an exclusive lock depends on what was read under it, so all
-//! writes to the memory of a rank form one chain from its first value to its last; who reads under a shared lock
-//! sees a value of it, whole, and never an earlier one than before.
+//! Reads and writes under locks. What is written under an exclusive lock depends on what was read
+//! under it, so all writes to the memory of a rank form one chain from its first value to its last;
+//! who reads under a shared lock sees a value of it, whole, and never an earlier one than before.
 
 use super::{M, Memory, Rank, WORD, Words, peer};
 use crate::programs::mix;
@@ -8,7 +8,8 @@ use ftmpi_core::mpi::Assert;
 use ftmpi_core::op::Predefined;
 use std::collections::BTreeMap;
 
-/// A value, written in two pieces that must agree, and what fills a message that is announced first.
+/// A value, written in two pieces that must agree, and what fills a message that is announced
+/// first.
 const VALUE: usize = 0;
 const FILLING: usize = 12;
 const WRITES: usize = VALUE + 2 + FILLING;

@@ -1,13 +1,15 @@
-//! Each rank has a box for every other in its own memory, and looks into it again and again while they fill it:
-//! which it finds full first depends on the call in which it served them. Nobody sends a message; who has taken
-//! a letter says so by a put into the memory of its sender, with the state of its course.
+//! Each rank has a box for every other in its own memory, and looks into it again and again while
+//! they fill it: which it finds full first depends on the call in which it served them. Nobody
+//! sends a message; who has taken a letter says so by a put into the memory of its sender, with the
+//! state of its course.
 
 use super::{M, Memory, Rank, WORD, Words, peer};
 use crate::programs::mix;
 use ftmpi_core::mpi::Assert;
 use ftmpi_core::op::Predefined;
 
-/// A box: number and digest of the sender's state, filling; and the number of the letter, which comes last.
+/// A box: number and digest of the sender's state, filling; and the number of the letter, which
+/// comes last.
 const FILLING: usize = 6;
 const NUMBER: usize = 2 + FILLING;
 const BOX: usize = NUMBER + 1;

@@ -1,10 +1,12 @@
-//! Programs whose ranks access each other's memory, through the very calls of MPI's one-sided chapter.
+//! Programs whose ranks access each other's memory, through the very calls of MPI's one-sided
+//! chapter.
 //!
-//! Under fences the results are the same in every run. In all other epochs there are many right ones, and each
-//! program knows what makes one right: tickets are drawn once each, values that were read and written under
-//! exclusive locks form one chain, a flag is never seen before what it announces. Whatever a rank sees goes into
-//! its *course*, a hash chain of which it tells others the present state; in the end all tell all of it, and who
-//! was told a state that is not in it was told by a state that has been lost.
+//! Under fences the results are the same in every run. In all other epochs there are many right
+//! ones, and each program knows what makes one right: tickets are drawn once each, values that were
+//! read and written under exclusive locks form one chain, a flag is never seen before what it
+//! announces. Whatever a rank sees goes into its *course*, a hash chain of which it tells others
+//! the present state; in the end all tell all of it, and who was told a state that is not in it was
+//! told by a state that has been lost.
 
 use super::tell_all;
 use crate::link::SimLink;
@@ -37,9 +39,9 @@ const WORD: TypeId = TypeId::builtin(Builtin::Uint64T);
 /// Numbers whose sums depend on the order.
 const REAL: TypeId = TypeId::builtin(Builtin::Double);
 
-/// Before a simulation: what is static must neither be made in a rank's memory nor go with it. The predefined
-/// datatypes are counted by reference, and an incarnation that begins from an image gives back what that image had, each
-/// time anew.
+/// Before a simulation: what is static must neither be made in a rank's memory nor go with it. The
+/// predefined datatypes are counted by reference, and an incarnation that begins from an image
+/// gives back what that image had, each time anew.
 pub(crate) fn prepare() {
     const LIVES: usize = 1 << 10;
     for &builtin in Builtin::ALL {
@@ -229,8 +231,8 @@ impl<'a> Rank<'a> {
         self.hears(before, [heard.0[0], heard.0[1]]);
     }
 
-    /// All tell all what they have seen, their states before it; what this rank was told before must be among the
-    /// states of who told it. Answers with what each has seen.
+    /// All tell all what they have seen, their states before it; what this rank was told before
+    /// must be among the states of who told it. Answers with what each has seen.
     fn ends(&mut self, seen: &[u64]) -> Vec<Vec<u64>> {
         let mut words = vec![self.states.len() as u64];
         words.extend(&self.states);
