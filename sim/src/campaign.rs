@@ -22,10 +22,30 @@ fn drawn(rest: &mut u64, limit: u64) -> u64 {
 }
 
 /// The setup that belongs to a seed; `variant`: with this protocol instead of the seed's own.
+///
+/// Every group of settings draws from numbers of its own, so that a new group changes no old one.
 #[must_use]
 pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace: bool) -> Setup {
     let mut rest = mixed(seed);
     let mut draw = |limit| drawn(&mut rest, limit);
+    let mut setup = begin(seed, variant, mutant, &mut draw);
+    setup.trace = trace;
+    faults(&mut setup, &mut draw);
+    let mut rest = mixed(!seed);
+    suspensions_and_damages(&mut setup, &mut |limit| drawn(&mut rest, limit));
+    let mut rest = mixed(seed ^ 0x5EED_0001);
+    windows_and_lean_images(&mut setup, &mut |limit| drawn(&mut rest, limit));
+    conditions_of_mutant(&mut setup);
+    setup
+}
+
+/// Protocol, program, ranks, and the first faults.
+fn begin(
+    seed: u64,
+    variant: Option<Variant>,
+    mutant: Option<Mutant>,
+    draw: &mut impl FnMut(u64) -> u64,
+) -> Setup {
     let any = Program::ALL[draw(Program::ALL.len() as u64) as usize];
     let program = mutant.and_then(Mutant::program).unwrap_or(any);
     let crashes = [3, 1, 5, 0, 9][draw(5) as usize];
@@ -34,12 +54,11 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
         (None, Some(mutant)) => mutant.variants(),
         (None, None) => Variant::ALL.to_vec(),
     };
-    // Programs and protocols go through all their pairs.
-    let variant = variants[(seed / 3) as usize % variants.len()];
+    // A crash of all ranks counts as one of each.
     let together = seed % 7 == 6;
-    let mut setup = Setup {
-        variant,
-        // A crash of all counts as one of each.
+    Setup {
+        // Programs and protocols go through all their pairs.
+        variant: variants[(seed / 3) as usize % variants.len()],
         together,
         seed,
         ranks: [3, 2, 4, 5, 3, 8, 2, 6][draw(8) as usize],
@@ -63,24 +82,28 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
         outages: 0,
         promise: Promise::Written,
         mutant,
-        trace,
-    };
+        trace: false,
+    }
+}
+
+/// Faults of loggers, agents, schedulers; where ranks run; whether they store events in rings.
+fn faults(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64) {
+    let variant = setup.variant;
     if !variant.has_logger() && !variant.has_memories() {
         (setup.slow_logger, setup.logger_deaths, setup.power_loss) = (false, 0, false);
     }
     if variant.has_memories() {
-        // What a loss of power takes from a memory is not made good (ARCHITECTURE.md).
+        // What a loss of power takes from a channel memory is lost (docs/reference/limits.md).
         setup.power_loss = false;
     } else {
         setup.memories = (1, 0);
     }
     setup.clusters = clusters(variant, setup.ranks as u32, draw(5));
-    // What a loss of power takes from a memory is not made good.
     if !variant.has_memories() {
         setup.outages = [0, 0, 1, 2][draw(4) as usize];
         if setup.power_loss {
-            // Two losses of power so close that living ranks have not sent again what the first
-            // took.
+            // Two losses of power may be so close that living ranks have not sent again what the
+            // first one took.
             setup.outages = 0;
         }
         let several = variant.spread() != Spread::One;
@@ -91,39 +114,40 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     setup.hosts = match draw(3) {
         0 => setup.ranks,
         1 => setup.ranks.div_ceil(2),
-        _ => 1 + seed as usize % setup.ranks,
+        _ => 1 + setup.seed as usize % setup.ranks,
     };
     let agent_deaths = [0, 0, 0, 1, 2][draw(5) as usize];
-    // What a loss of power took from a logger nobody may need afterwards.
-    setup.agent_deaths = if crashes > 0 && !setup.power_loss { agent_deaths } else { 0 };
+    // Nobody may need later what a loss of power took from a logger.
+    setup.agent_deaths = if setup.crashes > 0 && !setup.power_loss { agent_deaths } else { 0 };
     setup.scheduler_deaths = [0, 0, 1, 3][draw(4) as usize];
-    // Rings are on the computer of their logger, so it does not lose power alone. What a rank has
-    // stored there is never lost; orphans come of loggers that are slow and elsewhere.
+    // Rings are on the host of their logger, which therefore does not lose power alone. Nothing in
+    // a ring is ever lost; orphans come from slow loggers on other hosts.
     setup.near = draw(3) == 0
         && !(variant.rolls_back() && setup.slow_logger)
         && variant.has_logger()
         && !variant.has_memories()
         && !setup.power_loss
         && setup.promise == Promise::Written;
-    // What came later draws from numbers of its own, so that a seed keeps what it stood for
-    // otherwise.
-    let mut later = mixed(!seed);
-    let mut draw = |limit| drawn(&mut later, limit);
+}
+
+/// Suspended jobs, shared memory, broken hosts, damaged logs.
+fn suspensions_and_damages(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64) {
+    let (variant, mutant) = (setup.variant, setup.mutant);
     let suspensions = [0, 0, 0, 0, 1, 2][draw(6) as usize];
     let forced = mutant.is_some_and(Mutant::of_suspensions);
     setup.power_loss &= !forced;
-    // What a loss of power took from a logger nobody may need afterwards, and a suspended job whose
-    // last images came too late needs it.
+    // Nobody may need later what a loss of power took from a logger. A suspended job whose last
+    // images came too late needs it.
     setup.suspensions = match forced {
         true => 1,
         false if setup.power_loss => 0,
         false => suspensions,
     };
-    // Ranks that store events beside their logger are on its host, and take it along.
     if variant.is_coordinated() && mutant.is_none() && draw(4) == 0 {
         setup.program = Program::SharedMemory;
     }
-    let breaks = setup.hosts > 1 && crashes > 0 && !setup.power_loss && !setup.near;
+    // Ranks with rings are on the host of their logger, and take it along.
+    let breaks = setup.hosts > 1 && setup.crashes > 0 && !setup.power_loss && !setup.near;
     setup.host_deaths = if breaks { [0, 0, 0, 1, 3][draw(5) as usize] } else { 0 };
     // A second loss, of power, would be nobody's fault.
     let of_damage = [Some(Mutant::DamageNotSeen), Some(Mutant::RefusalTakenForTrouble)];
@@ -135,40 +159,48 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     {
         setup.damages = u32::from(draw(4) == 0 || of_damage.contains(&mutant));
     }
-    let mut last = mixed(seed ^ 0x5EED_0001);
-    let mut draw = |limit| drawn(&mut last, limit);
+}
+
+/// One-sided programs, and images without what newer images have.
+fn windows_and_lean_images(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64) {
     let one_sided = Program::ONE_SIDED[draw(Program::ONE_SIDED.len() as u64) as usize];
-    if mutant.is_none() && draw(4) == 0 {
+    if setup.mutant.is_none() && draw(4) == 0 {
         setup.program = one_sided;
     }
-    setup.lean_images = draw(2) == 0 && mutant.is_none() && variant.has_logger();
-    setup.lean_images |= mutant == Some(Mutant::ImageToldTooMuch);
-    if mutant == Some(Mutant::RanksOutliveTheirHost) {
-        (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
+    setup.lean_images = draw(2) == 0 && setup.mutant.is_none() && setup.variant.has_logger();
+}
+
+/// What a deliberate bug needs to show itself.
+fn conditions_of_mutant(setup: &mut Setup) {
+    match setup.mutant {
+        Some(Mutant::ImageToldTooMuch) => setup.lean_images = true,
+        Some(Mutant::RanksOutliveTheirHost) => {
+            (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
+        }
+        Some(Mutant::RoundWithoutRings) => {
+            setup.outages = setup.outages.max(1);
+            (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
+            setup.host_deaths = 0;
+        }
+        Some(Mutant::MarkBeforeRings) => {
+            // Rounds are rare: the next round does not soon make durable what a logger that begins
+            // again calls durable.
+            (setup.slow_logger, setup.logger_deaths, setup.outages) = (true, 4, 2);
+            (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
+            setup.host_deaths = 0;
+        }
+        Some(Mutant::PromiseNotKept) => setup.promise = Promise::Written,
+        Some(Mutant::AnsweredBeforeDurable) => {
+            (setup.outages, setup.crashes) = (3, setup.crashes.max(6));
+            (setup.power_loss, setup.promise, setup.near) = (false, Promise::Durable, false);
+        }
+        Some(Mutant::OthersNotCommitted) => {
+            // The bug shows while an event is on its way to the logger.
+            (setup.slow_logger, setup.outages, setup.promise) = (true, 0, Promise::Written);
+            setup.logger_deaths = 0;
+        }
+        _ => {}
     }
-    if matches!(mutant, Some(Mutant::RoundWithoutRings | Mutant::MarkBeforeRings)) {
-        setup.outages = setup.outages.max(1);
-        (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
-        setup.host_deaths = 0;
-    }
-    if mutant == Some(Mutant::MarkBeforeRings) {
-        // Rounds are rare, so what one that begins again calls durable is not soon made so by the
-        // next one.
-        (setup.slow_logger, setup.logger_deaths, setup.outages) = (true, 4, 2);
-    }
-    if mutant == Some(Mutant::PromiseNotKept) {
-        setup.promise = Promise::Written;
-    }
-    if mutant == Some(Mutant::AnsweredBeforeDurable) {
-        (setup.outages, setup.crashes) = (3, setup.crashes.max(6));
-        (setup.power_loss, setup.promise, setup.near) = (false, Promise::Durable, false);
-    }
-    if mutant == Some(Mutant::OthersNotCommitted) {
-        // What happens while an event is on its way to the logger.
-        (setup.slow_logger, setup.outages, setup.promise) = (true, 0, Promise::Written);
-        setup.logger_deaths = 0;
-    }
-    setup
 }
 
 /// The cluster of each rank: all in one, one each, pairs, one rank beside all others, in turn (as

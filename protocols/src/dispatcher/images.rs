@@ -6,7 +6,7 @@
 use super::Dispatcher;
 use super::messages::{Command, ImageFacts};
 use super::notice::Notice;
-use crate::scheduler::scheduler_process::Note;
+use crate::scheduler::scheduler_process::{Note, Order};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Dispatcher {
@@ -44,6 +44,9 @@ impl Dispatcher {
         image: ImageNo,
         why: &str,
     ) {
+        if self.is_stopping(rank, incarnation) {
+            return self.condemn(rank, image);
+        }
         let in_waves = self.in_waves();
         let Some(state) = self.living(rank, incarnation) else { return };
         if in_waves {
@@ -51,6 +54,46 @@ impl Dispatcher {
         }
         state.images.condemn(image);
         self.notify(Notice::ImageUnusable { rank, image, why: why.to_owned() });
+    }
+
+    pub(super) fn image_failed(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        image: ImageNo,
+        why: &str,
+    ) {
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
+        if self.in_waves() {
+            self.wave_image_failed(rank, image);
+        } else {
+            self.image_ended(rank);
+        }
+        self.commands.push_back(Command::ImageFailed { rank, incarnation, image });
+        self.report_lost_image(rank, image, why);
+        self.last_image_failed(rank, image, why);
+    }
+
+    pub(super) fn scheduler_up(&mut self) {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.joined(self.now);
+        }
+        self.look_for_images();
+    }
+
+    pub(super) fn scheduler_lost(&mut self) {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.parted();
+        }
+    }
+
+    pub(super) fn ordered(&mut self, order: Order) {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.ordered(order);
+        }
+        self.look_for_images();
     }
 
     pub(super) fn image_ended(&mut self, rank: Rank) {
@@ -65,12 +108,13 @@ impl Dispatcher {
 
     /// A full disk would be told by every rank at every interval: told once, until the rank that
     /// told it has an image again.
-    pub(super) fn say_image_failed(&mut self, rank: Rank, image: ImageNo, why: &str) {
+    fn report_lost_image(&mut self, rank: Rank, image: ImageNo, why: &str) {
         if self.image_trouble.is_none() {
             self.image_trouble = Some(rank);
             self.notify(Notice::ImageLost { rank, image, why: why.to_owned() });
         }
     }
+
     /// Begins what is due.
     pub(super) fn look_for_images(&mut self) {
         if self.in_waves() {

@@ -5,7 +5,7 @@
 //! ends, with events and images kept, when nobody has mended it in time.
 
 use super::{Dispatcher, EndReason, Notice};
-use ftmpi_wire::Rank;
+use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,7 +16,16 @@ pub(super) struct LoggerTrouble {
 }
 
 impl Dispatcher {
-    pub(super) fn logger_trouble(&mut self, rank: Rank, why: String, for_good: bool) {
+    pub(super) fn logger_trouble(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        why: String,
+        for_good: bool,
+    ) {
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
         let host = self.host_name(rank).to_owned();
         if for_good {
             return self.give_up(1, EndReason::LoggerRefuses { rank, host, why });
@@ -28,7 +37,10 @@ impl Dispatcher {
         self.logger_trouble.waiting.entry(rank).or_insert((self.now, String::new())).1 = why;
     }
 
-    pub(super) fn logger_back(&mut self, rank: Rank) {
+    pub(super) fn logger_back(&mut self, rank: Rank, incarnation: Incarnation) {
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
         let waiting = &mut self.logger_trouble.waiting;
         if waiting.remove(&rank).is_some() && waiting.is_empty() {
             self.notify(Notice::LoggerBack);

@@ -222,42 +222,16 @@ impl Dispatcher {
             }
             Input::GiveUp { code, text } => self.give_up(code, EndReason::Ordered(text)),
             Input::LoggerTrouble { rank, incarnation, why, for_good } => {
-                if self.living(rank, incarnation).is_some() {
-                    self.logger_trouble(rank, why, for_good);
-                }
+                self.logger_trouble(rank, incarnation, why, for_good);
             }
-            Input::LoggerBack { rank, incarnation } => {
-                if self.living(rank, incarnation).is_some() {
-                    self.logger_back(rank);
-                }
-            }
+            Input::LoggerBack { rank, incarnation } => self.logger_back(rank, incarnation),
             Input::Orphan { rank, incarnation, why, before } => {
                 self.orphan(rank, incarnation, &why, before);
             }
             Input::Suspend { grace } => self.suspend(grace),
-            Input::Spawned { rank, incarnation } => {
-                if let Some(state) = self.living(rank, incarnation) {
-                    state.stage = Stage::Spawned;
-                }
-            }
-            Input::CannotStart { rank, incarnation, .. } if self.is_stopping(rank, incarnation) => {
-                self.stopped(rank);
-            }
+            Input::Spawned { rank, incarnation } => self.spawned(rank, incarnation),
             Input::CannotStart { rank, incarnation, code, why } => {
-                if self.living(rank, incarnation).is_some() {
-                    let host = self.host_name(rank).to_owned();
-                    let reason = EndReason::CannotStart { rank, host, why };
-                    if incarnation > Incarnation(0) {
-                        self.give_up(code, reason);
-                    } else {
-                        self.end(code, Some(reason));
-                    }
-                }
-            }
-            Input::ImageUnusable { rank, incarnation, image, .. }
-                if self.is_stopping(rank, incarnation) =>
-            {
-                self.condemn(rank, image);
+                self.cannot_start(rank, incarnation, code, why);
             }
             Input::ImageUnusable { rank, incarnation, image, why } => {
                 self.image_unusable(rank, incarnation, image, &why);
@@ -269,38 +243,16 @@ impl Dispatcher {
             Input::LogFull | Input::ImagesWanted => self.note(Note::Hasten),
             Input::Paused { pause } => self.note(Note::Paused(pause)),
             Input::Received { rank, bytes } => self.note(Note::Received(rank, bytes)),
-            Input::SchedulerUp => {
-                if let Some(scheduler) = &mut self.scheduler {
-                    scheduler.joined(self.now);
-                }
-                self.look_for_images();
-            }
-            Input::SchedulerLost => {
-                if let Some(scheduler) = &mut self.scheduler {
-                    scheduler.parted();
-                }
-            }
-            Input::Ordered(order) => {
-                if let Some(scheduler) = &mut self.scheduler {
-                    scheduler.ordered(order);
-                }
-                self.look_for_images();
-            }
+            Input::SchedulerUp => self.scheduler_up(),
+            Input::SchedulerLost => self.scheduler_lost(),
+            Input::Ordered(order) => self.ordered(order),
             Input::ChannelLost { rank, incarnation, peer, peer_incarnation } => {
                 self.channel_lost([(rank, incarnation), (peer, peer_incarnation)]);
             }
             Input::CaughtUp { rank, incarnation, replayed } => {
-                self.caught_up(rank, incarnation, replayed)
+                self.caught_up(rank, incarnation, replayed);
             }
-            Input::Finalizing { rank, incarnation } => {
-                if let Some(state) = self.living(rank, incarnation) {
-                    state.finalizing = true;
-                    if self.all_finalized {
-                        self.commands.push_back(Command::AllFinalized { rank, incarnation });
-                    }
-                    self.look_at_barriers();
-                }
-            }
+            Input::Finalizing { rank, incarnation } => self.finalizing(rank, incarnation),
             Input::Exiting { rank, incarnation, code } => self.exiting(rank, incarnation, code),
             Input::Abort { rank, incarnation, code, text } => {
                 self.aborted(rank, incarnation, code, &text);
@@ -312,16 +264,7 @@ impl Dispatcher {
                 self.image_committed(rank, incarnation, image, oldest);
             }
             Input::ImageFailed { rank, incarnation, image, why } => {
-                if self.living(rank, incarnation).is_some() {
-                    if self.in_waves() {
-                        self.wave_image_failed(rank, image);
-                    } else {
-                        self.image_ended(rank);
-                    }
-                    self.commands.push_back(Command::ImageFailed { rank, incarnation, image });
-                    self.say_image_failed(rank, image, &why);
-                    self.last_image_failed(rank, image, &why);
-                }
+                self.image_failed(rank, incarnation, image, &why);
             }
         }
         if !self.ended {
@@ -375,6 +318,29 @@ impl Dispatcher {
         self.commands.push_back(start);
     }
 
+    fn spawned(&mut self, rank: Rank, incarnation: Incarnation) {
+        if let Some(state) = self.living(rank, incarnation) {
+            state.stage = Stage::Spawned;
+        }
+    }
+
+    /// A first start that fails is the user's mistake; later, events and images are kept.
+    fn cannot_start(&mut self, rank: Rank, incarnation: Incarnation, code: i32, why: String) {
+        if self.is_stopping(rank, incarnation) {
+            return self.stopped(rank);
+        }
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
+        let host = self.host_name(rank).to_owned();
+        let reason = EndReason::CannotStart { rank, host, why };
+        if incarnation > Incarnation(0) {
+            self.give_up(code, reason);
+        } else {
+            self.end(code, Some(reason));
+        }
+    }
+
     fn hello(
         &mut self,
         rank: Rank,
@@ -408,6 +374,15 @@ impl Dispatcher {
             let (image, took) = (failure.image, now.saturating_sub(failure.at));
             self.notify(Notice::Back { rank, image, replayed, took });
         }
+    }
+
+    fn finalizing(&mut self, rank: Rank, incarnation: Incarnation) {
+        let Some(state) = self.living(rank, incarnation) else { return };
+        state.finalizing = true;
+        if self.all_finalized {
+            self.commands.push_back(Command::AllFinalized { rank, incarnation });
+        }
+        self.look_at_barriers();
     }
 
     fn exiting(&mut self, rank: Rank, incarnation: Incarnation, code: i32) {

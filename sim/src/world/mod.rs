@@ -6,12 +6,11 @@ use crate::invariants::dependencies::Truth;
 use crate::invariants::{no_orphan_left, recovery_ends};
 use crate::loggers::Loggers;
 use crate::memory::Memories;
-use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use dispatch::Dispatch;
-use ftmpi_protocols::dispatcher::{Ending, Input};
+use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_protocols::event_log::ConnId;
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageNo, Incarnation};
 use seen::{Seen, Traffic};
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -23,6 +22,7 @@ mod channels;
 mod chaos;
 mod dispatch;
 mod event;
+mod handle;
 mod hosts;
 mod memories;
 mod outside;
@@ -390,214 +390,5 @@ impl World {
 
     fn is_alive(&self, (rank, incarnation): (usize, Incarnation)) -> bool {
         self.processes[rank].fiber.is_some() && self.processes[rank].incarnation == incarnation
-    }
-
-    /// Does what an event says; the rank that runs next, if one does.
-    fn handle(&mut self, event: Event) -> Option<usize> {
-        match event {
-            Event::Wake(rank, incarnation) => self.is_alive((rank, incarnation)).then_some(rank),
-            Event::News(rank, incarnation, news) => {
-                if !self.is_alive((rank, incarnation)) {
-                    return None;
-                }
-                self.processes[rank].news.push_back(news);
-                Some(rank)
-            }
-            Event::Arrive { from, to, way, item } => {
-                if self.channels.get(&(from.min(to), from.max(to))) != Some(&way) {
-                    // It broke meanwhile.
-                    return None;
-                }
-                let cut = self.processes[from.0].cut.get(&from.1).copied().unwrap_or(u64::MAX);
-                if !self.is_alive(to)
-                    || (self.now > cut && self.setup.mutant != Some(Mutant::IncarnationNotChecked))
-                {
-                    return None;
-                }
-                self.processes[to.0].news.push_back(News::Item(Rank(from.0 as u32), from.1, item));
-                Some(to.0)
-            }
-            Event::Open { a, b } => {
-                if self.has_memories() {
-                    self.memory_opens(a, b.0);
-                } else {
-                    self.connect(a, b);
-                }
-                None
-            }
-            Event::AtMemory(conn, header, payload) => {
-                self.at_memory(conn, header, payload);
-                None
-            }
-            Event::FromMemory(conn, item) => self.memory_says(conn, item),
-            Event::MemoriesWrite => {
-                self.memories.write();
-                self.memories_speak();
-                None
-            }
-            Event::MemoryDies => {
-                self.memory_dies();
-                None
-            }
-            Event::MemoryHearsEnd(conn) => {
-                self.memories.lost(conn);
-                None
-            }
-            Event::Tells(launcher, input) => {
-                self.told(launcher, *input);
-                None
-            }
-            Event::AtHost { host, agent, command, round } => {
-                if self.dispatch.hosts[host].agent == agent {
-                    self.at_host(host, *command, round);
-                }
-                None
-            }
-            Event::AgentUp(launcher, host) => {
-                self.agent_up(launcher, host);
-                None
-            }
-            Event::AgentDies => {
-                let host = self.below(self.setup.hosts as u64) as usize;
-                self.agent_dies(host);
-                None
-            }
-            Event::HostBreaks => {
-                self.host_breaks();
-                None
-            }
-            Event::HostMended(launcher, host) => {
-                self.host_mended(launcher, host);
-                None
-            }
-            Event::Begin(beginning) => self.begin(beginning),
-            Event::Tried(image, beginning) => {
-                self.tried(image, beginning);
-                None
-            }
-            Event::SchedulerUp(scheduler) => {
-                self.scheduler_up(scheduler);
-                None
-            }
-            Event::SchedulerLost(launcher) => {
-                self.told(launcher, Input::SchedulerLost);
-                None
-            }
-            Event::Relaunch(launcher) => {
-                self.relaunch(launcher);
-                None
-            }
-            Event::Suspend => {
-                self.suspend();
-                None
-            }
-            Event::SchedulerDies => {
-                self.scheduler_dies();
-                None
-            }
-            Event::AtScheduler(scheduler, word) => {
-                self.scheduler_hears(scheduler, *word);
-                None
-            }
-            Event::Ordered(scheduler, order) => {
-                self.ordered(scheduler, order);
-                None
-            }
-            Event::Tick => {
-                self.tick();
-                None
-            }
-            Event::Crash => {
-                if self
-                    .processes
-                    .iter()
-                    .all(|process| process.fiber.is_none() && process.digest.is_some())
-                {
-                    self.crashes_left = 0;
-                }
-                if self.crashes_left > 0 {
-                    let rank = self.below(self.processes.len() as u64) as usize;
-                    let all = self.below(12) == 0 || self.setup.together;
-                    let two = self.below(6) == 0;
-                    let count = if all { self.processes.len() } else { 1 + usize::from(two) };
-                    for k in 0..count {
-                        self.crash((rank + k) % self.processes.len());
-                    }
-                    let delay = self.below(4000);
-                    self.after(delay, Event::Crash);
-                }
-                None
-            }
-            Event::Commit(rank, incarnation, number) => {
-                self.commit(rank, incarnation, number);
-                None
-            }
-            Event::AtLogger(rank, conn, frame) => {
-                self.at_logger(rank, conn, frame);
-                None
-            }
-            Event::LooksIntoRing(rank) => {
-                self.empty_ring(rank);
-                None
-            }
-            Event::LoggerOpens(rank, incarnation) => {
-                self.logger_opens(rank, incarnation);
-                None
-            }
-            Event::LoggerWrites => {
-                let answers = self.logger.write();
-                self.deliver_log(answers);
-                self.spread_clocks();
-                None
-            }
-            Event::LoggerSyncs(logger) => {
-                // All logs of one logger at one instant, but each logger in its own time.
-                self.empty_rings(Some(logger));
-                let answers = self.logger.sync_one(logger);
-                self.deliver_log(answers);
-                self.spread_clocks();
-                None
-            }
-            Event::Told(told) => {
-                self.clocks_told(told);
-                None
-            }
-            Event::LoggerDies => {
-                self.logger_dies(false);
-                None
-            }
-            Event::LogDamaged => {
-                self.log_damaged();
-                None
-            }
-            Event::ChannelBreaks => {
-                if self.has_memories() {
-                    self.memory_connection_breaks();
-                } else {
-                    self.channel_breaks();
-                }
-                None
-            }
-            Event::Outage => {
-                self.outage();
-                None
-            }
-            Event::PowerLoss => {
-                // Only while nobody needs what would be lost, nor will: an orphan goes back to its
-                // log.
-                let stays = |process: &Process| {
-                    process.fiber.is_some() && process.caught_up && !process.orphan
-                };
-                if self.crashes_left == 0
-                    && self.processes.iter().all(stays)
-                    && no_orphan_left::find(&self.seen.dependencies).is_none()
-                {
-                    self.logger_dies(true);
-                } else {
-                    self.after(200, Event::PowerLoss);
-                }
-                None
-            }
-        }
     }
 }
