@@ -1,9 +1,9 @@
-//! The rank's side of the event log: records on their way to stable storage, kept until they are
-//! durable there, so that a logger that dies loses nothing.
+//! The rank's side of the event log: records on their way to stable storage. They are kept until
+//! they are durable there, so a logger that dies loses nothing.
 //!
 //! Records are numbered by their place in the log. Causal logging puts events of other ranks
-//! between a rank's own ([`Determinant::Witness`]); a [`Cursor`] counts the own ones, by which
-//! peers name them. Where there are only own ones both numbers are the same.
+//! between a rank's own ([`Determinant::Witness`]). A [`Cursor`] counts the own ones, by which
+//! peers name them. Without foreign events both numbers are the same.
 
 use crate::protocol::Command;
 use ftmpi_wire::{Determinant, EventNo, event_log::RECORDS_MAX};

@@ -2,14 +2,19 @@
 //!
 //! | module | machine |
 //! | --- | --- |
-//! | [`protocol`] | the contract between the engine and a fault-tolerance protocol |
-//! | [`none`], [`channel_memory`], [`pessimistic`], [`causal`], [`optimistic`], [`coordinated`], [`hierarchical`] | the protocols; `channel_memory` has its server beside it |
-//! | [`registry`] | their names |
-//! | [`received`], [`sender_log`] (in [`blocks`]), [`recorder`], [`replay`], [`determinant_sender`] | what logging protocols share |
-//! | `event_log`, `image_catalogue` | the servers |
-//! | `dispatcher`, `scheduler`, `waves` | the launcher's decisions |
+//! | [`protocol`] | the contract between the engine and a protocol |
+//! | [`registry`] | the names of the protocols, and the facts about each |
+//! | [`none`], [`pessimistic`], [`causal`], [`optimistic`] | protocols |
+//! | [`coordinated`], [`hierarchical`] | protocols in waves |
+//! | [`channel_memory`] | a protocol, and the machine of its server |
+//! | [`received`], [`sender_log`], [`log_memory`], [`blocks`] | the sender log and duplicates |
+//! | [`recorder`], [`replay`], [`determinant_sender`] | what logging protocols share |
+//! | [`event_log`], [`image_catalogue`] | the machines of event logger and checkpoint server |
+//! | [`dispatcher`], [`scheduler`], [`waves`] | the launcher's decisions |
 //!
-//! Input goes in by method calls, commands come out as data; time and randomness are passed in.
+//! Calling convention of every machine: call `on_*` (or `handle`) with what happened, then drain
+//! `next_command` (or the outputs) until nothing is left. Queries never change state. The caller
+//! passes in time and randomness.
 #![forbid(unsafe_code)]
 
 pub mod blocks;

@@ -1,18 +1,17 @@
-//! Memory of the sender logs of one rank: slabs that are filled from the front and used again when
+//! Memory of the sender logs of one rank: slabs that are filled from the front, and used again when
 //! all of a slab has been cut.
 //!
-//! Logs live long and die in the order in which they were born (an image of a peer lets everything
-//! before it go), so there is nothing to be gained from free lists of single blocks, while slabs
-//! keep neighbours together, waste nothing to size classes, and touch fresh pages, whose first
-//! touch costs many times the copy into them, only as long as the log grows: the slab that was
-//! emptied last is filled next, and as much is kept as was held at most since the image before the
-//! last one. Large slabs are meant to lie on huge pages; that is the business of the allocator.
+//! Logged messages live long and die in the order of their birth, because an image of a peer frees
+//! all messages before it. Free lists of single blocks would gain nothing. Slabs keep neighbours
+//! together and waste nothing to size classes. They touch fresh pages only while the log grows: the
+//! slab that was emptied last is filled next, and as much is kept as was held at most since the
+//! image before the last one. Large slabs are meant for huge pages; the allocator provides them.
 //!
-//! An image of the rank need not have all of it. What is in empty slabs and between blocks is of no
-//! interest to anybody, and blocks may be *spared* ([`LogMemory::spare`]): they are held for a peer
-//! that might have to begin from an older image, and are not to be in images. Logs for several
-//! peers lie in one slab, and these take their images one after the other, so what is wanted is
-//! counted by the page ([`LogMemory::useless`]).
+//! An image of the rank need not contain all of this memory. Empty slabs and the room between
+//! blocks have no contents. Blocks may be *spared* ([`LogMemory::spare`]): they are held for a peer
+//! that might begin from an older image, and images leave them out. Logs for several peers share a
+//! slab, and the peers take their images one after the other, so the wanted bytes are counted by
+//! the page ([`LogMemory::useless`]).
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! No fault tolerance: nothing is logged, nothing is asked. The measure of all the others.
+//! No fault tolerance: nothing is logged, nothing is asked. The other protocols are measured
+//! against it.
 
 use crate::protocol::*;
 

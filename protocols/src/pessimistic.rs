@@ -1,11 +1,12 @@
-//! Pessimistic sender-based message logging (MPICH-V2; mpich-v-2006 §4.2).
+//! Pessimistic sender-based message logging (MPICH-V2; mpich-v-2006 §3.3).
 //!
-//! Payload stays in the sender's log; determinants go to the event logger; *no message leaves
-//! before every earlier determinant of its sender is stable*. Hence a rank that dies can always be
-//! brought back to a state that everything it ever said agrees with, and only it restarts.
+//! Payload stays in the sender's log, and determinants go to the event logger. *No message leaves
+//! before every earlier determinant of its sender is stable.* A rank that dies can therefore always
+//! return to a state that agrees with everything it ever sent, and only that rank restarts.
 //!
-//! Determinants are gathered and shipped in batches: at the latest when something wants to leave or
-//! the rank waits. Not acknowledged ones are kept, so that a logger that dies loses nothing.
+//! Determinants are gathered and sent in batches: at the latest when a message wants to leave or
+//! the rank waits. Determinants that are not acknowledged are kept, so a logger that dies loses
+//! nothing.
 
 use crate::determinant_sender::DeterminantSender;
 use crate::protocol::*;

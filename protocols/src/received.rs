@@ -1,13 +1,13 @@
-//! Which messages of one peer a rank has: everything up to a number, and some beyond it.
+//! Which messages of one peer a rank has: all up to a number, and some beyond it.
 //!
-//! This is what the restart handshake tells ("the highest contiguous number plus the holes"), what
-//! drops duplicates, and what cuts the sender's log. Holes arise because a rendezvous may be
-//! pending while a later message is complete.
+//! The restart handshake sends this ("the highest contiguous number plus the holes"). It also drops
+//! duplicates and cuts the sender's log. Holes arise because a rendezvous may be pending while a
+//! later message is complete.
 //!
-//! A channel has two lanes of numbers: what the program sends is counted at its calls; replies to
-//! one-sided operations have the number that the *asking* rank gave the request ([`reply_ssn`]),
-//! because the moment at which they are made, and so their place among the program's sends, depends
-//! on timing.
+//! A channel has two sequences of numbers. Messages of the program are counted at its calls.
+//! Replies to one-sided operations have the number that the *asking* rank gave the request
+//! ([`reply_ssn`]): the moment of a reply depends on timing, and so would its place among the
+//! program's sends.
 
 use ftmpi_wire::{Ssn, header::Received as Wire};
 use std::collections::BTreeMap;

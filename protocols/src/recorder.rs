@@ -1,8 +1,8 @@
-//! What every logging protocol records and repeats, whatever it then does with the determinants.
+//! What every logging protocol records and repeats.
 //!
-//! Guarantees: negative answers are counted and belong to the next determinant; while anything
-//! recorded is left, matches and answers are repeated and nothing new is made of them; the end of
-//! the replay is told once.
+//! Guarantees: negative answers are counted and belong to the next determinant. While recorded
+//! events are left, matches and answers are repeated and make no new determinants. The end of the
+//! replay is reported once.
 
 use crate::protocol::{Answer, Decision, Pin, Service};
 use crate::replay::Replay;

@@ -1,4 +1,4 @@
-//! The protocols by name: adding one means one module and one line here.
+//! The protocols by name, and the facts about each. A new protocol is one module and one line here.
 
 use crate::causal::{self, Causal, Piggyback};
 use crate::channel_memory;

@@ -4,19 +4,24 @@
 //! | --- | --- |
 //! | periodic | every rank on its own, an interval after the end of its last image |
 //! | round-robin | one rank after the other, so that each has its turn within an interval |
-//! | random | one rank at a time, drawn (mpich-v-2006 §4.6: a good policy where nothing is known) |
+//! | random | one rank at a time, drawn: good where nothing is known (mpich-v-2006 §3.3.1) |
 //! | payload | one rank at a time, the one whose image frees most of the others' logs |
 //! | young-daly | as periodic, by the interval that Young's formula gives for what was measured |
 //!
-//! Guarantees: at most one image of a rank is under way; the interval counts from the *end* of the
-//! last transfer, so a slow store never queues images behind each other; the first images are
-//! spread over one interval, and at most `at_once_max` ranks stream at the same time, so that the
-//! store is not hit by all ranks together. Time and randomness are passed in; nothing here waits.
+//! Calling convention: call the methods with what happened ([`Scheduler::ended`],
+//! [`Scheduler::committed`], …), then ask [`Scheduler::take_due`] and [`Scheduler::wave_is_due`] for
+//! what is due. Queries never change state. The caller passes in time and the seed; nothing waits.
 //!
-//! What a rank has received since its last image is what the others' logs hold for it, so `payload`
-//! needs no more than that one counter of each rank.
+//! Guarantees:
+//! - At most one image of a rank is under way.
+//! - The interval counts from the *end* of the last transfer, so a slow store never queues images.
+//! - The first images are spread over one interval, and at most `at_once_max` ranks stream at the
+//!   same time, so that not all ranks reach the store together.
 //!
-//! The machine runs in `ftmpi-checkpoint-scheduler`; [`scheduler_process`] is both ends of that
+//! What a rank has received since its last image is what the logs of others hold for it. `payload`
+//! therefore needs one counter of each rank.
+//!
+//! The machine runs in `ftmpi-checkpoint-scheduler`. [`scheduler_process`] has both ends of that
 //! connection.
 
 pub mod scheduler_process;

@@ -1,8 +1,8 @@
-//! The sender-based payload log of one channel (Johnson & Zwaenepoel; mpich-v-2006 §3.2): every
+//! The sender-based payload log of one channel (Johnson & Zwaenepoel; mpich-v-2006 §3.3): every
 //! message to one peer, by its number, until no offered image of that peer can need it.
 //!
-//! The bytes lie in a [`LogMemory`] that all channels of a rank share, and stay where they are
-//! until their entry is cut, so that the engine may send straight from the log.
+//! The bytes lie in a [`LogMemory`] that all channels of a rank share. They stay in place until
+//! their entry is cut, so the engine may send straight from the log.
 
 use crate::blocks::Blocks;
 use crate::log_memory::{Block, LogMemory};

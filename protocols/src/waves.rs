@@ -1,10 +1,14 @@
-//! Which waves of images a cluster of ranks has (the whole job, if all take part in the same ones):
-//! who is still to report about the one under way, and to which wave they return after a failure.
+//! Which waves of images a cluster of ranks has: which ranks are still to report about the wave
+//! under way, and to which wave the cluster returns after a failure.
 //!
-//! Guarantees: a wave counts only when the image of *every* rank of the cluster is durable; one
-//! wave is under way at a time, until every rank was heard about it; the images of the last
-//! [`KEPT`] complete waves are kept until a later wave is complete, whatever becomes of the waves
-//! between (so a damaged image is survivable). Time is passed in.
+//! Calling convention: call the methods with what happened; a method that ends a wave returns it
+//! ([`Over`]). Queries never change state. The caller passes in time.
+//!
+//! Guarantees:
+//! - A wave counts only when the image of *every* rank of the cluster is durable.
+//! - One wave is under way at a time, until every rank has reported about it.
+//! - The images of the last [`KEPT`] complete waves are kept until a later wave is complete,
+//!   whatever becomes of the waves between. A damaged image is therefore survivable.
 
 use crate::dispatcher::ImageFacts;
 use ftmpi_wire::{ImageNo, Rank};

@@ -1,9 +1,9 @@
-//! The memory of a simulated rank: everything that it allocates, and its stack, in one piece that
-//! can be copied away and back. This is the simulator's process image; because a restored arena
-//! lies where it lay before, every pointer in it is right again.
+//! The memory of a simulated rank: everything that the rank allocates, and its stack, in one piece
+//! that can be copied away and back. This is the simulator's process image. A restored arena lies
+//! where it lay before, so every pointer in it is right again.
 //!
-//! A global allocator serves a rank's code from its arena and everybody else from the system. The
-//! arena of the rank that runs is noted per thread, so that several simulations can run side by
+//! A global allocator serves the code of a rank from its arena, and all other code from the system.
+//! The arena of the running rank is noted for each thread, so several simulations can run side by
 //! side.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,4 +1,4 @@
-//! From seeds to simulations, and what a right one is.
+//! From a seed to a simulation, and what makes a run right.
 
 use crate::invariants::same_results;
 use crate::mutants::Mutant;

@@ -1,5 +1,5 @@
-//! A simulated rank as a coroutine on a stack of its arena: it runs until it waits for something,
-//! and can be copied while it waits.
+//! A simulated rank: a coroutine on a stack in its arena. It runs until it waits, and can be copied
+//! while it waits.
 
 use crate::arena::{Arena, STACK};
 use corosensei::stack::{Stack, StackPointer};

@@ -1,5 +1,5 @@
-//! The engine's link to the simulated world. It holds nothing but the rank's name: all channels are
-//! in the [`world`](crate::world), outside of the rank's memory, as the kernel's are.
+//! The engine's link to the simulated world. All channels are in the [`world`](crate::world),
+//! outside of the rank's memory, as the channels of a real rank are the kernel's.
 
 use crate::fiber::{Pause, Stop};
 use crate::invariants::single_copy::Shown;

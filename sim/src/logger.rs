@@ -1,6 +1,6 @@
-//! The event logger's machine with files that are vectors.
+//! The machine of the event logger, with vectors for files.
 //!
-//! What is appended is first in memory, then written, then durable; a death of the logger loses
+//! Appended records are first in memory, then written, then durable. A death of the logger loses
 //! what is not written, a loss of power what is not durable.
 
 use crate::invariants::whole_logs::WholeLogs;

@@ -1,6 +1,6 @@
-//! One or several event loggers, and how what they have written becomes known to the ranks of
-//! others (`--stable-vector`): loggers tell each other, or every host; what is under way between
-//! them is late, and lost when one of its ends dies.
+//! One or several event loggers, and how ranks hear what the loggers of other ranks have written
+//! (`--stable-vector`). Loggers tell each other, or every host. A message between them is late, and
+//! lost when one of its ends dies.
 
 use crate::logger::{Answer, Logger};
 use crate::mutants::Mutant;

@@ -1,5 +1,5 @@
-//! Channel memories: the machine with files that are vectors. Each serves some of the ranks; what
-//! is appended is first in memory, then written; a death loses what is not written.
+//! Channel memories: the machine with vectors for files. Each memory serves some of the ranks.
+//! Appended records are first in memory, then written; a death loses what is not written.
 
 use crate::mutants::Mutant;
 use ftmpi_protocols::channel_memory::{Fate, Memory, Record, Say, Summary};

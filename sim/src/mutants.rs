@@ -1,11 +1,8 @@
-//! Deliberate bugs, to test the checker: each must be caught by some seed.
+//! Deliberate bugs that test the checker: some seed must catch each of them.
 //!
-//! The protocols' design page lists those that there must be at least; all of its list are here but
-//! one: that the incarnation is not checked on an *image*. What the image catalogue decides the
-//! simulated world does by itself, so that one is caught where it is decided, by the catalogue's
-//! own tests (`a_late_image_of_a_dead_life_is_refused`). Not on that page, and here, among others:
-//! [`Mutant::AnsweredBeforeDurable`] (a durable logger answers a fetch only when all of it is
-//! durable), the rings' and the windows'.
+//! One bug is not here: an *image* whose incarnation is not checked. The simulated world replaces
+//! the image catalogue, so the catalogue's own tests catch that bug
+//! (`a_late_image_of_a_dead_life_is_refused`).
 
 mod mutated;
 

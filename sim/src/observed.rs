@@ -1,5 +1,5 @@
-//! A protocol under the eyes of the [`invariants`](crate::invariants): they are told what it
-//! records, accepts and repeats, and tell it nothing.
+//! A protocol that the [`invariants`](crate::invariants) observe: they hear what it records,
+//! accepts and repeats, and tell it nothing.
 
 use crate::invariants::dependencies::Frame;
 use crate::invariants::replay_repeats::ReplayRepeats;

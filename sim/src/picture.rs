@@ -1,7 +1,7 @@
 //! A run as a picture: a space-time diagram in SVG. Ranks are lines from left to right, messages
-//! arrows between them; incarnations, images, crashes, replays and what reaches the event logger
-//! are on the lines. What the world notes goes to a list of the thread, from which the picture is
-//! drawn.
+//! are arrows between them. Incarnations, images, crashes, replays and writes of the event logger
+//! are marks on the lines. The world adds marks to a list of the thread; the picture is drawn from
+//! that list.
 
 use ftmpi_wire::{ImageNo, Incarnation, header::Kind};
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Which protocol is under test, with which settings.
+//! Which protocol is under test, with which settings: the [`Variant`]s.
 
 use crate::observed::Observed;
 use ftmpi_plugin::host::{Library, PLUGIN, Plugin, PluginError};

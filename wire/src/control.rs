@@ -1,9 +1,9 @@
-//! What a rank and the agent of its host tell each other: postcard datagrams over a Unix
-//! `SOCK_SEQPACKET` socket; descriptors travel beside them (`SCM_RIGHTS`).
+//! Messages between a rank and the agent of its host: postcard datagrams over a Unix
+//! `SOCK_SEQPACKET` socket. Descriptors travel with them (`SCM_RIGHTS`).
 //!
-//! The agent owns every connection's set-up (connect, accept, authenticate, retry) and hands the
-//! rank finished descriptors, so a rank has no listening socket, no thread and no event loop of
-//! its own. Where a message says *with a descriptor*, exactly the ones named come along.
+//! The agent sets up every connection (connect, accept, authenticate, retry) and hands the rank
+//! finished descriptors. A rank therefore has no listening socket, no thread and no event loop of
+//! its own. Where a message says *with a descriptor*, exactly the named descriptors come with it.
 
 use crate::{EventNo, ImageNo, Incarnation, ProtocolTraits, Rank};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
-//! Determinants: what a replay must be told because the program could not know it beforehand
-//! (mpich-v-2006 §3; event-logger-2005 §2). Never the payload.
+//! Determinants: what a replay must repeat because the program could not know it beforehand
+//! (mpich-v-2006 §3.3; event-logger-2005 §II). Never the payload.
 //!
-//! Two families. A *match* says which message a receive took and is looked up by the receive's
-//! number. An *outcome* says what a call returned (a test, a probe, a clock) and is consumed in
-//! program order. Both share one sequence of [`EventNo`](crate::EventNo)s, so that "stable up to n"
-//! is one number.
+//! There are two families. A *match* says which message a receive took; it is looked up by the
+//! number of the receive. An *outcome* says what a call returned (a test, a probe, a clock);
+//! outcomes are consumed in program order. Both share one sequence of [`EventNo`](crate::EventNo)s,
+//! so that "stable up to n" is one number.
 
 use crate::{DecodeError, EventNo, Incarnation, Rank, Ssn};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! The first words on every TCP connection, after both sides have proved that they hold the job's
-//! key (`ftmpi_transport::auth`): who calls and what for.
+//! The first messages on every TCP connection, after both sides have proved that they hold the
+//! job's key (`ftmpi_transport::auth`): who calls, and what for.
 
 use crate::{Incarnation, Rank};
 use serde::{Deserialize, Serialize};

@@ -1,18 +1,19 @@
-//! What ftmpi's processes say to one another: names, frames and their encodings.
+//! What ftmpi's processes send to one another: names, frames and their encodings.
 //!
-//! Guarantees: no I/O, no `unsafe`; every decoder takes hostile bytes and answers with an error,
-//! never a panic and never an allocation larger than the bytes that it was given times a constant.
+//! Guarantees: no I/O, no `unsafe`. Every decoder takes hostile bytes and answers with an error,
+//! never with a panic, and never with an allocation larger than a constant times the given bytes.
 //!
-//! | module | who speaks |
+//! | module | between |
 //! | --- | --- |
-//! | [`control`] | a rank and the agent of its host, over a Unix `SOCK_SEQPACKET` socket with passed descriptors |
+//! | [`control`] | a rank and the agent of its host, over a Unix socket that passes descriptors |
 //! | [`event_log`] | a rank and an event logger, over TCP |
 //! | [`determinant`] | the record that both store |
-//! | [`hello`] | the first words on every authenticated TCP connection |
+//! | [`hello`] | the first messages on every authenticated TCP connection |
 //! | [`image_store`] | an agent and a checkpoint server, over TCP |
 //! | [`traits`] | the facts about a protocol, from the launcher to agents and ranks |
 //! | [`status`] | the page that a rank and its agent share |
 //! | [`header`] | the envelope of a message between two ranks |
+//! | [`names`] | the numbers of the protocols, as types |
 #![forbid(unsafe_code)]
 
 pub mod control;

@@ -1,4 +1,4 @@
-//! Newtypes for the numbers of the protocols, so that one cannot be passed for another.
+//! Types for the numbers of the protocols, so that one number cannot be passed for another.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

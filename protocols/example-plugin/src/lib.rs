@@ -1,11 +1,11 @@
-//! A protocol of one's own, as a library: `ftmpiexec --protocol
+//! A protocol of one's own as a library: `ftmpiexec --protocol
 //! plugin:libftmpi_example_protocol.so`.
 //!
-//! `strict` is pessimistic sender-based message logging in its plainest form: every determinant
-//! goes to the event logger when it is made, and nothing leaves the rank before all of them are
-//! there. (The built-in `pessimistic` gathers them in batches.) It uses what all logging protocols
-//! share, the recorder and the determinant_sender; a protocol may as well keep its own books and
-//! use nothing but the trait.
+//! `strict` is pessimistic sender-based message logging in its plainest form. Every determinant
+//! goes to the event logger when it is made, and nothing leaves the rank before all determinants
+//! are there. (The built-in `pessimistic` gathers determinants in batches.) `strict` uses what all
+//! logging protocols share: the recorder, by [`Records`], and the determinant sender. A protocol
+//! may also keep its own books and use the traits alone.
 
 use ftmpi_plugin::guest::{Export, Memory, table};
 use ftmpi_plugin::messages::Settings;

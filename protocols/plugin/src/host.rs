@@ -1,4 +1,4 @@
-//! ftmpi's side: a library is loaded, checked, and becomes a [`Protocol`].
+//! ftmpi's side: loads a library, checks its table, and makes a [`Protocol`] of it.
 
 use crate::messages::{Input, Output, Reply, Settings, Standing};
 use crate::table::{Bytes, Host, MAGIC, Recovery, SYMBOL, Table, VERSION};

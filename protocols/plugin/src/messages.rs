@@ -1,8 +1,9 @@
-//! What goes through the table, as `postcard` encodes it (variants and numbers as varints in the
-//! order in which they stand here). An [`Input`] is one call of a method of
-//! [`Protocol`](ftmpi_protocols::protocol::Protocol), whose documentation says what each means; a
-//! [`Reply`] brings its answer, the commands that came of it, and how things stand afterwards, so
-//! that questions about the latter cost no call.
+//! What goes through the table, as `postcard` encodes it: variants and numbers as varints, in the
+//! order in which they stand here.
+//!
+//! An [`Input`] is one call of a method of [`Protocol`](ftmpi_protocols::protocol::Protocol) or its
+//! parts, whose documentation explains it. A [`Reply`] has the answer, the commands that came of
+//! the call, and the state of the queries afterwards, so that queries cost no call.
 
 use ftmpi_protocols::protocol::{
     Answer, ArrivalVerdict, Command, Counts, Decision, Hooks, Marker, Pin, Readiness, SendVerdict,

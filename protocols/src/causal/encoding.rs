@@ -1,5 +1,5 @@
-//! Determinants as they travel on messages: small numbers in few bytes (LEB128), for every byte is
-//! paid for on every message.
+//! Determinants as they travel on messages. Small numbers take few bytes (LEB128), because every
+//! message pays for every byte.
 //!
 //! Guarantees: hostile bytes give an error, never a panic, and never more events than bytes.
 

@@ -1,6 +1,8 @@
-//! Causal message logging (event-logger-2005; mpich-v-2006 §4.3): nobody waits. A determinant that
-//! is not known to be stable travels before every message whose receiver could come to depend on
-//! it, so that whoever depends on an event can tell it to a later incarnation of its creator.
+//! Causal message logging (event-logger-2005; mpich-v-2006 §3.4): no message waits.
+//!
+//! A determinant that is not known to be stable travels before every message whose receiver could
+//! come to depend on it. Every rank that depends on an event can therefore send it to a later
+//! incarnation of the event's creator.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -9,14 +11,15 @@
 //! | [`recovery`] | a new incarnation gathers its events from the logger and from all peers |
 //! | [`encoding`] | events as bytes |
 //!
-//! *With an event logger* events also go there, in the background; its acknowledgements say up to
-//! where the events of every rank are stable, and these are forgotten everywhere. What a rank logs
-//! is preceded in its log by copies of those foreign events that its own may depend on and that are
-//! not known to be stable ([`Determinant::Witness`]): so the logs together never hold an event
-//! without its past, and all ranks may die at once. *Without a logger* an event is needed until the
-//! oldest image that its creator may restart from was taken after it; the creator tells the others
-//! then. Images contain what their rank knows, so that an image never depends on an event that
-//! neither it nor a log holds.
+//! *With an event logger* events also go there, in the background. Its acknowledgements say up to
+//! where the events of every rank are stable; stable events are forgotten everywhere. The log of a
+//! rank also holds copies of those foreign events that its own events may depend on and that are
+//! not known to be stable ([`Determinant::Witness`]). The logs together therefore never hold an
+//! event without its past, and all ranks may die at once.
+//!
+//! *Without a logger* an event is needed until the oldest image that its creator may restart from
+//! was taken after it. The creator then tells the other ranks. An image contains what its rank
+//! knows, so no image depends on an event that neither the image nor a log holds.
 
 pub mod encoding;
 pub mod logon;

@@ -1,23 +1,24 @@
-//! A new incarnation gathers what it is to repeat: from the logger, if there is one, and from every
+//! A new incarnation gathers what it must repeat: from the logger, if there is one, and from every
 //! peer.
 //!
-//! *Why from every peer.* Whoever depends on an event that is not stable holds it, and nobody else
-//! need. So the new incarnation asks all. An answer tells everything that the peer holds and the
-//! asker does not, not only the asker's events: what the asker repeats must not lack its past when
-//! it is told on.
+//! *Why from every peer.* Every rank that depends on an event that is not stable holds it, and no
+//! other rank need hold it. An answer contains everything that the peer holds and the asker does
+//! not, not only the asker's own events: what the asker repeats must not lack its past when it
+//! travels on.
 //!
-//! *When answers count.* An answer is a look at one moment. What the peer does not know then it may
-//! still learn from messages that are under way: not from present incarnations, which answer for
-//! themselves, but from an incarnation that dies before it answers. Therefore a question names the
-//! incarnations of all ranks that the asker knows of, a peer answers only when it has closed its
-//! channels to all earlier ones, and the asker asks all anew when it hears of another death before
-//! it has all answers. With all answers to one question no incarnation anywhere can come to depend
-//! on an event of the asker that it was not told: whoever learned of it later had it from somebody
-//! who learned of it later, and at the begin of that chain is an incarnation that everybody had
-//! closed off.
+//! *When answers count.* An answer is a look at one moment. The peer may learn more later, from
+//! messages that are under way. Living incarnations answer for themselves; an incarnation that dies
+//! before it answers does not. Therefore:
+//! 1. A question names the incarnations of all ranks that the asker knows of.
+//! 2. A peer answers only when it has closed its channels to all earlier incarnations.
+//! 3. The asker asks all peers again when it hears of another death before it has all answers.
 //!
-//! A rank that is itself gathering answers as soon as it has read its own log, for its log may hold
-//! copies of the asker's events.
+//! With all answers to one question no incarnation can come to depend on an event of the asker that
+//! the asker was not told. Such an incarnation would have the event from one that learned it later,
+//! and so on; this chain begins at an incarnation that every rank had closed off.
+//!
+//! A rank that is itself gathering answers as soon as it has read its own log, because the log may
+//! hold copies of the asker's events.
 
 use super::Causal;
 use super::encoding::{Reader, put};

@@ -1,8 +1,8 @@
-//! The determinants that this rank knows of and does not know to be stable, those of every rank in
-//! the order of their numbers (event-logger-2005 §III-B: one sequence per creator).
+//! The determinants that this rank knows and does not know to be stable, of each rank in the order
+//! of their numbers (event-logger-2005 §III-B: one sequence for each creator).
 //!
-//! Guarantees: what is known of a creator reaches without a gap from the first event that is not
-//! stable to the last one; an event never has two contents.
+//! Guarantees: the known events of a creator reach without a gap from the first event that is not
+//! stable to the last one. An event never has two contents.
 
 use ftmpi_wire::{Determinant, EventNo, Rank};
 use std::collections::VecDeque;

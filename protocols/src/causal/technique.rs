@@ -1,6 +1,6 @@
-//! What the three ways to choose a piggyback have in common (event-logger-2005 §III-B): none sends
-//! a peer an event twice, and each remembers for every peer the last event of every creator that
-//! the peer is known to have.
+//! What the three ways to choose a piggyback have in common (event-logger-2005 §III-B). None of
+//! them sends a peer an event twice. Each remembers for every peer the last event of every creator
+//! that the peer is known to have.
 
 use super::encoding::Reader;
 use super::store::{Conflict, Event, Store};

@@ -1,6 +1,6 @@
-//! Vcausal (event-logger-2005 §III-B1): per peer and creator the last event that the peer is known
-//! to have, because it was sent to it or came from it. All the rest is sent. Cheap to compute, and
-//! blind to what the peer has learned from others.
+//! Vcausal (event-logger-2005 §III-B1): for each peer and creator the last event that the peer is
+//! known to have, because it was sent to the peer or came from it. All later events are sent. That
+//! is cheap to compute, and blind to what the peer has learned from others.
 
 use super::encoding::{Reader, take_runs};
 use super::store::Store;

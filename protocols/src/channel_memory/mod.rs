@@ -1,20 +1,24 @@
-//! `channel-memory` (MPICH-V1; mpich-v-2006 §4.1): every rank has a home memory, a stable server
-//! that stores payload and order of all that is sent to it, and the outcomes of its tests, probes
-//! and clocks. A send is a put into the receiver's memory; what a rank receives comes in one stream
-//! out of its own.
+//! `channel-memory` (MPICH-V1; mpich-v-2006 §3.2): every rank has a channel memory, a stable
+//! server.
 //!
-//! Guarantees: what a rank was given is stored, in the order in which it was given; so a restart
-//! needs nothing from other ranks, whatever number of them died. The order of the stream decides
-//! every match: each posted receive takes the first message in the stream that fits and that no
-//! earlier receive took, however the two sequences were interleaved in time. (Posting order and
-//! stream order are two master lists, for which there is one stable matching; a receive or a
-//! message that comes later stands last in every list, so it changes no match that was made.) Hence
-//! no match is recorded, only what a call answered: tests, probes, clocks, cancels, services. Those
-//! are stored before anything leaves, as under [`crate::pessimistic`], whose machine this is.
+//! The memory stores payload and order of everything that is sent to its rank, and the outcomes of
+//! the rank's tests, probes and clocks. A send is a put into the receiver's memory. What a rank
+//! receives comes in one stream out of its own memory.
 //!
-//! Messages to itself take the same way, or their place among the others would depend on timing.
-//! Acknowledgements of synchronous sends bear no number of their own: the rank repeats them until
-//! the memory has said that it has them; what is told twice does no harm.
+//! Guarantees: everything that a rank was given is stored, in the order in which it was given. A
+//! restart therefore needs nothing from other ranks, however many of them died.
+//!
+//! The order of the stream decides every match: each posted receive takes the first message in the
+//! stream that fits and that no earlier receive took. The interleaving of the two sequences in time
+//! does not matter: posting order and stream order are two master lists, and for those there is one
+//! stable matching. A later receive or message stands last in every list and changes no earlier
+//! match. So no match is recorded, only answers of calls: tests, probes, clocks, cancels, services.
+//! Answers are stored before anything leaves, as under [`crate::pessimistic`], whose machine this
+//! is.
+//!
+//! Messages of a rank to itself take the same way: otherwise their place among the others would
+//! depend on timing. Acknowledgements of synchronous sends have no number of their own. The rank
+//! repeats them until the memory has acknowledged them; a repeated one does no harm.
 
 mod server;
 #[cfg(test)]

@@ -1,13 +1,17 @@
-//! The server's side: which frame is kept where, who is told what. Bytes are the shell's business.
+//! The machine of the channel memory's server: where each frame is kept, and who must be told.
 //!
-//! To each rank that calls, the memory looks like the peer it wants to speak to: it begins with
-//! `Resume` (what it has of the caller), drops duplicates by identity, and says with `LogCut` what
-//! the caller need not keep any more. To the rank whose home it is it also gives the stream of all
-//! that was put, each frame behind a `Place`.
+//! Calling convention: call the methods with what happened (`hello`, `arrived`, `said`, `written`,
+//! `lost`), then drain [`Memory::next`] for each connection that they name until it returns `None`.
+//! Queries never change state. The server moves the bytes.
 //!
-//! Guarantees: places are contiguous from 1; nothing is acknowledged or given to the reader before
-//! [`Memory::written`]; an incarnation that is over is refused once a later one has called; one
-//! connection per caller and home, a later one replaces the earlier.
+//! To each calling rank the memory acts as the peer that the rank wants to reach. It begins with
+//! `Resume` (what it has of the caller), drops duplicates by identity, and sends with `LogCut` what
+//! the caller need not keep any more. To the rank that it belongs to, it also gives the stream of
+//! all puts, each frame behind a `Place`.
+//!
+//! Guarantees: places are contiguous from 1. Nothing is acknowledged or given to the reader before
+//! [`Memory::written`]. An incarnation that is over is refused once a later one has called. There
+//! is one connection for each caller and memory; a later one replaces the earlier.
 
 use crate::event_log::ConnId;
 use crate::received::Received;

@@ -1,4 +1,4 @@
-//! Blocking waves (MPICH2-Pcl; blocking-vs-nonblocking-2008 §3.1).
+//! Blocking waves (MPICH2-Pcl; blocking-vs-nonblocking-2008 §3, §4.2).
 //!
 //! A rank that the wave reaches sends its markers and stops sending. What comes behind a peer's
 //! marker waits. When all markers are in, the channels are empty, so the image has no channel state

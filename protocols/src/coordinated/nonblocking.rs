@@ -1,4 +1,4 @@
-//! Non-blocking waves (MPICH-Vcl; Chandy & Lamport; blocking-vs-nonblocking-2008 §3.2).
+//! Non-blocking waves (MPICH-Vcl; Chandy & Lamport; blocking-vs-nonblocking-2008 §3, §4.1).
 //!
 //! Nobody stops sending. From its first marker to its image a rank keeps a copy of what it sends:
 //! the state of its outgoing channels, which thus is in the image. A second marker tells that the

@@ -1,7 +1,7 @@
 //! Agents that come and go, with the ranks of their hosts.
 //!
-//! Guarantees: before every host has been up once no rank is started; the ranks of a lost agent
-//! live again when its host has another one, or elsewhere if it has none.
+//! Guarantees: no rank is started before every host has been up once. The ranks of a lost agent
+//! begin again when their host has another agent, or on another host if it has none.
 
 use super::Dispatcher;
 use super::messages::Command;

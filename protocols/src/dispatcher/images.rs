@@ -1,7 +1,7 @@
 //! Images of single ranks: when they are due, and what became of them. (`rollback` has the waves.)
 //!
-//! Guarantees: an image that cannot be restored is never chosen again; a trouble that all images
-//! share (a full disk) is told once.
+//! Guarantees: an image that cannot be restored is never chosen again. A trouble that all images
+//! share (a full disk) is reported once.
 
 use super::Dispatcher;
 use super::messages::{Command, ImageFacts};

@@ -1,8 +1,8 @@
-//! Ranks whose event logger does not serve them: told once, waited for, but not for ever.
+//! Ranks that their event logger does not serve: reported once, waited for, but not for ever.
 //!
-//! A rank that cannot log waits before it sends; it loses nothing. What helps is outside (room on a
-//! disk, a host that comes back), so the user is told what stands in the way at once, and the job
-//! ends, with events and images kept, when nobody has mended it in time.
+//! A rank that cannot log waits before it sends and loses nothing. The remedy is outside (room on a
+//! disk, a host that comes back). The user therefore hears of the obstacle at once, and the job
+//! ends, with events and images kept, when the obstacle is not removed in time.
 
 use super::{Dispatcher, EndReason, Notice};
 use ftmpi_wire::{Incarnation, Rank};

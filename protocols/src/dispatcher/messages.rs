@@ -1,4 +1,4 @@
-//! What goes into the dispatcher and what comes out of it.
+//! Inputs and commands of the dispatcher.
 
 use super::notice::{Cause, EndReason, Notice};
 use crate::scheduler::scheduler_process::{Order, Word};

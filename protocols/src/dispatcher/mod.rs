@@ -1,14 +1,19 @@
-//! The dispatcher: who runs where, in which incarnation, and what happens after a failure.
+//! The dispatcher decides who runs where, in which incarnation, and what happens after a failure.
 //!
-//! Guarantees: only the failed rank is started again (or those that take their images in waves
-//! together return to the same wave: `rollback`); a new incarnation begins after the old
-//! incarnation was declared dead to everybody; the barriers of `MPI_Finalize` and of the program's
-//! end hold for every incarnation of every rank; recovery ends (a limit on restarts, a smaller one
-//! on crashes that come back at the same place); the job ends exactly once, with a code and at most
-//! one error.
+//! Calling convention: call [`Dispatcher::handle`] with what happened and when, then drain
+//! [`Dispatcher::next_command`] until it returns `None`. Queries never change state. The dispatcher
+//! does nothing itself, and it reports facts ([`Notice`], [`EndReason`]); the launcher has the
+//! sentences.
 //!
-//! It decides and does nothing: [`Dispatcher::handle`] takes what happened, [`Dispatcher::next`]
-//! yields what to do. After MPICH-V's dispatcher (Bouteiller et al., MPICH-V2, SC 2003, §4).
+//! Guarantees:
+//! - Only the failed rank is started again. Ranks that take their images in waves together return
+//!   to the same wave instead (`rollback`).
+//! - A new incarnation begins only after the old one was declared dead to everybody.
+//! - The barriers of `MPI_Finalize` and of the end of the program hold for every incarnation.
+//! - Recovery ends: restarts are limited, and deaths at the same place have a smaller limit.
+//! - The job ends exactly once, with a code and at most one reason.
+//!
+//! After the dispatcher of MPICH-V (Bouteiller et al., MPICH-V2, SC 2003, §4; mpich-v-2006 §3.1).
 
 mod activity;
 mod agents;
@@ -298,7 +303,7 @@ impl Dispatcher {
         self.look_for_images();
     }
 
-    // ---- the incarnation of a rank --------------------------------------------------------------------
+    // ---- the incarnation of a rank --------------------------------------------------------------
 
     fn start(&mut self, rank: Rank) {
         let cluster = self.cluster_of(rank).map(|cluster| &self.clusters[cluster].waves);
@@ -498,7 +503,7 @@ impl Dispatcher {
         }
     }
 
-    // ---- small things --------------------------------------------------------------------------
+    // ---- small things ---------------------------------------------------------------------------
 
     fn living(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut RankState> {
         self.ranks.get_mut(rank.index()).filter(|state| {

@@ -1,16 +1,19 @@
-//! Orphans: ranks that live but depend on what a failed one lost (optimistic logging). They find
-//! out themselves and end their incarnations; here each is given another one.
+//! Orphans: ranks that live but depend on what a failed rank lost (optimistic logging). An orphan
+//! finds out itself and ends its incarnation; the dispatcher gives it another one.
 //!
-//! Guarantees: only the rank that said so is ended, and only in the incarnation that said it; its
-//! next incarnation is announced when the old one has ended, and begins from its newest image like
-//! after a failure (no image is an orphan); an orphan is no failure and no restart that counts
-//! against a limit. Where images are taken in waves its cluster returns with it, as after a
-//! failure: what a cluster peer sent it only the cluster peer can send again, and the cluster
-//! peer's present state may already have done so.
+//! Guarantees:
+//! - Only the rank that reported is ended, and only the incarnation that reported. Its next
+//!   incarnation is announced when the old one has ended, and begins from the newest image, as
+//!   after a failure. No image is an orphan.
+//! - An orphan is no failure, and no restart that counts against a limit.
+//! - Where images are taken in waves the cluster of the orphan returns with it, as after a failure:
+//!   only a cluster peer can send its messages again, and its present state may already have sent
+//!   them.
 //!
-//! A rank whose image had less of its sender log than a peer needs that began from its older image,
-//! as the newest was damaged, returns to its own older image in the same way, and its newer ones
-//! are given up: from there on it sends again. A rank that has no other image ends the job.
+//! A rank may also report that its image had less of its sender log than a peer needs. (The peer
+//! began from its older image, because the newest was damaged.) That rank returns to its own older
+//! image in the same way, its newer images are given up, and from there on it sends again. A rank
+//! without another image ends the job.
 
 use super::Dispatcher;
 use super::messages::{Command, Failure};

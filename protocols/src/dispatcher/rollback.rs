@@ -1,11 +1,14 @@
 //! Jobs whose images are taken in waves: the waves of each cluster of ranks, and the return of a
-//! whole cluster (all ranks of a coordinated job) to its last complete one.
+//! whole cluster (all ranks of a coordinated job) to its last complete wave.
 //!
-//! Guarantees: no new incarnation of a cluster begins before every old one of it has ended, so that
-//! no message of a state that was given up can meet the new one and all output of the old
-//! incarnations is out; all its ranks return to the same wave, and no other rank does; a failure on
-//! the way only makes it begin again; waves begin only while every rank of the cluster is in its
-//! program and has repeated what it had to.
+//! Guarantees:
+//! - No new incarnation of a cluster begins before every old one has ended. No message of a state
+//!   that was given up can therefore meet the new one, and all output of the old incarnations is
+//!   out.
+//! - All ranks of the cluster return to the same wave, and no other rank does. A failure on the way
+//!   makes the return begin again.
+//! - A wave begins only while every rank of the cluster is in its program and has repeated what it
+//!   had to.
 
 use super::Dispatcher;
 use super::messages::{Command, Failure, ImageFacts, Past};

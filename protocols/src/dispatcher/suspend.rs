@@ -1,9 +1,9 @@
-//! The orderly interruption of a job: a last image of every rank, then the end, so that a later
-//! launcher goes on from there (a batch system's limit is near, the machine will be shut down).
+//! The orderly interruption of a job: a last image of every rank, then the end. A later launcher
+//! goes on from there (the limit of a batch system is near, or the machine will be shut down).
 //!
-//! Guarantees: it ends, at the latest when the time is over; the ranks' older images stand,
-//! whatever comes of the last ones; a job whose program ends meanwhile ends in order, with its own
-//! code.
+//! Guarantees: the interruption ends, at the latest when the time is over. The older images of the
+//! ranks stand, whatever becomes of the last ones. A job whose program ends meanwhile ends in
+//! order, with its own code.
 
 use super::rank_state::Stage;
 use super::{Dispatcher, EndReason, LastImages, Notice};

@@ -1,12 +1,11 @@
-//! Up to which of its own events each rank's log is written, in the numbers by which its peers name
-//! them, and who has been told (event-logger-2005 §IV-B4: an acknowledgement notifies about the
-//! last event stored for each process).
+//! Stable clocks: up to which of its own events the log of each rank is written, and which
+//! connections know it (event-logger-2005 §IV-B: an acknowledgement names the last event stored of
+//! each process).
 //!
-//! Only what has changed is told, and only to whoever wants to know. Where there are several
-//! loggers (event-logger-2005 §VI) each of them may be told by the others what is written of their
-//! ranks, and tells it on to its own ranks, but never to another logger: nothing goes in circles.
-//! Nothing of this is in the files: after a restart of the logger a clock is unknown until its rank
-//! ships again.
+//! A clock is a number by which peers name events. Only changes are sent, and only to connections
+//! that asked. With several loggers (event-logger-2005 §VI) a logger passes the clocks of its peer
+//! loggers on to its own ranks, but never to another logger. Clocks are in no file: after a restart
+//! of the logger a clock is unknown until its rank sends events again.
 
 use super::ConnId;
 use ftmpi_wire::event_log::{CLOCKS_MAX, Frame};

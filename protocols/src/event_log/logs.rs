@@ -1,4 +1,4 @@
-//! The log of one rank: which events are there, how safe they are, and what is wrong with it.
+//! The log of one rank: which events are there, how safe they are, and what is damaged.
 
 use super::{ConnId, Found, Output, Promise, RankState};
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};

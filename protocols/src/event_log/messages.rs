@@ -1,4 +1,4 @@
-//! What an event log is told, and what it asks for.
+//! Inputs and outputs of the event log.
 
 use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::hello::Welcome;

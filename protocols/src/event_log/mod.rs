@@ -1,21 +1,24 @@
-//! The event logger: keeps the determinants of many ranks (mpich-v-2006 §3, event-logger-2005 §2).
+//! The machine of the event logger: keeps the determinants of many ranks (mpich-v-2006 §3.3,
+//! event-logger-2005 §IV-B).
 //!
-//! Sans-IO: [`Input`]s in, [`Output`]s out, to be carried out in order. The shell stores and moves
-//! bytes; everything that could be wrong about *which* bytes is decided here.
+//! Calling convention: call [`EventLog::handle`] with an [`Input`], then carry out the [`Output`]s
+//! that it appended, in order. Queries never change state. The server stores and moves bytes; the
+//! machine decides which bytes.
 //!
 //! Guarantees:
-//! - The log of a rank is contiguous. What is sent again after a reconnect is compared with what is
-//!   stored and acknowledged, not stored twice; a difference is an error, never overwritten.
+//! - The log of a rank is contiguous. Events that come again after a reconnect are compared with
+//!   the stored ones and acknowledged, not stored twice. A difference is an error and overwrites
+//!   nothing.
 //! - *Written* is acknowledged only after [`Input::Written`], *durable* only after
 //!   [`Input::Durable`]. A machine that [promises](Promise::Durable) durability calls nothing
-//!   written that is not durable, to nobody: of what it has told, a loss of power takes nothing.
-//! - One living incarnation per rank, one connection per incarnation: a higher incarnation shuts
-//!   out the lower one from its hello on, also after a restart of the logger ([`Output::Fence`] is
-//!   stored before the welcome); a second connection of the same incarnation replaces the first.
-//! - A fetch is answered with every event from the wanted one on, or not at all: events that were
-//!   lost by damage are never passed over in silence.
-//! - Damage does not stop ranks that live: they go on appending, and the log is whole again once
-//!   what was lost is pruned or has been sent again.
+//!   written that is not durable: a loss of power takes nothing of what it has acknowledged.
+//! - One living incarnation per rank, one connection per incarnation. A higher incarnation shuts
+//!   out the lower one from its hello on, also after a restart of the logger: [`Output::Fence`] is
+//!   stored before the welcome. A second connection of the same incarnation replaces the first.
+//! - A fetch is answered with every event from the wanted one on, or refused. Events that were lost
+//!   by damage are never passed over in silence.
+//! - Damage does not stop living ranks. They go on appending, and the log is whole again once the
+//!   lost events are pruned or were sent again.
 
 mod clocks;
 mod logs;

@@ -1,23 +1,24 @@
-//! The checkpoint server: which images of which ranks are there, and who may put one.
+//! The machine of the checkpoint server: which images of which ranks are there, and who may put
+//! one.
 //!
-//! Sans-IO: [`Input`]s in, [`Output`]s out, to be carried out in order by whoever serves that
-//! connection; outputs with an answering input are answered before that connection's next request.
+//! Calling convention: call [`ImageCatalogue::handle`] with an [`Input`], then carry out the
+//! [`Output`]s that it appended, in order, for that connection. An output that names an answering
+//! input is answered before the next request of the same connection. Queries never change state.
 //!
 //! Guarantees:
 //! - An image is offered only after it was verified, made durable and published under its name, and
-//!   only if its incarnation was still the living one at that moment: a late image of a dead
+//!   only if its incarnation was still the living one at that moment. A late image of a dead
 //!   incarnation is refused wherever it was on its way.
-//! - The two newest are offered; the start of the program counts as image 0 until two real ones
-//!   are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
-//! - Of a coordinated job the store keeps what it is told to keep ([`Ask::Keep`]) and the newest:
-//!   the images of the last complete waves, whatever becomes of those after them.
-//! - After [`Ask::Return`] nothing that is later than the image that was returned to is ever
-//!   offered again.
-//! - A fetch gets the newest image that verifies *now*; one that does not is set aside and the next
-//!   older one is tried. If images were there but none is good, and the start is no longer offered,
-//!   the answer is a refusal, never "begin at the start".
-//! - Each put gets exactly one answer: an early refusal (then data up to the commit or abandonment
-//!   is swallowed without another), or the one to its commit or abandonment.
+//! - The two newest images are offered. The start of the program counts as image 0 until two real
+//!   images are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
+//! - Of a coordinated job the store keeps what [`Ask::Keep`] names, and the newest image: the
+//!   images of the last complete waves, whatever becomes of the later ones.
+//! - After [`Ask::Return`] nothing later than the image that was returned to is ever offered again.
+//! - A fetch gets the newest image that verifies *now*. An image that does not verify is set aside,
+//!   and the next older one is tried. If images were there but none is good, and the start is no
+//!   longer offered, the answer is a refusal, never "begin at the start".
+//! - Each put gets exactly one answer: an early refusal (data up to the commit or abandonment are
+//!   then swallowed), or the answer to its commit or abandonment.
 
 mod object_tier;
 mod rank_images;

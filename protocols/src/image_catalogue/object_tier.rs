@@ -1,27 +1,24 @@
-//! The third level of storage: an object store ("object tier") to which images go when they are
-//! committed.
+//! The third level of storage: an object store to which images go when they are committed.
 //!
 //! Guarantees, for each rank:
-//! - One image is on its way at a time, always the newest that is not there; those that were
-//!   overtaken are passed over.
-//! - *Logs are cut only at what the object tier has.* With a object tier, `oldest` in the answer to
-//!   a commit is not the oldest image that the server offers but the floor of the object tier: the
-//!   older of the two newest images whose flush was completed. Those two stay on the server's disk
-//!   as well.
-//! - What the object tier offers is told by a [`Record`] that lies beside the images and is written
-//!   before logs are cut at what it says: an image before its `oldest`, and the program's start
-//!   unless it says so, are never offered to a server that has lost its disk. So that server offers
-//!   nothing that logs do not reach back to, whichever of the two it lost in which moment.
-//! - *Waves go there together.* The image of a wave is answered for when its flush has ended, and
-//!   no wave begins before all of the one before was answered for: so the images there are of the
-//!   same waves, whichever ranks are slow. Where logs are cut when a wave is complete
-//!   ([`ImageCatalogue::with_waves_that_cut_logs`]), a failed flush is a failed image, so that the
-//!   waves that logs reach back to are there, and images go there in their order; otherwise the
-//!   servers' disks are as good a place as ever, and the image counts.
-//! - *The floor is a number of its own*, durable first in the object tier, then on the server's
-//!   disk ([`Record::oldest`]), and only then told. It cannot be had from the images that are
-//!   there: the one at the floor may have been found damaged, and its copy in the object tier may
-//!   still be sound.
+//! - One image is on its way at a time, always the newest that is not there. Overtaken images are
+//!   passed over.
+//! - *Logs are cut only at what the object tier has.* `oldest` in the answer to a commit is then
+//!   the floor of the tier, not the oldest image that the server offers. The floor is the older of
+//!   the two newest images whose flush was completed. Both stay on the server's disk as well.
+//! - A [`Record`] beside the images states what the tier offers. It is written before logs are cut.
+//!   A server that has lost its disk offers no image before the record's `oldest`, and not the
+//!   start of the program unless the record says so. Logs therefore reach back to everything that
+//!   it offers.
+//! - *Waves go there together.* The image of a wave is answered when its flush has ended, and no
+//!   wave begins before the wave before it was answered. The images in the tier are therefore of
+//!   the same waves, however slow some ranks are.
+//! - Where logs are cut when a wave is complete ([`ImageCatalogue::with_waves_that_cut_logs`]), a
+//!   failed flush is a failed image, and images go there in their order. Otherwise the image
+//!   counts: the disks of the servers are as good a place.
+//! - *The floor is a number of its own*: durable first in the tier, then on the server's disk
+//!   ([`Record::oldest`]), and only then sent. It does not follow from the images that are there:
+//!   the image at the floor may be damaged while its copy in the tier is sound.
 
 use super::rank_images::{KEPT, RankImages};
 use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};

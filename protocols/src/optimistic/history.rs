@@ -1,13 +1,13 @@
 //! What every rank is known to have lost: its incarnations, and after which place of its log each
 //! began.
 //!
-//! A new incarnation tells how far it could recover, together with the same of all its earlier
-//! incarnations that left anything in its log. From one such telling follows of every interval of
-//! every earlier incarnation whether it is part of the rank's course or lost for ever. An
-//! incarnation may tell again, only less: it turned out to be an orphan before it began.
+//! A new incarnation reports how far it could recover, together with the same facts of all its
+//! earlier incarnations that left something in its log. One such report decides for every interval
+//! of every earlier incarnation whether it is part of the rank's course or lost for ever. An
+//! incarnation may report again, and only less: it turned out to be an orphan before it began.
 //!
-//! Guarantees: whoever knows a rank's telling can judge any interval of an earlier incarnation of
-//! it, whatever other tellings it has missed.
+//! Guarantees: one report of a rank is enough to judge any interval of its earlier incarnations,
+//! whatever other reports were missed.
 
 use crate::causal::encoding::{Reader, put};
 use ftmpi_wire::{DecodeError, EventNo, Incarnation, Rank};

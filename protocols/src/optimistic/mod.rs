@@ -1,27 +1,30 @@
 //! Optimistic message logging (o2p-2009; Damani and Garg 1996): determinants go to the event logger
-//! at once and nobody waits. What is lost with a rank before it was logged takes with it whoever
-//! has come to depend on it: these *orphans* roll back.
+//! at once, and no message waits.
+//!
+//! What is lost with a rank before it was logged takes with it every rank that has come to depend
+//! on it. These *orphans* roll back.
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`vector`] | on which intervals of others this rank's state depends, as far as they may be lost |
+//! | [`vector`] | the intervals of others that this rank's state depends on |
 //! | [`history`] | what every rank is known to have lost |
-//! | [`recovery`] | a new incarnation finds the largest part of its log that depends on nothing lost |
+//! | [`recovery`] | the largest part of the log that depends on nothing lost |
 //!
 //! Guarantees:
-//! - Before every message, and whatever else reveals a match, goes what the receiver must know of
-//!   its sender's dependencies, and before that every loss that the sender knows of. So a receiver
-//!   can always judge: what comes from an orphan is refused, and else the receiver depends on what
-//!   the sender depends on.
+//! - Before every message, and every other frame that reveals a match, goes what the receiver must
+//!   know of its sender's dependencies, and before that every loss that the sender knows of. A
+//!   receiver can therefore always judge: a message from an orphan is refused; after any other
+//!   message the receiver depends on what the sender depends on.
 //! - A rank whose vector names a lost interval ends this incarnation at once
-//!   ([`Command::RollBack`]). Others go on and notice nothing.
+//!   ([`Command::RollBack`]). Other ranks go on and notice nothing.
 //! - An image is taken, and output committed, only when every interval that the state depends on is
-//!   stable. Hence no image is ever an orphan, and what only images before it needed can go at
+//!   stable. No image is therefore ever an orphan, and what only earlier images needed can go at
 //!   once.
 //!
 //! *Why entries of stable intervals may be cleared* (o2p-2009 §3.3; Ropars and Morin 2007): an
 //! interval whose event is in the log can be lost only with an interval that it depends on and that
-//! is not; and whoever depends on the first depends on the second, which is never cleared.
+//! is not in a log. Every rank that depends on the first interval depends on the second, whose
+//! entry is never cleared.
 
 pub mod history;
 mod recovery;

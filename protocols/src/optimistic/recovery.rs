@@ -1,21 +1,22 @@
-//! A new incarnation finds out how far it may repeat what its log tells, and tells everybody what
-//! is lost.
+//! A new incarnation finds out how far it may repeat its log, and tells every rank what is lost.
 //!
-//! *How far.* The log of a rank notes before an event on which intervals of others it depends that
+//! *How far.* The log notes before an event on which intervals of others the event depends that
 //! were not known to be stable ([`Determinant::Depends`]). The incarnation repeats the log up to
-//! the first note of an interval that is lost. Whether one is lost its rank tells; where that rank
-//! is being recovered as well and has not told, the incarnation waits for it. It tells the others
-//! *before* it waits, on the assumption that nothing is lost, and again if that turns out wrong: so
-//! ranks that wait for each other come to an end, at the greatest part of all logs in which nothing
-//! depends on what is lost (each cut was forced by a loss, hence the maximum). If it hears of the
-//! loss only when it has begun, it is an orphan like any other.
+//! the first note of a lost interval. The rank of an interval reports whether it is lost. If that
+//! rank is being recovered too and has not reported yet, the incarnation waits for it.
 //!
-//! *Whom it tells.* Everybody: it opens channels to all, and the first word on every channel is all
-//! that is known to be lost.
+//! The incarnation reports its own losses *before* it waits, on the assumption that nothing else is
+//! lost, and again if that turns out to be wrong. Ranks that wait for each other therefore come to
+//! an end, at the greatest part of all logs in which nothing depends on what is lost: every cut was
+//! forced by a loss. An incarnation that hears of a loss only after it has begun is an orphan like
+//! any other.
 //!
-//! *The log.* Nothing is ever removed from it: the first record of a new incarnation says after
-//! which place it goes on ([`Determinant::Begins`]), and what lies between is void. So the log is
-//! at the same time the record of all incarnations of its rank.
+//! *Who hears it.* Every rank: the incarnation opens channels to all, and the first message on
+//! every channel contains all known losses.
+//!
+//! *The log.* Nothing is ever removed from the log. The first record of a new incarnation says
+//! after which place it goes on ([`Determinant::Begins`]); what lies between is void. The log is
+//! therefore also the record of all incarnations of its rank.
 
 use super::history::{Incarnations, Interval, Standing};
 use super::{Optimistic, Peer};

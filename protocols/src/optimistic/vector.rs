@@ -1,6 +1,6 @@
-//! The dependency vector: of each rank the last state interval that this rank's state depends on,
-//! as far as it may still be lost (o2p-2009 §3.3, fig. 2; Singhal and Kshemkalyani 1992 for telling
-//! only what changed).
+//! The dependency vector: for each rank the last state interval that this rank's state depends on,
+//! as far as that interval may still be lost (o2p-2009 §3.3, fig. 2). Only changes are sent
+//! (Singhal and Kshemkalyani 1992).
 
 use super::history::Interval;
 use ftmpi_wire::Rank;

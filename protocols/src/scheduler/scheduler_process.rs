@@ -1,13 +1,20 @@
-//! The scheduler as a process of its own: both ends of its connection with the launcher.
+//! The checkpoint scheduler as a process of its own: both ends of its connection with the launcher.
 //!
-//! Guarantees: the process may die at any moment and costs the job neither an image nor a wait. The
-//! launcher's end, the [`SchedulerProxy`], hands on what happens as [`Note`]s and applies each to a
-//! copy of the machine as well. A new connection begins with that copy, so the process keeps
-//! nothing on disk and goes on where its predecessor was; while there is none, the copy decides. An
-//! [`Order`] that cannot be carried out any more (the rank died meanwhile) is answered as an image
-//! that ended, or a wave that was refused; the process orders none twice before it has heard of its
-//! end. Only what changes a decision is sent: counters under `payload`, pauses and failures under
-//! `young-daly`, who is able to take an image when that changes.
+//! The launcher's end is the [`SchedulerProxy`], the process is the [`SchedulerProcess`]. Calling
+//! convention of the proxy: call it with each [`Note`] and [`Order`], then drain
+//! [`SchedulerProxy::next_word`] until it returns `None`. The process gets each [`Word`] by
+//! [`SchedulerProcess::hear`] and is asked for what is due. Queries never change state.
+//!
+//! Guarantees:
+//! - The process may die at any moment. That costs the job neither an image nor a wait: the proxy
+//!   applies every note to a copy of the machine, and decides by the copy while there is no
+//!   process.
+//! - A new connection begins with that copy, so the process keeps nothing on disk.
+//! - An order that cannot be carried out any more (the rank died meanwhile) is answered as an image
+//!   that ended, or as a wave that was refused. The process orders nothing twice before it hears of
+//!   its end.
+//! - Only what changes a decision is sent: counters under `payload`, pauses and failures under
+//!   `young-daly`, who can take an image when that changes.
 
 use super::{Policy, Scheduler};
 use ftmpi_wire::Rank;

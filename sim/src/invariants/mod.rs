@@ -1,33 +1,34 @@
-//! What must be true in every run: one file for each, with where it comes from.
+//! What must be true in every run: one file for each invariant, with its source.
 //!
-//! They look from outside. What the ranks' protocols say comes through [`crate::observed`], what
-//! they send, receive and take images of through the [`world`](crate::world), what is stored
-//! through the loggers' files; nothing is told back, so a run is the same with and without them. A
-//! broken one ends the run at the very step that broke it, with its name.
+//! The invariants look from outside. They hear from [`crate::observed`] what the ranks' protocols
+//! do, from the [`world`](crate::world) what ranks send, receive and take images of, and from the
+//! loggers' files what is stored. They tell nothing back, so a run is the same with and without
+//! them. A broken invariant ends the run at the very step that broke it, with the name of the
+//! invariant.
 //!
 //! | invariant | of | what |
 //! | --- | --- | --- |
 //! | [`same_results`] | all | a run with failures ends with the results of one without |
 //! | [`recovery_ends`] | all | when nothing fails any more, everything finishes |
-//! | [`old_incarnations`] | all | what an earlier incarnation sent is not taken after the news of a later one |
+//! | [`old_incarnations`] | all | no frame of an earlier incarnation after news of a later |
 //! | [`whole_frames`] | all | nothing comes between the parts of a frame |
 //! | [`single_copy`] | all | what a peer may be reading stays as it is |
-//! | [`sends_wait`] | pessimistic | no message leaves before the events that it may reveal are written |
+//! | [`sends_wait`] | pessimistic | a message leaves after the events that it may reveal |
 //! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
 //! | [`stable_images`] | with a logger | no image contains an event that could be lost |
 //! | [`whole_logs`] | with a logger | logs have no holes, and keep what they acknowledged |
-//! | [`refused`] | with a logger | who is refused for good ends the job, with the reason |
+//! | [`refused`] | with a logger | a rank that is refused for good ends the job, with the reason |
 //! | [`log_cuts`] | logging | nothing is forgotten that an offered image needs |
-//! | [`only_orphans`] | optimistic | only who depends on what is lost rolls back |
-//! | [`no_orphan_left`] | optimistic | at the end nobody depends on what is lost |
-//! | [`greatest_state`] | optimistic | a new incarnation repeats all of its log that depends on nothing lost |
-//! | [`consistent_cut`] | waves | nobody has received what its sender's image has not sent |
+//! | [`only_orphans`] | optimistic | only a rank that depends on what is lost rolls back |
+//! | [`no_orphan_left`] | optimistic | at the end no rank depends on what is lost |
+//! | [`greatest_state`] | optimistic | all of a log is repeated that depends on nothing lost |
+//! | [`consistent_cut`] | waves | no rank has received what its sender's image has not sent |
 //! | [`whole_waves`] | waves | a wave counts when every image of it is durable |
 //! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
 //! | [`one_process`] | all | a rank has one process, and each is of a later incarnation |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
-//! | [`one_incarnation`] | waves | no new incarnation begins beside an old one of its cluster |
+//! | [`one_incarnation`] | waves | no incarnation begins while an old one of its cluster lives |
 
 pub mod consistent_cut;
 pub mod dependencies;

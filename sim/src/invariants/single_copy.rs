@@ -23,7 +23,7 @@ impl Shown {
     pub fn stays(&self, rank: usize, to: Rank, at: UserPtr, bytes: &[u8]) {
         if self.at != at || self.bytes != bytes {
             let how = format!("rank {rank} has moved or changed what rank {to} may be reading");
-            broken("lent-payloads", &how);
+            broken("single-copy", &how);
         }
     }
 }

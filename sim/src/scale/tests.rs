@@ -1,5 +1,5 @@
 //! The machines recover what was told to them, and the costs have the shapes that the papers found
-//! (event-logger-2005 §5: the logger takes most of the piggyback away).
+//! (event-logger-2005 §V-D: the logger takes most of the piggyback away).
 
 use super::*;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! The agents of a job's hosts: what they make of the launcher's commands, and what they tell it of
-//! their ranks. The images of all ranks are here as well: what the checkpoint servers have.
+//! The agents of a job's hosts: they carry out the launcher's commands and report about their
+//! ranks. The images of all ranks are here as well, as the checkpoint servers hold them.
 
 use super::{Event, Image, News, World};
 use crate::mutants::Mutant;
@@ -144,7 +144,7 @@ impl World {
         known
     }
 
-    // ---- how incarnations begin ------------------------------------------------------------------------
+    // ---- how incarnations begin -----------------------------------------------------------------
 
     /// The image is there, and the process can be started; answers with a rank that runs.
     pub(super) fn begin(&mut self, mut beginning: Beginning) -> Option<usize> {
@@ -262,7 +262,7 @@ impl World {
         }
     }
 
-    // ---- how they end -----------------------------------------------------------------------------
+    // ---- how they end ---------------------------------------------------------------------------
 
     /// A process is gone: its agent tells.
     pub(super) fn ended(&mut self, rank: usize, incarnation: Incarnation, ending: Ending) {
@@ -303,7 +303,7 @@ impl World {
         self.tell(host, Input::ChannelLost { rank, incarnation, peer, peer_incarnation });
     }
 
-    // ---- images -----------------------------------------------------------------------------------
+    // ---- images ---------------------------------------------------------------------------------
 
     /// There will be no image of this rank of this number; the launcher hears of it, and then the
     /// rank.

@@ -1,5 +1,5 @@
-//! Channels between ranks: in order each, delayed each on its own, gone with the incarnations at
-//! their ends.
+//! Channels between ranks. Each keeps its order, each has delays of its own, and each ends with the
+//! incarnations at its ends.
 
 use super::{Event, Item, News, World};
 use crate::picture::{Mark, mark};

@@ -1,5 +1,5 @@
-//! When what is to go wrong will: drawn at the begin of a run, kind after kind, so that a seed
-//! without one kind of failure keeps the moments of all others before it.
+//! When faults happen: drawn at the begin of a run, kind after kind. A seed without one kind of
+//! fault keeps the moments of all kinds before it.
 
 use super::{Event, World};
 

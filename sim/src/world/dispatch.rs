@@ -1,6 +1,6 @@
-//! The launcher in the world: the very dispatcher and scheduler of a job, what they are told and
-//! when, and what becomes of their commands. Everything goes over one connection for each host, in
-//! order and with delays; the scheduler is a process of its own that may die.
+//! The launcher in the world: the dispatcher and the scheduler of a real job. Everything goes over
+//! one connection for each host, in order and with delays. The scheduler is a process of its own
+//! that may die.
 
 use super::{Event, World};
 use crate::mutants::Mutant;

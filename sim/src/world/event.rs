@@ -1,4 +1,4 @@
-//! What happens: events of the heap, news of a rank, what channels carry.
+//! Events of the heap, news for a rank, and what channels carry.
 
 use super::agents::Beginning;
 use crate::invariants::dependencies::Truth;

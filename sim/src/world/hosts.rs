@@ -1,6 +1,5 @@
-//! The hosts of a job: agents that die with their ranks and are started again, hosts that break for
-//! good, so that the dispatcher moves their ranks to others, and hosts that are mended when it has
-//! given them up.
+//! The hosts of a job. Agents die with their ranks and are started again. Hosts break for good, and
+//! the dispatcher moves their ranks. Hosts are mended after the dispatcher has given them up.
 
 use super::{Event, World};
 use crate::mutants::Mutant;

@@ -1,5 +1,5 @@
-//! Channel memories in the world: every channel goes from a rank to a memory; memories die and come
-//! back with their files, connections break.
+//! Channel memories in the world. Every channel goes from a rank to a memory. Memories die and come
+//! back with their files, and connections break.
 
 use super::{Event, Item, News, World};
 use crate::picture::{Mark, mark};

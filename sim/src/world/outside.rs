@@ -1,7 +1,7 @@
-//! What is outside of all ranks: files, which no image holds and no failure takes back.
+//! What is outside of all ranks: files, which no image contains and no failure takes back.
 //!
-//! Invariants: what a rank writes to a place is the same in all of its incarnations (nothing is
-//! written from a state that may be lost); the programs check the rest.
+//! Invariants: a rank writes the same to a place in all of its incarnations, so nothing is written
+//! from a state that may be lost. The programs check the rest.
 
 use super::{Setup, World};
 use ftmpi_protocols::event_log::Promise;

@@ -1,4 +1,4 @@
-//! The incarnations of ranks: how they begin, what they are asked, how they end.
+//! The processes of ranks: how they begin, what the engine asks the world, how they end.
 
 use super::{Setup, Truth, World, with};
 use crate::fiber::{Fiber, Stop};

@@ -1,5 +1,5 @@
-//! Event rings in the world: what a rank stores beside a logger of its own computer counts as
-//! written at once, and outlives both; only a loss of power takes it.
+//! Event rings in the world. What a rank stores in the ring of a logger on its host counts as
+//! written at once, and outlives rank and logger. Only a loss of power takes it.
 
 use super::{Event, World};
 use crate::mutants::Mutant;

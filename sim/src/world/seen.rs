@@ -1,5 +1,5 @@
-//! What the [`invariants`](crate::invariants) are told of the ranks: what their protocols say
-//! ([`crate::watched`]), what leaves and lands, what images contain.
+//! What the [`invariants`](crate::invariants) hear about the ranks: what their protocols do
+//! ([`crate::observed`]), what leaves and arrives, what images contain.
 
 use super::World;
 use crate::invariants::dependencies::{Dependencies, Frame, Truth};

@@ -1,4 +1,4 @@
-//! The event loggers in the world: delays, deaths, and what gets lost with them.
+//! The event loggers in the world: delays, deaths, and what is lost with them.
 
 use super::{Event, News, World};
 use crate::logger::Answer;

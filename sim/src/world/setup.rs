@@ -1,4 +1,4 @@
-//! What is to be simulated, and how it ended.
+//! The settings of a simulation, and its outcome.
 
 use crate::mutants::Mutant;
 use crate::programs::Program;

@@ -1,5 +1,6 @@
-//! Memory that ranks share, and the board of those who do: outside of the ranks' own memory, as the
-//! kernel's is. A state of the job to which all ranks return gets memory of its own.
+//! Memory that ranks share, and the board of the ranks that share it. Both are outside of the
+//! ranks' own memory, as the kernel's are. A state of the job to which all ranks return gets memory
+//! of its own.
 
 use super::World;
 use ftmpi_core::engine::shared_memory_barrier::{COLUMNS, Column};

@@ -1,6 +1,6 @@
-//! A user who suspends the job: last images within a grace, which may be too short for them, and
-//! another launcher that goes on with what is stored. No power is lost: servers stay, or end in
-//! order and begin again.
+//! A user who suspends the job: last images within a grace, which may be too short, and another
+//! launcher that goes on with what is stored. No power is lost: servers stay, or end in order and
+//! begin again.
 
 use super::{Event, World};
 use crate::mutants::Mutant;

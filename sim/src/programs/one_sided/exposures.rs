@@ -86,13 +86,13 @@ pub(in crate::programs) fn exposures(mpi: &mut M) -> u64 {
 /// The owner of the numbers is told which one was drawn.
 fn tell_number(rank: &mut Rank<'_>, to: usize, number: u64) {
     let mut word = Words::new(&[number]);
-    let (at, kind) = (word.lend(), SendKind::Standard);
+    let (at, kind) = (word.user_ptr(), SendKind::Standard);
     rank.call(|mpi| mpi.send(kind, at, 1, super::WORD, peer(to), 1, CommId::WORLD));
 }
 
 fn hear_number(rank: &mut Rank<'_>, from: usize) -> u64 {
     let mut word = Words::room(1);
-    let at = word.lend();
+    let at = word.user_ptr();
     rank.call(|mpi| mpi.recv(at, 1, super::WORD, peer(from), Tag::Is(1), CommId::WORLD));
     word.0[0]
 }

@@ -97,14 +97,14 @@ impl Words {
         Self(vec![u64::MAX; count].into())
     }
 
-    fn lend(&mut self) -> UserPtr {
+    fn user_ptr(&mut self) -> UserPtr {
         // SAFETY: the boxes are kept until the operation is complete; numbers are plain memory.
         unsafe { UserPtr::new(self.0.as_mut_ptr().cast()) }
     }
 
     fn buffer(&mut self, datatype: TypeId) -> OriginBuffer {
         let count = self.0.len() as i64;
-        OriginBuffer { at: self.lend(), count, datatype }
+        OriginBuffer { at: self.user_ptr(), count, datatype }
     }
 }
 
@@ -222,7 +222,7 @@ impl<'a> Rank<'a> {
         let (next, before) = ((self.me + 1) % self.size, (self.me + self.size - 1) % self.size);
         let mut said = Words::new(&self.says());
         let mut heard = Words::room(2);
-        let (said, into) = (said.lend(), heard.lend());
+        let (said, into) = (said.user_ptr(), heard.user_ptr());
         let kind = SendKind::Standard;
         let mut sent =
             self.call(|mpi| mpi.isend(kind, said, 2, WORD, peer(next), 0, CommId::WORLD));

@@ -44,8 +44,8 @@ fn swap(rank: &mut Rank<'_>, memory: Memory, to: usize) -> u64 {
         let (mut compare, mut value) = (Words::new(&[expected]), Words::new(&[expected + 1]));
         let mut before = Words::room(1);
         let what = OneSided::CompareAndSwap {
-            origin: value.lend(),
-            compare: compare.lend(),
+            origin: value.user_ptr(),
+            compare: compare.user_ptr(),
             result: before.buffer(WORD),
         };
         let place = target(to, SWAPPED, 1, WORD);
