@@ -4,10 +4,8 @@
 //! costs at most one block of memory, however many there are: a queue in one piece doubles, and
 //! stands still while it copies. Empty blocks are filled again.
 
+use crate::tuning::BLOCK;
 use std::collections::VecDeque;
-
-/// Elements of a block.
-const BLOCK: usize = 256;
 
 /// The queue. All blocks but the last are full; of the first some elements may be gone.
 #[derive(Debug)]

@@ -37,4 +37,5 @@ pub mod registry;
 pub mod replay;
 pub mod scheduler;
 pub mod sender_log;
+mod tuning;
 pub mod waves;

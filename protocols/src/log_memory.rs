@@ -13,27 +13,16 @@
 //! slab, and the peers take their images one after the other, so the wanted bytes are counted by
 //! the page ([`LogMemory::useless`]).
 
+use crate::tuning::{
+    KEPT_MIN, OWN_MIN, SLAB_MAX, SLAB_MIN, SLAB_SHARE, SLAB_USUAL, UNIT, UNITS_MIN,
+};
 use std::ops::Range;
 
-/// Size of the first slab; each new one is twice as large, up to [`SLAB_MAX`].
-const SLAB_MIN: usize = 64 << 10;
-/// Up to here slabs double with every new one; above, only when this is little of all there is.
-const SLAB_USUAL: usize = 4 << 20;
-const SLAB_MAX: usize = 32 << 20;
-const SLAB_SHARE: usize = 16;
-/// A longer block gets a slab of its own, unless a spare one is there that holds it.
-const OWN_MIN: usize = SLAB_USUAL / 4;
 /// Blocks begin on cache lines, and their places are counted in them.
 const ALIGN: usize = 64;
 /// A slab is filled up to here: what lies behind has no number. (A longer block, alone in its slab,
 /// begins at 0.)
 const FILLED_MAX: usize = (u32::MAX as usize) * ALIGN;
-/// Bytes in slabs that are kept at least.
-const KEPT_MIN: usize = 16 << 20;
-/// What images want is counted for so many bytes.
-const UNIT: usize = 4 << 10;
-/// So many units in a row that nobody wants are worth being left out.
-const UNITS_MIN: usize = 4;
 const NO_SLAB: u32 = u32::MAX;
 
 /// A place in the log memory.

@@ -11,7 +11,8 @@
 use crate::determinant_sender::DeterminantSender;
 use crate::protocol::*;
 use crate::recorder::Recorder;
-use ftmpi_wire::{Determinant, EventNo, Rank, Ssn, event_log::RECORDS_MAX};
+use crate::tuning::BATCH_RECORDS;
+use ftmpi_wire::{Determinant, EventNo, Rank, Ssn};
 use std::collections::VecDeque;
 
 /// The protocol `pessimistic`.
@@ -67,7 +68,7 @@ impl Records for Pessimistic {
 
     fn record(&mut self, determinant: Determinant) {
         self.determinant_sender.push(determinant);
-        if self.determinant_sender.waiting() >= RECORDS_MAX as u64 / 4 {
+        if self.determinant_sender.waiting() >= BATCH_RECORDS {
             self.send();
         }
     }

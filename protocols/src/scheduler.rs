@@ -26,6 +26,7 @@
 
 pub mod scheduler_process;
 
+use crate::tuning::{IMAGE_PATIENCE, INTERVAL_MAX, INTERVAL_MIN};
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -85,12 +86,6 @@ pub struct Scheduler {
     failures: u32,
 }
 
-/// A rank that has not delivered after this long (it may be stopped) no longer holds up the others.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Young's formula is not asked for less or more than this.
-const INTERVAL_MIN: Duration = Duration::from_secs(1);
-const INTERVAL_MAX: Duration = Duration::from_secs(3600);
-
 impl Scheduler {
     /// A scheduler for `size` ranks whose job starts at time zero: rank `r` is first due after
     /// `(r + 1) / size` of the interval.
@@ -118,7 +113,8 @@ impl Scheduler {
     /// The ranks that should begin an image now, most overdue first; each counts as under way from
     /// here on. `ready` says which can (alive, past `MPI_Init`, able to be captured).
     pub fn take_due(&mut self, now: Duration, ready: impl Fn(Rank) -> bool) -> Vec<Rank> {
-        let busy = self.under_way.iter().flatten().filter(|since| now < **since + PATIENCE).count();
+        let busy =
+            self.under_way.iter().flatten().filter(|since| now < **since + IMAGE_PATIENCE).count();
         let mut ranks: Vec<Rank> = (0..self.due.len() as u32)
             .map(Rank)
             .filter(|rank| self.under_way[rank.index()].is_none() && ready(*rank))
@@ -301,7 +297,7 @@ mod tests {
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![]);
         scheduler.ended(9 * S, Rank(1));
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![Rank(0)]);
-        assert_eq!(scheduler.take_due(9 * S + PATIENCE, |_| true), vec![Rank(3), Rank(1)]);
+        assert_eq!(scheduler.take_due(9 * S + IMAGE_PATIENCE, |_| true), vec![Rank(3), Rank(1)]);
     }
 
     /// Who is chosen when each image takes half a second.

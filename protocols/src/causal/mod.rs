@@ -32,10 +32,9 @@ pub mod vcausal;
 use crate::determinant_sender::{Cursor, DeterminantSender, VOID};
 use crate::protocol::*;
 use crate::recorder::Recorder;
+use crate::tuning::{BATCH_RECORDS, CAUSAL_GATHER, HELD_UNASKED};
 use encoding::Reader;
-use ftmpi_wire::{
-    DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn, event_log::RECORDS_MAX,
-};
+use ftmpi_wire::{DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn};
 use recovery::{Gathering, Owed};
 use std::collections::{BTreeMap, VecDeque};
 use store::{Event, Store};
@@ -81,12 +80,6 @@ pub struct Settings {
     /// ranks only (event-logger-2005 §VI, the array carried by the nodes).
     pub carry: bool,
 }
-
-/// More events of others than this are not held without asking whether they are stable.
-const HELD_UNASKED: u64 = 1024;
-
-/// While an acknowledgement is awaited, so many events are gathered before more are shipped.
-const GATHER: u64 = 256;
 
 /// The protocol `causal`.
 #[derive(Debug)]
@@ -238,7 +231,7 @@ impl Causal {
         let waiting = self.unsent();
         if waiting > 0
             && let Some(determinant_sender) = &self.determinant_sender
-            && (determinant_sender.under_way() == 0 || waiting >= GATHER)
+            && (determinant_sender.under_way() == 0 || waiting >= CAUSAL_GATHER)
         {
             self.send();
         }
@@ -353,7 +346,7 @@ impl Records for Causal {
         };
         let number = self.store.push(self.me, Event { determinant, seen });
         self.technique.added(self.me, number);
-        if number.0 - self.logged.0 >= RECORDS_MAX as u64 / 4 {
+        if number.0 - self.logged.0 >= BATCH_RECORDS {
             self.send();
         }
     }

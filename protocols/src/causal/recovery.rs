@@ -23,6 +23,7 @@
 use super::Causal;
 use super::encoding::{Reader, put};
 use crate::protocol::{Command, Records};
+use crate::tuning::ANSWER_PART_BYTES;
 use ftmpi_wire::{DecodeError, Determinant, EventNo, Incarnation, Rank};
 
 /// Kinds of frames among the ranks.
@@ -31,9 +32,6 @@ const ANSWER: u8 = 2;
 const MORE: u8 = 3;
 const COMPLETE: u8 = 4;
 const NEEDED_NO_MORE: u8 = 5;
-
-/// Bytes of an answer in one frame at the most.
-const PART_BYTES: usize = 4 << 20;
 
 /// An incarnation that does not know yet what it is to repeat.
 #[derive(Debug)]
@@ -252,7 +250,7 @@ impl Causal {
             self.awaited[by.index()] = false;
             self.technique.begins(by, &knows);
             self.technique.build(&self.store, by, false, &mut events);
-            let mut parts = events.chunks(PART_BYTES).peekable();
+            let mut parts = events.chunks(ANSWER_PART_BYTES).peekable();
             loop {
                 let part = parts.next().unwrap_or_default();
                 let more = parts.peek().is_some();

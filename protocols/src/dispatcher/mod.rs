@@ -39,24 +39,14 @@ pub use suspend::SUSPENDED;
 
 use crate::scheduler::scheduler_process::{Note, SchedulerProxy};
 use crate::scheduler::{self, Scheduler};
+use crate::tuning::{
+    ECHO_TIME, GRACE_WITHOUT_FINALIZE, INCARNATIONS_UNKNOWN, SILENCE_WITHOUT_FINALIZE,
+};
 use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits, Rank};
 use hosts::Hosts;
 use rank_state::{Images, RankState, Stage};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// How long the other ranks may take to end after one left without `MPI_Finalize`.
-const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
-
-/// How long until it is told that they still run: where all leave so, nothing is said.
-const SILENCE_WITHOUT_FINALIZE: Duration = Duration::from_secs(3);
-
-/// So many incarnations of a rank may have been announced and not be on any disk when the power is
-/// lost.
-const INCARNATIONS_UNKNOWN: u32 = 16;
-
-/// A death is reported no later than this after the first complaint about it.
-const ECHO_TIME: Duration = Duration::from_millis(300);
 
 /// What the dispatcher must know of a job.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,14 +15,11 @@ use super::messages::{Command, Failure, ImageFacts, Past};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use crate::scheduler::scheduler_process::Note;
+use crate::tuning::LOST_CHANNEL_PATIENCE;
 use crate::waves::{Over, Waves};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// A broken channel is mostly the first sign of a death; if none is reported within this time, the
-/// network is to blame.
-const LOST_CHANNEL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A channel that broke: two ranks and their incarnations.
 pub(super) type LostChannel = [(Rank, Incarnation); 2];

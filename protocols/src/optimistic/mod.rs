@@ -34,9 +34,8 @@ use crate::causal::encoding::{Reader, put};
 use crate::determinant_sender::DeterminantSender;
 use crate::protocol::*;
 use crate::recorder::Recorder;
-use ftmpi_wire::{
-    DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn, event_log::RECORDS_MAX,
-};
+use crate::tuning::{BATCH_RECORDS, OPTIMISTIC_GATHER};
+use ftmpi_wire::{DecodeError, Determinant, EventNo, Header, Incarnation, Rank, Ssn};
 use history::{Histories, Interval, Standing};
 use recovery::Gathering;
 use std::collections::VecDeque;
@@ -74,9 +73,6 @@ pub struct Settings {
     /// What becomes of entries that are stable.
     pub tracking: Tracking,
 }
-
-/// While an acknowledgement is awaited, so many records are gathered before more are shipped.
-const GATHER: u64 = 32;
 
 /// What is known about one peer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -198,7 +194,8 @@ impl Optimistic {
     #[inline]
     fn send_in_turn(&mut self) {
         let waiting = self.determinant_sender.waiting();
-        if waiting > 0 && (self.determinant_sender.under_way() == 0 || waiting >= GATHER) {
+        if waiting > 0 && (self.determinant_sender.under_way() == 0 || waiting >= OPTIMISTIC_GATHER)
+        {
             self.send();
         }
     }
@@ -331,7 +328,7 @@ impl Records for Optimistic {
         self.last = Some(interval);
         self.vector.raise(self.me, interval);
         self.noted = self.vector.changes();
-        if self.determinant_sender.waiting() >= RECORDS_MAX as u64 / 4 {
+        if self.determinant_sender.waiting() >= BATCH_RECORDS {
             self.send();
         }
     }

@@ -1,0 +1,66 @@
+//! Constants of the machines that decide about speed and patience.
+//!
+//! Every constant states its unit and the reason for its value in one line. Measurements are in
+//! `docs/performance/log.md`.
+
+use ftmpi_wire::event_log::RECORDS_MAX;
+use std::time::Duration;
+
+// ---- determinants on their way to the logger ----------------------------------------------------
+
+/// Records that are gathered before they are sent without a reason: a quarter of a frame.
+pub(crate) const BATCH_RECORDS: u64 = RECORDS_MAX as u64 / 4;
+/// Events that causal logging gathers while an acknowledgement is awaited: batches grow under load.
+pub(crate) const CAUSAL_GATHER: u64 = 256;
+/// Records that optimistic logging gathers then: fewer, because what is not stable may be lost.
+pub(crate) const OPTIMISTIC_GATHER: u64 = 32;
+/// Events of other ranks that are held before the logger is asked whether they are stable: a rank
+/// that only receives would hold them for ever.
+pub(crate) const HELD_UNASKED: u64 = 1024;
+/// Bytes of an answer to a recovering rank in one frame: other frames must not wait for long.
+pub(crate) const ANSWER_PART_BYTES: usize = 4 << 20;
+
+// ---- sender logs --------------------------------------------------------------------------------
+
+/// Bytes of the first slab. Each new slab is twice as large: small jobs stay small.
+pub(crate) const SLAB_MIN: usize = 64 << 10;
+/// Bytes up to which slabs double with every new one.
+pub(crate) const SLAB_USUAL: usize = 4 << 20;
+/// Bytes of the largest slab for short blocks.
+pub(crate) const SLAB_MAX: usize = 32 << 20;
+/// Above [`SLAB_USUAL`] a slab has at most this part of all memory of the log (one sixteenth).
+pub(crate) const SLAB_SHARE: usize = 16;
+/// Bytes from which a block gets a slab of its own: it would waste the rest of a usual slab.
+pub(crate) const OWN_MIN: usize = SLAB_USUAL / 4;
+/// Bytes in empty slabs that are kept at least: fresh pages cost many times a copy.
+pub(crate) const KEPT_MIN: usize = 16 << 20;
+/// Bytes of a unit in which an image's need is counted: a page.
+pub(crate) const UNIT: usize = 4 << 10;
+/// Units in a row that are worth being left out of an image: each gap costs a record.
+pub(crate) const UNITS_MIN: usize = 4;
+/// Elements of a block of a queue: one allocation for many messages.
+pub(crate) const BLOCK: usize = 256;
+
+// ---- the dispatcher -----------------------------------------------------------------------------
+
+/// How long the other ranks may take to end after one left without `MPI_Finalize`.
+pub(crate) const GRACE_WITHOUT_FINALIZE: Duration = Duration::from_secs(30);
+/// How long the dispatcher waits before it reports that they still run: where all ranks leave
+/// without `MPI_Finalize`, nothing is reported.
+pub(crate) const SILENCE_WITHOUT_FINALIZE: Duration = Duration::from_secs(3);
+/// Incarnations of a rank that may have been announced and be on no disk when the power is lost.
+pub(crate) const INCARNATIONS_UNKNOWN: u32 = 16;
+/// A death is reported at most this long after the first complaint about it.
+pub(crate) const ECHO_TIME: Duration = Duration::from_millis(300);
+/// A broken channel is mostly the first sign of a death. After this time without a report of one,
+/// the network is to blame.
+pub(crate) const LOST_CHANNEL_PATIENCE: Duration = Duration::from_secs(2);
+
+// ---- the scheduler ------------------------------------------------------------------------------
+
+/// A rank whose image takes longer (it may be stopped) no longer holds up the others.
+pub(crate) const IMAGE_PATIENCE: Duration = Duration::from_secs(60);
+/// The shortest interval of `young-daly`: its formula has no lower bound.
+pub(crate) const INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// The longest interval of `young-daly`: a job without failures still takes images.
+pub(crate) const INTERVAL_MAX: Duration = Duration::from_secs(3600);
