@@ -200,7 +200,7 @@ pub struct Start {
     /// The rank's incarnation.
     pub incarnation: Incarnation,
     /// Images that the incarnation may continue, newest first.
-    pub images: Vec<Image>,
+    pub images: Vec<ImageFacts>,
     /// Whether it may begin from the start of the program if no image can be read.
     pub or_beginning: bool,
     /// Whether newer images on the server are given up first.
@@ -211,7 +211,7 @@ pub struct Start {
     pub fed: bool,
     /// Faults to inject.
     pub inject: Vec<InjectPoint>,
-    /// ProcessEnd the process was really executed, if not as the command line says.
+    /// How the process was really executed, if not as the command line says.
     pub actual_command: Option<ActualCommand>,
     /// Whether some host had more ranks than processors at the start of the job.
     pub oversubscribed: bool,
@@ -221,7 +221,7 @@ pub struct Start {
     pub files_since: ImageNo,
 }
 
-/// ProcessEnd a process was executed.
+/// How a process was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActualCommand {
     /// The file, as given to `execve`.
@@ -232,33 +232,6 @@ pub struct ActualCommand {
     pub environment: Vec<Vec<u8>>,
     /// Its working directory.
     pub directory: Vec<u8>,
-}
-
-/// [`ImageFacts`] on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
-    /// Its number.
-    pub image: ImageNo,
-    /// Bytes stored.
-    pub bytes: u64,
-    /// Bytes of output and error that the program had written.
-    pub written: [u64; 2],
-    /// Bytes of input that it had consumed.
-    pub consumed: u64,
-}
-
-impl From<ImageFacts> for Image {
-    fn from(facts: ImageFacts) -> Self {
-        let ImageFacts { image, bytes, written, consumed } = facts;
-        Self { image, bytes, written, consumed }
-    }
-}
-
-impl From<Image> for ImageFacts {
-    fn from(image: Image) -> Self {
-        let Image { image, bytes, written, consumed } = image;
-        Self { image, bytes, written, consumed }
-    }
 }
 
 /// A message of an agent to the launcher.
@@ -333,7 +306,7 @@ pub enum Report {
         resumed: Option<ImageNo>,
         /// Why no image of the rank can be taken.
         no_image: Option<String>,
-        /// ProcessEnd the process was executed, if not as the command line says.
+        /// How the process was executed, if not as the command line says.
         actual_command: Option<Box<ActualCommand>>,
     },
     /// The replay is over.
@@ -388,13 +361,13 @@ pub enum Report {
     ImageTaken {
         /// The image's number.
         image: ImageNo,
-        /// ProcessEnd long the rank stood still.
+        /// How long the rank stood still.
         pause_ns: u64,
     },
     /// An image is durable.
     ImageCommitted {
         /// The image.
-        image: Image,
+        image: ImageFacts,
         /// The oldest image that the store offers.
         oldest: ImageNo,
         /// From the order to the commit.
@@ -427,30 +400,9 @@ pub enum Report {
     InputTaken(u32),
     /// The process has ended. The last report about an incarnation.
     Ended {
-        /// ProcessEnd.
-        ending: ProcessEnd,
+        /// The cause of the end.
+        ending: Ending,
         /// Nanoseconds since the agent saw the end.
         seen_ns: u64,
     },
-}
-
-/// [`Ending`] on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ProcessEnd {
-    /// Exit code.
-    Code(i32),
-    /// Signal.
-    Signal(i32),
-    /// The control socket closed.
-    ControlLost,
-}
-
-impl From<ProcessEnd> for Ending {
-    fn from(how: ProcessEnd) -> Self {
-        match how {
-            ProcessEnd::Code(code) => Self::Code(code),
-            ProcessEnd::Signal(signal) => Self::Signal(signal),
-            ProcessEnd::ControlLost => Self::ControlLost,
-        }
-    }
 }

@@ -8,6 +8,11 @@ pub fn count<N: Copy + PartialEq + From<u8> + std::fmt::Display>(number: N, noun
     format!("{number} {noun}{plural}")
 }
 
+/// A count with a noun whose plural is irregular.
+pub fn count_of(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// Ranks in ascending order, neighbours as ranges: `rank 3`, `ranks 0-2, 5`.
 pub fn ranks(ranks: &[Rank]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();

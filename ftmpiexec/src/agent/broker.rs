@@ -13,7 +13,8 @@
 //! - Nothing is left in the file system.
 
 use super::Agent;
-use super::events::{AgentEvent, Directory, NewSocket, RankKey};
+use super::directory::{Directory, RankKey};
+use super::events::{AgentEvent, NewSocket};
 use super::launcher_link::LauncherLink;
 use super::page::sealed_memfd;
 use crate::agent_protocol::Report;

@@ -9,10 +9,12 @@
 //! writes the server's file itself ([`SameHostWriter`]).
 
 use super::Agent;
+use super::directory::Directory;
 use super::errors::CheckpointError;
-use super::events::{AgentEvent, Directory};
+use super::events::AgentEvent;
+use super::image_results::{Packed, StoredImage};
 use super::local::Copy;
-use crate::agent_protocol::{Image, Report};
+use crate::agent_protocol::Report;
 use crate::tuning::{
     CAPTURE_PATIENCE, CONNECT_LIMIT, DURABLE_LIMIT, IMAGE_HEADER_BYTES, IMAGE_PIECE_BYTES,
     IMAGE_PIECES, IMAGE_PIPE_BYTES, SERVER_RETRY,
@@ -20,6 +22,7 @@ use crate::tuning::{
 use bytes::Bytes;
 use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId, SALT_BYTES, Secret};
 use ftmpi_checkpoint::stream::Watcher;
+use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_servers::client::{self, Committed, ImageStore};
 use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{SameHostWriter, WriteProgress};
@@ -54,23 +57,6 @@ pub struct Begun {
     pub counts: Counts,
     /// How long the rank stood still.
     pub pause_ns: u64,
-}
-
-/// How the transfer of an image ended.
-#[derive(Debug)]
-pub struct Done {
-    image: ImageNo,
-    outcome: Result<(Committed, Packed), CheckpointError>,
-}
-
-/// A packed image.
-#[derive(Debug)]
-struct Packed {
-    counts: Counts,
-    /// The chunks that the next image of the chain may name.
-    known: ChunkIndex,
-    /// The copy on this host.
-    copy: Option<Copy>,
 }
 
 /// What the packing of an image needs.
@@ -131,7 +117,7 @@ impl Agent {
         tokio::spawn(async move {
             let turn = turns.acquire_owned().await.ok();
             let outcome = store(id, keep, ours, job, turn, (&key, &server)).await;
-            let done = Box::new(Done { image, outcome });
+            let done = Box::new(StoredImage { image, outcome });
             let _ = events.send(AgentEvent::ImageDone { rank, incarnation, done });
         });
     }
@@ -163,7 +149,7 @@ impl Agent {
     }
 
     /// The transfer of an image has ended.
-    pub(super) fn image_done(&mut self, rank: Rank, incarnation: Incarnation, done: Done) {
+    pub(super) fn image_done(&mut self, rank: Rank, incarnation: Incarnation, done: StoredImage) {
         let Some(process) = self.ranks.get_mut(rank, incarnation) else { return };
         let Some(taking) = process.image.take_if(|taking| taking.image == done.image) else {
             return;
@@ -174,7 +160,7 @@ impl Agent {
                 process.chains.stored(taking.chain, done.image, known);
                 let Committed { image, bytes, oldest } = committed;
                 process.written_at_image.push((image, written));
-                let image = Image { image, bytes, written, consumed };
+                let image = ImageFacts { image, bytes, written, consumed };
                 let took_ns = taking.asked.elapsed().as_nanos() as u64;
                 Report::ImageCommitted { image, oldest, took_ns }
             }

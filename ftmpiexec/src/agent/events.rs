@@ -1,17 +1,13 @@
-//! What an agent waits for, and the directory that its connecting tasks read.
+//! What an agent waits for.
 
-use super::checkpoint;
 use super::control::Datagram;
-use super::restore::Restore;
+use super::directory::RankKey;
+use super::image_results::{Restore, StoredImage};
 use crate::agent_protocol::{Report, ToAgent};
 use ftmpi_transport::auth::Authenticated;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
-
-/// An incarnation of a rank.
-pub type RankKey = (Rank, Incarnation);
 
 /// What the agent's tasks report to its one thread.
 #[derive(Debug)]
@@ -62,7 +58,7 @@ pub enum AgentEvent {
     /// The search for the image of a restart has ended: start the process.
     RestoreReady(Box<Restore>),
     /// An image of a rank was stored or lost.
-    ImageDone { rank: Rank, incarnation: Incarnation, done: Box<checkpoint::Done> },
+    ImageDone { rank: Rank, incarnation: Incarnation, done: Box<StoredImage> },
 }
 
 /// A socket that joins a rank of this host with a peer.
@@ -76,31 +72,4 @@ pub struct NewSocket {
     pub round: u32,
     /// The connected socket.
     pub socket: OwnedFd,
-}
-
-/// Where ranks, agents and servers are. Connecting tasks read it again before each attempt.
-#[derive(Debug, Clone, Default)]
-pub struct Directory {
-    /// Address of each host's agent.
-    pub agents: Vec<Option<SocketAddr>>,
-    /// Host of each rank.
-    pub host_of: Vec<u32>,
-    /// Incarnation of each rank.
-    pub incarnations: Vec<Incarnation>,
-    /// Event logger of each rank.
-    pub event_loggers: Vec<SocketAddr>,
-    /// Checkpoint server of each rank.
-    pub checkpoint_servers: Vec<SocketAddr>,
-}
-
-impl Directory {
-    /// The incarnation of a rank; `None` if the job has no such rank.
-    pub fn incarnation(&self, rank: Rank) -> Option<Incarnation> {
-        self.incarnations.get(rank.index()).copied()
-    }
-
-    /// Whether this is the newest incarnation of its rank that is known here.
-    pub fn is_current(&self, (rank, incarnation): RankKey) -> bool {
-        self.incarnation(rank) == Some(incarnation)
-    }
 }

@@ -1,11 +1,13 @@
 //! How a process ends: it is noticed, reaped, and reported after the last byte of its output.
 
-use super::events::{AgentEvent, RankKey};
+use super::directory::RankKey;
+use super::events::AgentEvent;
 use super::rank_process::RankProcess;
 use super::{Agent, processes, restore};
-use crate::agent_protocol::{ProcessEnd, Report};
+use crate::agent_protocol::Report;
 use crate::tuning::CONTROL_GRACE;
 use ftmpi_checkpoint::boot_abi;
+use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Agent {
@@ -76,16 +78,16 @@ impl Agent {
         let incarnation = process.incarnation;
         self.link.report(rank, incarnation, process.page.report());
         let tried = process.resumed_from().filter(|_| !process.has_said_hello());
-        if let (ProcessEnd::Code(code), Some(image)) = (ending, tried)
+        if let (Ending::Code(code), Some(image)) = (ending, tried)
             && let Some(why) = why_unusable(code)
         {
             if !process.end.killed {
                 return self.try_next_image(process, image, code, why);
             }
-            ending = ProcessEnd::Signal(libc::SIGKILL);
+            ending = Ending::Signal(libc::SIGKILL);
         }
         if let Some(hold) = process.hold {
-            if matches!(ending, ProcessEnd::Code(_)) || process.end.released {
+            if matches!(ending, Ending::Code(_)) || process.end.released {
                 hold.release_all();
             } else {
                 self.output.keep_held(rank, hold);
@@ -130,7 +132,7 @@ impl Agent {
     /// incarnation whose image is being fetched ends without a process.
     pub(super) fn kill(&mut self, rank: Rank, signal: i32) {
         if let Some(incarnation) = self.ranks.cancel_fetch(rank) {
-            let ending = ProcessEnd::Signal(signal);
+            let ending = Ending::Signal(signal);
             return self.link.report(rank, incarnation, Report::Ended { ending, seen_ns: 0 });
         }
         if let Some(process) = self.ranks.newest_mut(rank) {

@@ -2,7 +2,8 @@
 //! its end.
 
 use super::control::Control;
-use super::events::{AgentEvent, RankKey};
+use super::directory::RankKey;
+use super::events::AgentEvent;
 use super::page::Page;
 use super::signal::WakeSignal;
 use super::watched::watched_for_reading;

@@ -7,8 +7,9 @@ use super::output_hold::OutputHold;
 use super::page::Page;
 use super::rank_link::Outgoing;
 use super::signal::WakeSignal;
-use crate::agent_protocol::{ActualCommand, ProcessEnd, ProcessId, Start};
+use crate::agent_protocol::{ActualCommand, ProcessId, Start};
 use crate::tuning::SIGNAL_CODE_BASE;
+use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::os::fd::OwnedFd;
@@ -101,7 +102,7 @@ pub struct RankProcess {
     resumed_from: Option<ImageNo>,
     exit_senders: Vec<oneshot::Sender<()>>,
     undrained: u32,
-    ending: Option<(ProcessEnd, Instant)>,
+    ending: Option<(Ending, Instant)>,
 }
 
 /// What [`RankProcess::new`] needs.
@@ -228,19 +229,19 @@ impl RankProcess {
         }
         let ending = match self.started.child.wait() {
             Ok(status) => match (status.code(), status.signal()) {
-                _ if self.end.control_lost => ProcessEnd::ControlLost,
+                _ if self.end.control_lost => Ending::ControlLost,
                 // A wrapper script passes on the death of the rank below it as an exit code.
                 (Some(code), _)
                     if code > SIGNAL_CODE_BASE
                         && !self.end.exiting
                         && self.rank_pid.is_some_and(|pid| pid != self.started.id.pid) =>
                 {
-                    ProcessEnd::Signal(code - SIGNAL_CODE_BASE)
+                    Ending::Signal(code - SIGNAL_CODE_BASE)
                 }
-                (Some(code), _) => ProcessEnd::Code(code),
-                (None, signal) => ProcessEnd::Signal(signal.unwrap_or(libc::SIGKILL)),
+                (Some(code), _) => Ending::Code(code),
+                (None, signal) => Ending::Signal(signal.unwrap_or(libc::SIGKILL)),
             },
-            Err(_) => ProcessEnd::ControlLost,
+            Err(_) => Ending::ControlLost,
         };
         self.ending = Some((ending, Instant::now()));
         for sender in self.exit_senders.drain(..) {
@@ -255,7 +256,7 @@ impl RankProcess {
     }
 
     /// How and when the process ended, once its output has been read to the end.
-    pub fn final_ending(&self) -> Option<(ProcessEnd, Instant)> {
+    pub fn final_ending(&self) -> Option<(Ending, Instant)> {
         self.ending.filter(|_| self.undrained == 0)
     }
 }

@@ -1,6 +1,6 @@
 //! The processes of this host's ranks, by rank.
 
-use super::events::RankKey;
+use super::directory::RankKey;
 use super::rank_process::RankProcess;
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;

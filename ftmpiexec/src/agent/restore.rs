@@ -7,15 +7,18 @@
 //! with bounded memory. A server that is being restarted is waited for.
 
 use super::checkpoint::connect;
+use super::directory::Directory;
 use super::errors::RestoreError;
-use super::events::{AgentEvent, Directory};
+use super::events::AgentEvent;
 use super::files::Files;
+use super::image_results::{Restore, Stream};
 use super::local::Local;
-use crate::agent_protocol::{Image, Start};
+use crate::agent_protocol::Start;
 use crate::tuning::{
     CAPTURE_PATIENCE, IMAGE_PIECES, IMAGE_PIPE_BYTES, SERVER_PATIENCE, SERVER_RETRY,
 };
 use ftmpi_checkpoint::container::{Decoder, ImageId, Secret};
+use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_servers::client::{ClientError, Fetched, ImageStore};
 use ftmpi_servers::image_store::ImageReader;
 use ftmpi_transport::auth::JobKey;
@@ -27,26 +30,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot, watch};
-
-/// An image that streams into a new process.
-#[derive(Debug)]
-pub struct Stream {
-    /// The process's end.
-    pub pipe: OwnedFd,
-    /// The image.
-    pub facts: Image,
-}
-
-/// What came of the search for an image.
-#[derive(Debug)]
-pub struct Restore {
-    /// The launcher's order.
-    pub start: Start,
-    /// Images that could not be used.
-    pub unusable: Vec<(ImageNo, String)>,
-    /// The stream; `None`: the rank begins from its start; or why the incarnation cannot begin.
-    pub outcome: Result<Option<Stream>, RestoreError>,
-}
 
 /// Where images come from.
 #[derive(Debug)]
@@ -140,7 +123,7 @@ struct Search<'a> {
     /// The copies on this host, until they have been looked at.
     local: Option<Arc<Local>>,
     /// Images that may still be tried, newest first.
-    candidates: Vec<Image>,
+    candidates: Vec<ImageFacts>,
     unusable: Vec<(ImageNo, String)>,
     /// The server was asked for images that the launcher does not know, or must not be asked.
     asked_for_newer: bool,
@@ -274,18 +257,18 @@ impl<'a> Search<'a> {
 
 /// What the server offers after `than`, newest first: the images with which no text is lost, or
 /// else all of them. (The text of a host that died is lost unless it had been sent.)
-async fn newer_images(rank: Rank, than: ImageNo, source: &Source) -> Vec<Image> {
+async fn newer_images(rank: Rank, than: ImageNo, source: &Source) -> Vec<ImageFacts> {
     let server = connect(rank, &source.key, &source.directory, CAPTURE_PATIENCE).await;
     let Ok(mut server) = server else { return Vec::new() };
-    let Ok(shelf) = server.list(rank).await else { return Vec::new() };
-    let newer = shelf.images.iter().rev().filter(|stored| stored.image > than);
+    let Ok(stored) = server.list(rank).await else { return Vec::new() };
+    let newer = stored.images.iter().rev().filter(|stored| stored.image > than);
     let facts = newer.map(|stored| {
         let Counts { written, consumed } = stored.counts;
-        Image { image: stored.image, bytes: stored.bytes, written, consumed }
+        ImageFacts { image: stored.image, bytes: stored.bytes, written, consumed }
     });
-    let all: Vec<Image> = facts.collect();
-    let lossless = |image: &&Image| lost_bytes(image.written, source.kept_output) == 0;
-    let good: Vec<Image> = all.iter().filter(lossless).copied().collect();
+    let all: Vec<ImageFacts> = facts.collect();
+    let lossless = |image: &&ImageFacts| lost_bytes(image.written, source.kept_output) == 0;
+    let good: Vec<ImageFacts> = all.iter().filter(lossless).copied().collect();
     if good.is_empty() { all } else { good }
 }
 
@@ -315,7 +298,7 @@ struct Wanted<'a> {
     /// Whether a file on this host will do.
     same_host: bool,
     /// The images that the server may send.
-    candidates: &'a [Image],
+    candidates: &'a [ImageFacts],
 }
 
 /// Begins to stream the copy on this host, if there is a good one.
@@ -402,7 +385,7 @@ async fn stream(
 fn named_image(
     name: Result<Result<ImageId, String>, oneshot::error::RecvError>,
     rank: Rank,
-    candidates: &[Image],
+    candidates: &[ImageFacts],
     pipe: OwnedFd,
 ) -> Result<Found, Problem> {
     match name {

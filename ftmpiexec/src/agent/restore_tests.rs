@@ -58,9 +58,9 @@ fn container(image: u64) -> Vec<u8> {
     out
 }
 
-fn known(image: u64) -> Image {
+fn known(image: u64) -> ImageFacts {
     let written = [10 * image, 0];
-    Image { image: ImageNo(image), bytes: 1, written, consumed: 0 }
+    ImageFacts { image: ImageNo(image), bytes: 1, written, consumed: 0 }
 }
 
 fn start(incarnation: u32, images: &[u64]) -> Start {
@@ -188,18 +188,18 @@ fn a_rank_of_a_library_in_waves_gives_up_images_that_are_newer_than_its_wave() {
     }
 }
 
-async fn store_list(store: &mut ImageStore) -> Vec<Image> {
-    let shelf = store.list(R).await.unwrap();
-    let facts = |stored: &ftmpi_wire::image_store::Stored| Image {
+async fn store_list(store: &mut ImageStore) -> Vec<ImageFacts> {
+    let stored = store.list(R).await.unwrap();
+    let facts = |stored: &ftmpi_wire::image_store::Stored| ImageFacts {
         image: stored.image,
         bytes: stored.bytes,
         written: stored.counts.written,
         consumed: stored.counts.consumed,
     };
-    shelf.images.iter().map(facts).collect()
+    stored.images.iter().map(facts).collect()
 }
 
-fn known_by_server(all: &[Image], image: u64) -> Image {
+fn known_by_server(all: &[ImageFacts], image: u64) -> ImageFacts {
     let found = all.iter().find(|one| one.image == ImageNo(image)).unwrap();
     assert_eq!(found.written, [10 * image, 0]);
     *found

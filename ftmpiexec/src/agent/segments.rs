@@ -6,7 +6,7 @@
 //! the file system. The agent drops the memory when the first rank that has it leaves it.
 
 use super::Agent;
-use super::events::RankKey;
+use super::directory::RankKey;
 use super::page::sealed_memfd;
 use crate::agent_protocol::Report;
 use crate::tuning::OPEN_SEGMENTS_MAX;

@@ -58,7 +58,8 @@ impl SpawnError {
     }
 }
 
-/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib/ftmpi` beside the directory of this program.
+/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib/ftmpi` beside the directory of this
+/// program.
 #[must_use]
 pub fn library_directory() -> PathBuf {
     if let Some(directory) = std::env::var_os("FTMPI_LIB_DIR") {

@@ -2,17 +2,19 @@
 
 use super::control::Control;
 use super::events::AgentEvent;
+use super::image_results::{Restore, Stream};
 use super::incremental_chains::IncrementalChains;
 use super::output::{self, OutputPipe};
 use super::output_hold::OutputHold;
 use super::page::Page;
 use super::rank_link::{read_rank, watch_exit, write_rank};
 use super::rank_process::{InputFeed, Parts, RankProcess, Started};
-use super::restore::{self, Restore};
+use super::restore;
 use super::spawn::{self, Descriptors, SpawnError};
 use super::watched::watched;
 use super::{Agent, processes};
-use crate::agent_protocol::{Image, ProcessId, Report, Start};
+use crate::agent_protocol::{ProcessId, Report, Start};
+use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_wire::status::word;
 use ftmpi_wire::{Incarnation, ProtocolTraits};
 use std::os::fd::OwnedFd;
@@ -77,7 +79,7 @@ impl Agent {
         }
     }
 
-    fn spawn(&mut self, start: Start, image: Option<restore::Stream>) {
+    fn spawn(&mut self, start: Start, image: Option<Stream>) {
         let (rank, incarnation) = (start.rank, start.incarnation);
         let image_no = image.as_ref().map(|image| image.facts.image);
         match self.try_spawn(start, image) {
@@ -101,7 +103,7 @@ impl Agent {
     fn try_spawn(
         &mut self,
         start: Start,
-        image: Option<restore::Stream>,
+        image: Option<Stream>,
     ) -> Result<RankProcess, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
         let (rank, incarnation) = (start.rank, start.incarnation);
@@ -172,7 +174,11 @@ impl Agent {
 
     /// Joins the output of this incarnation to that of earlier ones, and tells the user what is
     /// lost. The result holds the new text, if text is held.
-    fn continue_output(&mut self, start: &Start, image: Option<Image>) -> Option<Arc<OutputHold>> {
+    fn continue_output(
+        &mut self,
+        start: &Start,
+        image: Option<ImageFacts>,
+    ) -> Option<Arc<OutputHold>> {
         let rank = start.rank;
         let written = image.map(|image| image.written);
         self.output.continue_from(rank, written);

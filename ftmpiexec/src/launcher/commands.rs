@@ -83,7 +83,7 @@ impl Launcher {
         let start = Start {
             rank,
             incarnation,
-            images: from.images.into_iter().map(Into::into).collect(),
+            images: from.images,
             or_beginning: from.or_beginning,
             no_newer: from.no_newer,
             printed: self.output.printed(rank),

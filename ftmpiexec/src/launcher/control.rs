@@ -3,7 +3,7 @@
 //! Whoever may write in the directory may ask. One line asks (`images`). Lines of JSON answer: one
 //! for each rank, with its image or why there is none, and a last line that ends the answer.
 
-use super::events::LauncherEvent;
+use super::events::{ImageAnswers, LauncherEvent};
 use super::{Launcher, notices};
 use crate::output::Printer;
 use crate::tuning::{QUESTION_BYTES_MAX, QUESTION_LIMIT};
@@ -21,9 +21,6 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
 const NAME: &str = "control";
-
-/// Takes the lines of an answer to the user who asked.
-pub type ImageAnswers = mpsc::UnboundedSender<String>;
 
 /// A user who waits for images of these ranks.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! What the launcher waits for.
 
-use super::control::ImageAnswers;
-use super::restart_discovery::{DiscoveryError, Found};
-use super::scheduling::SchedulerEvent;
+use super::discovered::{DiscoveryError, Found};
 use crate::agent_protocol::FromAgent;
+use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
 use ftmpi_servers::metrics::StateRequest;
 use ftmpi_wire::Rank;
 use std::net::SocketAddr;
+use tokio::sync::mpsc;
 
 /// What the launcher's tasks report to its one thread. `launch` counts the starts of an agent or
 /// server, so that a late event of an earlier start is ignored.
@@ -51,3 +51,17 @@ pub struct Printed {
     pub stream: u8,
     pub bytes: u64,
 }
+
+/// What happens on the connection to the checkpoint scheduler.
+#[derive(Debug)]
+pub enum SchedulerEvent {
+    /// The connection is there; messages for the scheduler go into this queue.
+    Up(mpsc::UnboundedSender<Word>),
+    /// The scheduler decided.
+    Ordered(Order),
+    /// The connection broke.
+    Gone,
+}
+
+/// Takes the lines of an answer to the user who asked for images.
+pub type ImageAnswers = mpsc::UnboundedSender<String>;

@@ -1,10 +1,11 @@
 //! Carries out the faults that the user asked for (`--inject`).
 
 use super::{Launcher, notices};
-use crate::agent_protocol::{ProcessEnd, ToAgent};
+use crate::agent_protocol::ToAgent;
 use crate::cli::Plan;
 use crate::inject::{Due, Fault, FaultClock, REPLAY_POINTS};
 use crate::report::Recorder;
+use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_wire::control::InjectPoint;
 use ftmpi_wire::status::Phase;
 use ftmpi_wire::{Incarnation, Rank};
@@ -76,10 +77,10 @@ impl Injection {
         &mut self,
         rank: Rank,
         incarnation: Incarnation,
-        ending: ProcessEnd,
+        ending: Ending,
         recorder: &Recorder,
     ) {
-        if ending != ProcessEnd::Signal(libc::SIGKILL) || recorder.was_killed(rank, incarnation) {
+        if ending != Ending::Signal(libc::SIGKILL) || recorder.was_killed(rank, incarnation) {
             return;
         }
         // A rank that begins again is replayed before it says so.

@@ -23,6 +23,7 @@ mod agent_process;
 mod agents;
 mod commands;
 mod control;
+mod discovered;
 mod ending;
 mod events;
 mod faults;

@@ -3,10 +3,9 @@
 //! A sentence says what happened, to which rank on which host, and what the user can do. Counts
 //! agree with their nouns ([`crate::text`]).
 
-use crate::agent_protocol::Image;
-use crate::text::{count, ranks};
+use crate::text::{count, count_of, ranks};
 use crate::tuning::MISSED_HEARTBEATS_MAX;
-use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, LastImages, Notice};
+use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
 use ftmpi_protocols::waves::Over;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt::Display;
@@ -102,7 +101,7 @@ pub fn no_image(rank: Rank, why: &str) -> String {
 }
 
 /// An image is stored (`--verbose`).
-pub fn image_durable(rank: Rank, image: Image, took_ns: u64) -> String {
+pub fn image_durable(rank: Rank, image: ImageFacts, took_ns: u64) -> String {
     format!(
         "image {} of rank {rank}: {:.1} MB durable after {:.2} s",
         image.image,
@@ -353,8 +352,9 @@ pub fn notice(notice: &Notice) -> String {
             format!("{}; {who} to {target}", self::cause(cause))
         }
         Notice::Back { rank, image, replayed, took } => format!(
-            "rank {rank} is back from {}, {replayed} events and messages replayed, after {:.2} s",
+            "rank {rank} is back from {}, {} replayed, after {:.2} s",
             start_of(*image),
+            count_of(*replayed, "event or message", "events and messages"),
             took.as_secs_f64()
         ),
         Notice::LeftEarly { rank, grace } => format!(
@@ -372,11 +372,11 @@ pub fn notice(notice: &Notice) -> String {
             format!("image {image} of rank {rank} cannot be restored ({why}); the older one serves")
         }
         Notice::ImageLost { rank, image, why } => format!(
-            "image {image} of rank {rank} was not kept: {why}; the job goes on without it (told once)"
+            "image {image} of rank {rank} was not kept: {why}; the job goes on without it (this is said once)"
         ),
         Notice::LoggerAway { rank, host, why, patience } => format!(
             "rank {rank} on {host} waits for its event logger: {why}; if this is not mended within \
-             {} s, the job ends and can be continued later (told once)",
+             {} s, the job ends and can be continued later (this is said once)",
             patience.as_secs_f32()
         ),
         Notice::LoggerBack => "the event logger serves all ranks again".to_owned(),
@@ -482,8 +482,9 @@ fn last_images(images: &LastImages) -> String {
             format!("every rank that can has a last image, after {:.1} s", took.as_secs_f64())
         }
         LastImages::Some { missing, size, rank, why } => format!(
-            "{missing} of {size} ranks go on from what is older than their last image (rank {rank}: \
-             {})",
+            "{missing} of {} {} on from what is older than the last image (rank {rank}: {})",
+            count(*size, "rank"),
+            if *missing == 1 { "goes" } else { "go" },
             why.as_deref().unwrap_or("the time was too short")
         ),
     }
@@ -515,6 +516,12 @@ mod tests {
             status(&now),
             "1 s · 1 of 4 ranks running · 0 images · 2 failures · 0 recovered"
         );
+        let back = |replayed| {
+            let (rank, took) = (Rank(2), Duration::from_millis(120));
+            notice(&Notice::Back { rank, image: None, replayed, took })
+        };
+        assert!(back(1).contains("its beginning, 1 event or message replayed, after 0.12 s"));
+        assert!(back(0).contains("0 events and messages replayed"));
         assert!(going_on(1, 1, 0).contains("1 of 1 rank from images"));
         let text = images_do_not_fit(&[Rank(0), Rank(1)], "b", &["vDSO".into()]);
         assert!(text.starts_with("ranks 0-1: images cannot be restored on b, different: vDSO;"));

@@ -4,8 +4,8 @@
 use super::agents::AgentReady;
 use super::events::{LauncherEvent, Printed};
 use super::{Launcher, notices};
-use crate::agent_protocol::{ActualCommand, FromAgent, Image, ProcessId, Report, ToAgent};
-use ftmpi_protocols::dispatcher::Input;
+use crate::agent_protocol::{ActualCommand, FromAgent, ProcessId, Report, ToAgent};
+use ftmpi_protocols::dispatcher::{ImageFacts, Input};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ impl Launcher {
             }
             Report::ImageCommitted { image, oldest, took_ns } => {
                 self.image_stored((host, rank), image, took_ns);
-                Input::ImageCommitted { rank, incarnation, image: image.into(), oldest }
+                Input::ImageCommitted { rank, incarnation, image, oldest }
             }
             Report::ImageFailed { image, why } => {
                 self.recorder.image_failed();
@@ -161,7 +161,7 @@ impl Launcher {
                 let seen = Duration::from_nanos(seen_ns);
                 self.recorder.ended(rank, incarnation, self.now(), seen);
                 let progress = self.recorder.progress(rank);
-                Input::Ended { rank, incarnation, ending: ending.into(), progress }
+                Input::Ended { rank, incarnation, ending, progress }
             }
         })
     }
@@ -201,7 +201,7 @@ impl Launcher {
         Input::Hello { rank, incarnation, resumed, can_image: no_image.is_none() }
     }
 
-    fn image_stored(&mut self, (host, rank): (u32, Rank), image: Image, took_ns: u64) {
+    fn image_stored(&mut self, (host, rank): (u32, Rank), image: ImageFacts, took_ns: u64) {
         self.recorder.image_committed(image.bytes, took_ns);
         if let Some(facts) = &self.agents.get(host).restore_facts {
             self.store.set_image_facts(rank, facts);

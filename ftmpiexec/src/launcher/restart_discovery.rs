@@ -6,6 +6,7 @@
 //! image whose program had written more than was ever printed, if an older image or the start will
 //! do: that output would be lost.
 
+use super::discovered::{DiscoveryError, Found};
 use super::events::LauncherEvent;
 use super::{Launcher, notices};
 use crate::job_dir::progress::RankProgress;
@@ -13,7 +14,7 @@ use crate::tuning::{CONNECT_LIMIT, DISCOVERY_PATIENCE, DISCOVERY_RETRY};
 use ftmpi_protocols::dispatcher::{Dispatcher, ImageFacts, Past};
 use ftmpi_servers::client::{self, ImageStore};
 use ftmpi_transport::auth::JobKey;
-use ftmpi_wire::image_store::{RankImages, Stored};
+use ftmpi_wire::image_store::Stored;
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -36,30 +37,6 @@ impl Discovery {
     pub fn is_done(self) -> bool {
         self == Self::Done
     }
-}
-
-/// Why the servers' answers cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DiscoveryError {
-    /// A server does not answer; it may be restarting. The text of the client.
-    #[error("{0}")]
-    Unreachable(String),
-    /// Events of one logger may depend on lost events of another one.
-    #[error(
-        "the power of one of several event loggers was lost, and maybe events with it, so their \
-         logs may not agree any more; start the job anew (one event logger for all ranks, or \
-         --acknowledge durable, would have survived this)"
-    )]
-    PowerLost,
-}
-
-/// What the servers know of one rank.
-#[derive(Debug, Clone, Default)]
-pub struct Found {
-    /// The images.
-    shelf: RankImages,
-    /// The latest incarnation that the event logger knows.
-    logged: Incarnation,
 }
 
 impl Launcher {
@@ -119,7 +96,7 @@ impl Launcher {
 
 /// What a rank may begin from, and how many bytes of its output are lost all the same.
 fn choose(found: Found, progress: RankProgress) -> (Past, u64) {
-    let Found { shelf, logged } = found;
+    let Found { stored, logged } = found;
     let facts = |stored: &Stored| ImageFacts {
         image: stored.image,
         bytes: stored.bytes,
@@ -129,16 +106,16 @@ fn choose(found: Found, progress: RankProgress) -> (Past, u64) {
     let unprinted = |image: &ImageFacts| {
         image.written.iter().zip(progress.printed).map(|(w, p)| w.saturating_sub(p)).sum::<u64>()
     };
-    let all: Vec<ImageFacts> = shelf.images.iter().map(facts).collect();
+    let all: Vec<ImageFacts> = stored.images.iter().map(facts).collect();
     let good: Vec<ImageFacts> = all.iter().filter(|image| unprinted(image) == 0).copied().collect();
     let lost = match all.last() {
-        Some(newest) if good.is_empty() && !shelf.start_offered => unprinted(newest),
+        Some(newest) if good.is_empty() && !stored.start_offered => unprinted(newest),
         _ => 0,
     };
     let images = if lost > 0 { all } else { good };
-    let incarnation = shelf.incarnation.max(logged).max(progress.incarnation);
+    let incarnation = stored.incarnation.max(logged).max(progress.incarnation);
     let past =
-        Past { incarnation, images, start_offered: shelf.start_offered, highest: shelf.highest };
+        Past { incarnation, images, start_offered: stored.start_offered, highest: stored.highest };
     (past, lost)
 }
 
@@ -153,7 +130,7 @@ async fn gather(
     let mut found = vec![Found::default(); size];
     // Without a checkpoint server there never were images.
     for one in &mut found {
-        one.shelf.start_offered = true;
+        one.stored.start_offered = true;
     }
     let mut by_store: BTreeMap<SocketAddr, Vec<usize>> = BTreeMap::new();
     for (rank, address) in stores.iter().enumerate() {
@@ -163,7 +140,7 @@ async fn gather(
         let mut store =
             ImageStore::connect(address, key, CONNECT_LIMIT).await.map_err(unreachable)?;
         for rank in ranks {
-            found[rank].shelf = store.list(Rank(rank as u32)).await.map_err(unreachable)?;
+            found[rank].stored = store.list(Rank(rank as u32)).await.map_err(unreachable)?;
         }
     }
     let mut asked = loggers.to_vec();
@@ -194,7 +171,7 @@ async fn gather(
 mod tests {
     use super::*;
     use ftmpi_wire::ImageNo;
-    use ftmpi_wire::image_store::Counts;
+    use ftmpi_wire::image_store::{Counts, RankImages};
 
     fn found(written: &[u64], start_offered: bool) -> Found {
         let image = |(number, written): (usize, &u64)| Stored {
@@ -204,13 +181,13 @@ mod tests {
             counts: Counts { written: [*written, 0], consumed: 0 },
         };
         let images = written.iter().enumerate().map(image).collect();
-        let shelf = RankImages {
+        let stored = RankImages {
             incarnation: Incarnation(1),
             start_offered,
             images,
             ..RankImages::default()
         };
-        Found { shelf, logged: Incarnation(3) }
+        Found { stored, logged: Incarnation(3) }
     }
 
     #[test]

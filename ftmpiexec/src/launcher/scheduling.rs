@@ -5,7 +5,7 @@
 //! and the dispatcher's own copy decides.
 
 use super::Launcher;
-use super::events::LauncherEvent;
+use super::events::{LauncherEvent, SchedulerEvent};
 use crate::tuning::{CONNECT_LIMIT, SCHEDULER_RETRY};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
@@ -16,17 +16,6 @@ use ftmpi_wire::hello::Purpose;
 use std::net::{Ipv4Addr, SocketAddr};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-
-/// What happens on the connection.
-#[derive(Debug)]
-pub enum SchedulerEvent {
-    /// The connection is there; messages for the scheduler go into this queue.
-    Up(mpsc::UnboundedSender<Word>),
-    /// The scheduler decided.
-    Ordered(Order),
-    /// The connection broke.
-    Gone,
-}
 
 /// The launcher's end of the connection.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@
 use super::notice::{Cause, EndReason, Notice};
 use crate::scheduler::scheduler_process::{Order, Word};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// It exited with this code.
     Code(i32),
@@ -279,7 +280,7 @@ pub enum Input {
 }
 
 /// What the dispatcher remembers of a stored image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageFacts {
     /// Its number.
     pub image: ImageNo,

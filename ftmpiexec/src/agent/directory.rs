@@ -1,0 +1,34 @@
+//! Where ranks, agents and servers are.
+
+use ftmpi_wire::{Incarnation, Rank};
+use std::net::SocketAddr;
+
+/// An incarnation of a rank.
+pub type RankKey = (Rank, Incarnation);
+
+/// See the module. Connecting tasks read the directory again before each attempt.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    /// Address of each host's agent.
+    pub agents: Vec<Option<SocketAddr>>,
+    /// Host of each rank.
+    pub host_of: Vec<u32>,
+    /// Incarnation of each rank.
+    pub incarnations: Vec<Incarnation>,
+    /// Event logger of each rank.
+    pub event_loggers: Vec<SocketAddr>,
+    /// Checkpoint server of each rank.
+    pub checkpoint_servers: Vec<SocketAddr>,
+}
+
+impl Directory {
+    /// The incarnation of a rank; `None` if the job has no such rank.
+    pub fn incarnation(&self, rank: Rank) -> Option<Incarnation> {
+        self.incarnations.get(rank.index()).copied()
+    }
+
+    /// Whether this is the newest incarnation of its rank that is known here.
+    pub fn is_current(&self, (rank, incarnation): RankKey) -> bool {
+        self.incarnation(rank) == Some(incarnation)
+    }
+}
