@@ -6,6 +6,7 @@ mod agent_protocol;
 mod binding;
 mod cli;
 mod doctor;
+mod heartbeat;
 mod inject;
 mod job_dir;
 mod launcher;

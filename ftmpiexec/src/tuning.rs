@@ -6,17 +6,6 @@ use std::time::Duration;
 
 // ---- the connection between launcher and agents -------------------------------------------------
 
-/// Time between two heartbeats of an agent.
-pub const HEARTBEAT: Duration = Duration::from_secs(1);
-/// Heartbeats that an agent may miss in a row before it counts as lost.
-pub const MISSED_HEARTBEATS_MAX: u32 = 10;
-/// How long an agent waits for an answer of its launcher. The launcher's patience
-/// ([`MISSED_HEARTBEATS_MAX`]) begins with a heartbeat that arrived no later than its answer left;
-/// one more heartbeat and the killing of the ranks must fit in between.
-pub const LEASE: Duration = Duration::from_secs(8);
-/// Segments or probes without acknowledgement. With one heartbeat a second there are more after
-/// [`LEASE`] without a network, and none while a kernel answers.
-pub const UNANSWERED_MIN: u64 = 2;
 /// How long an agent tries to connect to one address of its launcher.
 pub const LAUNCHER_CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Silence before the kernel probes the connection.

@@ -2,14 +2,14 @@
 //! not answer.
 //!
 //! Guarantees: when the launcher counts a host as lost and starts its ranks elsewhere
-//! ([`crate::tuning::MISSED_HEARTBEATS_MAX`]), no rank runs any more on a host that was cut off. So
+//! ([`crate::heartbeat::MISSED_MAX`]), no rank runs any more on a host that was cut off. So
 //! two incarnations of a rank never write the same files. A launcher that is slow, or stopped by
 //! its user, costs nothing: its kernel still answers.
 //!
 //! Source: leases of Gray and Cheriton (SOSP 1989). The side that may be cut off decides first, by
 //! its own clock.
 
-use crate::tuning::{LEASE, UNANSWERED_MIN};
+use crate::heartbeat::{LEASE, UNANSWERED_MIN};
 use std::os::fd::AsFd;
 use std::time::Instant;
 

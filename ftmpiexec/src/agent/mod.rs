@@ -57,9 +57,10 @@ pub use page::sealed_memfd;
 pub use processes::started_at;
 
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, ToAgent};
+use crate::heartbeat;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
-    DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH, HEARTBEAT, IMAGES_AT_ONCE,
+    DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH, IMAGES_AT_ONCE,
 };
 use anyhow::Context;
 use broker::Broker;
@@ -250,7 +251,7 @@ impl Agent {
         inbox: &mut mpsc::UnboundedReceiver<AgentEvent>,
         listener: &mut Listener,
     ) -> anyhow::Result<EndCause> {
-        let mut beat = tokio::time::interval(HEARTBEAT);
+        let mut beat = tokio::time::interval(heartbeat::INTERVAL);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut terminate =
             tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;

@@ -8,11 +8,12 @@ use super::notices;
 use crate::agent::started_at;
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ProcessId, ToAgent};
 use crate::cli::{Machine, Plan, own_address_towards};
+use crate::heartbeat::MissedBeats;
 use crate::job_dir::progress::RankProgress;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
     AGENT_RESTART_LIMIT, AGENT_RESTARTS_MAX, AGENT_START_LIMIT, AGENT_START_PACE,
-    AGENT_STARTS_AT_ONCE, MISSED_HEARTBEATS_MAX,
+    AGENT_STARTS_AT_ONCE,
 };
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::auth::{Authenticated, JobKey};
@@ -45,8 +46,8 @@ pub struct AgentReady {
 pub struct AgentState {
     /// Counts the starts of the agent.
     pub launch: u64,
-    /// Heartbeats missed in a row.
-    missed: u32,
+    /// Missing heartbeats in a row.
+    missed: MissedBeats,
     /// The process that was started (the agent, or its ssh) has not ended.
     pub child_runs: bool,
     /// The connection is open: messages may be on their way.
@@ -91,12 +92,6 @@ impl AgentState {
         if let Some(kill) = self.kill.take() {
             let _ = kill.send(());
         }
-    }
-
-    /// Counts a missed heartbeat. `true`: the agent has missed too many.
-    fn misses_heartbeat(&mut self) -> bool {
-        self.missed += 1;
-        self.missed > MISSED_HEARTBEATS_MAX
     }
 }
 
@@ -252,14 +247,14 @@ impl Agents {
         states
             .filter(|(_, state)| state.is_up())
             .filter_map(|(host, state)| {
-                state.misses_heartbeat().then_some((host as u32, state.launch))
+                state.missed.interval_passed().then_some((host as u32, state.launch))
             })
             .collect()
     }
 
     /// A heartbeat of an agent came, and is answered.
     pub fn heartbeat(&mut self, host: u32) {
-        self.get_mut(host).missed = 0;
+        self.get_mut(host).missed.reset();
         self.send(host, ToAgent::HeartbeatReceived);
     }
 
@@ -269,7 +264,7 @@ impl Agents {
         let state = &mut self.states[host as usize];
         state.kill_hard();
         state.launch += 1;
-        state.missed = 0;
+        state.missed.reset();
         state.port = None;
         state.child_runs = true;
         let launch = state.launch;
@@ -353,7 +348,7 @@ impl Agents {
         state.process = Some(ready.process);
         state.processors = ready.processors;
         state.restore_facts = Some(ready.restore_facts);
-        state.missed = 0;
+        state.missed.reset();
         (state.failed_starts, state.lost) = (0, None);
         // The agent has killed the processes that it was given.
         state.processes.clear();

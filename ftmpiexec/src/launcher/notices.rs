@@ -3,8 +3,8 @@
 //! A sentence says what happened, to which rank on which host, and what the user can do. Counts
 //! agree with their nouns ([`crate::text`]).
 
+use crate::heartbeat;
 use crate::text::{count, count_of, ranks};
-use crate::tuning::MISSED_HEARTBEATS_MAX;
 use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
 use ftmpi_protocols::waves::Over;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -32,7 +32,8 @@ pub fn agent_ended(why: &str) -> String {
 
 /// Why a host counts as lost: no heartbeat came.
 pub fn agent_silent() -> String {
-    format!("its agent has been silent for {MISSED_HEARTBEATS_MAX} s")
+    let silence = heartbeat::INTERVAL * heartbeat::MISSED_MAX;
+    format!("its agent has been silent for {} s", silence.as_secs())
 }
 
 /// Why an agent could not be started: no message came.

@@ -1,14 +1,24 @@
 //! Users who end a job, and what a job leaves.
 
-use super::{command, err, expect, have_servers, left_behind, run};
+use super::{command, err, expect, have_servers, left_behind, processes_in, run};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Sends a signal after the ranks have started.
-fn signal_later(child: &std::process::Child, signal: &str) {
-    std::thread::sleep(Duration::from_millis(700));
+/// Waits until so many processes of this job have the text on their command line.
+fn wait_for_ranks(directory: &Path, text: &str, count: usize) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let marker = directory.display().to_string();
+    while processes_in(&marker).iter().filter(|line| line.contains(text)).count() < count {
+        assert!(Instant::now() < deadline, "the ranks do not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The launcher hears of them.
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+fn signal_to(child: &std::process::Child, signal: &str) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
 }
@@ -23,7 +33,8 @@ pub fn signals_leave_nothing(directory: &Path) {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let protocol = if have_servers() { "pessimistic" } else { "none" };
         let child = spawn(directory, &format!("-n 3 --protocol {protocol} RANK wrapped"));
-        signal_later(&child, signal);
+        wait_for_ranks(directory, "sleep 60", 3);
+        signal_to(&child, signal);
         let output = child.wait_with_output().unwrap();
         let wanted = format!("interrupted by SIG{signal} after");
         expect(&output, code, &wanted);
@@ -37,7 +48,8 @@ pub fn ctrl_c_lets_a_job_go_on_later(directory: &Path) {
         return;
     }
     let child = spawn(directory, "-n 2 --job-dir job RANK wrapped");
-    signal_later(&child, "INT");
+    wait_for_ranks(directory, "sleep 60", 2);
+    signal_to(&child, "INT");
     let output = child.wait_with_output().unwrap();
     expect(&output, 75, "Ctrl-C again ends it at once");
     expect(&output, 75, "to go on: ftmpiexec --restart");
@@ -45,11 +57,14 @@ pub fn ctrl_c_lets_a_job_go_on_later(directory: &Path) {
     // Its ranks would give an image, and do not.
     let begin = Instant::now();
     let child = spawn(directory, "-n 2 --job-dir other RANK deaf");
-    signal_later(&child, "INT");
-    signal_later(&child, "INT");
+    // Two ranks, and the launcher.
+    wait_for_ranks(directory, "deaf", 3);
+    signal_to(&child, "INT");
+    std::thread::sleep(Duration::from_millis(700));
+    signal_to(&child, "INT");
     let output = child.wait_with_output().unwrap();
     expect(&output, 130, "to go on from what is stored: ftmpiexec --restart");
-    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
 }
 
 pub fn job_directories_are_refused_by_their_state(directory: &Path) {
@@ -69,7 +84,7 @@ pub fn job_directories_are_refused_by_their_state(directory: &Path) {
     refused("-n 1 --job-dir done true", "has ended with exit code 0; choose another directory");
     refused("--restart done", "has ended with exit code 0: there is nothing to go on with");
     let mut child = spawn(directory, "-n 1 --job-dir alive RANK wrapped");
-    std::thread::sleep(Duration::from_millis(700));
+    wait_for_ranks(directory, "sleep 60", 1);
     refused("-n 1 --job-dir alive true", "is alive: ftmpiexec, process");
     child.kill().unwrap();
     child.wait().unwrap();
