@@ -117,7 +117,8 @@ pub fn check(
 ) -> Result<(), PlanError> {
     for (field, needs) in TABLE {
         if given.contains(field) && !needs.met_by(protocol, between) {
-            return Err(no_effect(field, &protocol.name, *needs));
+            let name = protocol.setting("name").unwrap_or(&protocol.name);
+            return Err(no_effect(field, name, *needs));
         }
     }
     Ok(())

@@ -163,8 +163,11 @@ fn write_entry(out: &mut String, entry: &Entry) {
 
 fn write_blocks(out: &mut String, blocks: &[Block], indent: usize) {
     for (number, block) in blocks.iter().enumerate() {
-        let follows_text = number > 0 && matches!(blocks[number - 1], Block::Text(_));
-        if number > 0 && !(follows_text && !matches!(block, Block::Text(_))) {
+        // A text announces the lines or words that follow it.
+        let announced = number > 0
+            && matches!(blocks[number - 1], Block::Text(_))
+            && !matches!(block, Block::Text(_));
+        if number > 0 && !announced {
             out.push('\n');
         }
         match block {
