@@ -8,7 +8,7 @@ use crate::mutants::Mutant;
 use crate::world::shared::CELLS;
 use crate::world::{Item, News, with};
 use ftmpi_core::engine::shared_memory_barrier::{Board, Column, SharedMemoryBarrier};
-use ftmpi_core::engine::{Captured, Exact, Frame, Link, Push, Sink, Token};
+use ftmpi_core::engine::{Captured, DirectReceive, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_core::window::request::{Action, Request};
 use ftmpi_protocols::protocol::Readiness;
@@ -435,16 +435,8 @@ impl Link for SimLink {
         }
     }
 
-    fn take_exact(
-        &mut self,
-        from: Rank,
-        context: u16,
-        tag: Option<i32>,
-        into: UserPtr,
-        capacity: usize,
-        _blocks: bool,
-        fresh: impl Fn(Ssn) -> bool,
-    ) -> Exact {
+    fn take_exact(&mut self, receive: &DirectReceive, fresh: impl Fn(Ssn) -> bool) -> Exact {
+        let DirectReceive { from, context, tag, into, capacity, .. } = *receive;
         let exact = |header: &Header| {
             header.kind == Kind::Eager
                 && header.flags == 0

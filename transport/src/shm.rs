@@ -32,7 +32,7 @@ pub use self::single_copy::begin_incarnation;
 use self::single_copy::{Offer, Peer};
 use crate::pace::Pace;
 use crate::single_copy_policy::SingleCopyPolicy;
-use ftmpi_wire::header::Kind;
+use ftmpi_wire::header::{Exact, Kind};
 use ftmpi_wire::{Header, Ssn};
 use std::io;
 use std::sync::atomic::{Ordering, fence};
@@ -63,17 +63,6 @@ pub trait Receiver {
     fn begin(&mut self, header: &Header) -> (*mut u8, usize, Self::Token);
     /// Its payload is there.
     fn end(&mut self, header: &Header, token: Self::Token);
-}
-
-/// What [`Channel::take_exact`] found.
-#[derive(Debug, Clone, Copy)]
-pub enum Exact {
-    /// Nothing has come.
-    Nothing,
-    /// Something else is next.
-    Other,
-    /// The message.
-    Took(Header),
 }
 
 /// State of a frame that comes in chunks.

@@ -130,6 +130,17 @@ pub struct Received {
     pub beyond: Vec<(Ssn, Ssn)>,
 }
 
+/// What a look at a channel for one exact message found.
+#[derive(Debug, Clone, Copy)]
+pub enum Exact {
+    /// Nothing has come.
+    Nothing,
+    /// Something else is next, or the channel cannot tell.
+    Other,
+    /// The message, which is in its place now.
+    Took(Header),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,63 +1,57 @@
-//! The shortest way in: a receive of bytes from a named rank that comes while nothing else is posted or waits
-//! takes its message straight from the channel, without a queue. A blocking one waits there for a moment; one
-//! that does not block takes what has come already. So a program that posts many receives of a stream takes its
-//! messages while it posts, and not all of them at the end.
+//! The shortest way in: a receive of bytes from a named rank, while nothing else is posted or waits,
+//! takes its message straight from the channel, without a queue.
+//!
+//! A blocking receive waits there for a moment; one that does not block takes what has come already.
+//! So a program that posts many receives of a stream takes its messages while it posts, and not all
+//! of them at the end.
 //!
 //! Guarantees: it takes only what the ordinary way would have given to this very receive (the next
-//! frame of that rank, whole, not a duplicate, nothing that is awaited or held), and the protocol is
-//! told the same. In every other case the ordinary way is taken.
+//! frame of that rank, whole, not a duplicate, nothing that is awaited or held), and the protocol
+//! learns the same. In every other case the ordinary way is taken.
 
+use super::Engine;
+use super::link::{DirectReceive, Exact, Link};
 use super::request::{Completion, RecvData, Source, Tag};
-use super::{ChannelPhase, Engine, Link, State};
+use super::state::State;
+use super::tuning::{DIRECT_LOOKS, DIRECT_TURNS};
 use crate::ids::ReqId;
 use ftmpi_protocols::protocol::Pin;
 use ftmpi_wire::{Header, Rank};
 
-/// Looks at the channel before the receive is posted after all, for each of [`Link::looks`] but one: where
-/// processors are not scarce about two microseconds in all, where they are one look.
-const LOOKS: u32 = 4;
-
-/// Turns that others have then, where processors are scarce, before the receive is posted. What is done on the
-/// way to an ordinary rest takes longer than a turn of somebody who waits as well.
-const TURNS: u32 = 2;
-
-/// What [`Link::take_exact`] found.
-#[derive(Debug, Clone, Copy)]
-pub enum Exact {
-    /// Nothing has come.
-    Nothing,
-    /// Something else is next, or this link cannot tell.
-    Other,
-    /// The message, which is in its place now.
-    Took(Header),
-}
-
 /// What became of a receive that does not block.
 #[derive(Debug, Clone, Copy)]
 pub enum Receipt {
-    /// Its message was there. (In another life it may not be.)
+    /// Its message was there. (In another incarnation it may not be.)
     Came(Completion),
     /// It is posted.
     Posted(ReqId),
 }
 
 impl State {
-    /// Is nothing in the way, receives and messages aside?
+    /// Whether nothing is in the way, receives and messages aside.
     #[inline]
     fn is_open(&self, from: Rank) -> bool {
-        self.short_way
+        self.waves.are_open()
             && !self.hooks.memory
-            && self.waves.holding == 0
-            && self.awaited.is_empty()
-            && self.fetch.is_none()
-            && self.peers[from.index()].phase == ChannelPhase::Ready
+            && !self.waves.are_holding()
+            && !self.landings.await_any()
+            && !self.recovery.is_fetching()
+            && self.channels.peer(from).phase.is_ready()
             && !(self.hooks.arrivals && self.protocol.refuses(from))
     }
 
-    /// Is nothing in the way?
+    /// Whether nothing is in the way.
     #[inline]
-    fn may_express(&self, from: Rank) -> bool {
+    fn may_receive_directly(&self, from: Rank) -> bool {
         self.matcher.is_empty() && self.is_open(from)
+    }
+}
+
+#[inline]
+fn wanted(tag: Tag) -> Option<i32> {
+    match tag {
+        Tag::Is(tag) => Some(tag),
+        Tag::Any => None,
     }
 }
 
@@ -68,23 +62,25 @@ impl<L: Link> Engine<L> {
         let (post, pin) = self.state.number_post(from);
         if pin == Pin::Free
             && let (RecvData::Bytes { ptr, len }, Source::Rank(rank)) = (&into, from)
-            && self.state.may_express(rank)
+            && self.state.may_receive_directly(rank)
             && !self.state.has_work()
         {
-            let (ptr, len) = (*ptr, *len);
-            let wanted = match tag {
-                Tag::Is(tag) => Some(tag),
-                Tag::Any => None,
+            let (into, capacity) = (*ptr, *len);
+            let direct = DirectReceive {
+                from: rank,
+                context,
+                tag: wanted(tag),
+                into,
+                capacity,
+                blocks: true,
             };
-            let (mut looks, mut turns) = (LOOKS * (self.link.looks() - 1), TURNS);
+            let (mut looks, mut turns) = (DIRECT_LOOKS * (self.link.looks() - 1), DIRECT_TURNS);
             loop {
-                let received = &self.state.peers[rank.index()].received;
-                match self.link.take_exact(rank, context, wanted, ptr, len, true, |ssn| {
-                    !received.contains(ssn)
-                }) {
+                let received = &self.state.channels.peer(rank).received;
+                match self.link.take_exact(&direct, |ssn| !received.contains(ssn)) {
                     Exact::Nothing => {}
                     Exact::Other => break,
-                    Exact::Took(header) => return self.express_came(rank, &header, post),
+                    Exact::Took(header) => return self.came_directly(rank, &header, post),
                 }
                 if looks > 0 {
                     std::hint::spin_loop();
@@ -107,8 +103,7 @@ impl<L: Link> Engine<L> {
     #[cold]
     fn may_give_turn(&mut self) -> bool {
         let state = &mut self.state;
-        let nothing_pends = state.pending.is_empty() && state.unacknowledged.is_empty();
-        if !nothing_pends || self.tasks.any() || !self.windows.is_empty() {
+        if !state.rendezvous.is_empty() || self.tasks.any() || !self.windows.is_empty() {
             return false;
         }
         state.protocol.flush();
@@ -124,8 +119,8 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// `MPI_Cancel` of a receive that was complete at once. In another life it may not be: what is recorded of it
-    /// is what would be of any other.
+    /// `MPI_Cancel` of a receive that was complete at once. In another incarnation it may not be:
+    /// what is recorded of it is what would be recorded of any other.
     pub fn cancel_too_late(&mut self) {
         let none =
             Completion { source: self.state.me, tag: 0, bytes: 0, cancelled: false, error: None };
@@ -149,24 +144,21 @@ impl<L: Link> Engine<L> {
             && !self.state.has_work()
             && self.state.is_open(rank)
         {
-            // What was posted before takes what has come for it; nothing is taken here that nobody waits for,
-            // which would have to be stored.
+            // Receives that were posted before take what has come for them. A message that nobody
+            // waits for is not taken here: it would have to be stored.
             let mut is_open = true;
             if self.state.matcher.has_posted() {
                 self.link.take_expected(&mut self.state, rank);
                 is_open = self.state.is_open(rank) && !self.state.has_work();
             }
             if is_open && self.state.matcher.is_empty() {
-                let wanted = match tag {
-                    Tag::Is(tag) => Some(tag),
-                    Tag::Any => None,
-                };
-                let received = &self.state.peers[rank.index()].received;
-                let came = self.link.take_exact(rank, context, wanted, *ptr, *len, false, |ssn| {
-                    !received.contains(ssn)
-                });
+                let (into, capacity, tag) = (*ptr, *len, wanted(tag));
+                let direct =
+                    DirectReceive { from: rank, context, tag, into, capacity, blocks: false };
+                let received = &self.state.channels.peer(rank).received;
+                let came = self.link.take_exact(&direct, |ssn| !received.contains(ssn));
                 if let Exact::Took(header) = came {
-                    return Receipt::Came(self.express_came(rank, &header, post));
+                    return Receipt::Came(self.came_directly(rank, &header, post));
                 }
             }
         }
@@ -179,14 +171,14 @@ impl<L: Link> Engine<L> {
 
     // A call of its own would take a twentieth of all instructions of a receive.
     #[inline(always)]
-    fn express_came(&mut self, from: Rank, header: &Header, post: u64) -> Completion {
+    fn came_directly(&mut self, from: Rank, header: &Header, post: u64) -> Completion {
         let state = &mut self.state;
         if state.hooks.arrivals {
-            // Whoever is refused does not come this way.
+            // What the protocol refuses does not come this way.
             state.protocol.on_arrival(from, header.ssn);
         }
         if state.tracks() {
-            state.peers[from.index()].received.insert(header.ssn);
+            state.channels.peer_mut(from).received.insert(header.ssn);
         }
         state.record_match(Source::Rank(from), post, from, header.ssn);
         state.counters.messages_received += 1;

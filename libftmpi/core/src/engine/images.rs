@@ -5,26 +5,20 @@
 
 use super::Engine;
 use super::link::{Captured, Link};
+use super::tuning::{IMAGE_AGAIN_AFTER_S, IMAGE_PATIENCE_PART, IMAGE_PATIENCE_S};
 use ftmpi_protocols::protocol::Readiness;
+use ftmpi_wire::{ImageNo, Rank};
 
-/// How long a program stands still at first for an image that has to wait for others, if its protocol
-/// would let it go on: usually they are as quick as we are.
-const EDGE_PATIENCE_S: f64 = 0.02;
-/// When it stands still again if that was not enough (and then after four times as long, and so on).
-const AGAIN_AFTER_S: f64 = 0.25;
-/// For this part of the time that the image has waited.
-const PART: f64 = 0.25;
-
-/// Whether a program stands still for an image that has waited so many seconds. One that receives all the
-/// time may never be in a state that depends on stable events only, if the logger is slower than the first
-/// patience; a later one is long enough for any logger.
+/// Whether a program stands still for an image that has waited so many seconds. A program that
+/// receives all the time may never be in a state that depends on stable events only, if the logger is
+/// slower than the first patience; a later one is long enough for any logger.
 fn stands_still(waited: f64) -> bool {
-    if waited <= EDGE_PATIENCE_S {
+    if waited <= IMAGE_PATIENCE_S {
         return true;
     }
-    let turns = (waited / AGAIN_AFTER_S).log(4.0).floor();
-    let begun = AGAIN_AFTER_S * 4f64.powf(turns);
-    turns >= 0.0 && waited - begun <= begun * PART
+    let turns = (waited / IMAGE_AGAIN_AFTER_S).log(4.0).floor();
+    let begun = IMAGE_AGAIN_AFTER_S * 4f64.powf(turns);
+    turns >= 0.0 && waited - begun <= begun * IMAGE_PATIENCE_PART
 }
 
 impl<L: Link> Engine<L> {
@@ -40,23 +34,24 @@ impl<L: Link> Engine<L> {
     /// Number of the last image that was taken of this process, or that it began from; 0: none.
     #[must_use]
     pub fn newest_image(&self) -> u64 {
-        self.state.snapshots.back().map_or(0, |snapshot| snapshot.image.0)
+        self.state.snapshots.last_taken()
     }
 
     pub(super) fn is_repeating(&self) -> bool {
-        self.state.protocol.repeating() || self.state.fetch.is_some()
+        self.state.protocol.repeating() || self.state.recovery.is_fetching()
     }
 
-    /// Says that all is stable that this state, as it was when that became wanted, depends on, if that is
-    /// wanted and so.
+    /// Says that everything is stable on which this state depends, as it was when the agent asked; if
+    /// the agent asked, and it is so.
     pub(super) fn settle_if_due(&mut self) -> bool {
         if !self.link.settle_due() || self.is_repeating() {
             return false;
         }
         let mut asked = self.settle_asked;
         if asked != Some(self.restores()) {
-            // What was printed may tell that nothing more was served until now. (Once: a program that polls
-            // would make new events all the time, and none of its text would ever be final.)
+            // Printed text may depend on the fact that nothing more was served until now. It is noted
+            // once: a program that polls would make new events all the time, and none of its text
+            // would ever be final.
             self.state.note_no_service();
         }
         self.settle_or_commit(&mut asked);
@@ -70,23 +65,56 @@ impl<L: Link> Engine<L> {
         settled
     }
 
-    /// An image needs all own events stable: that takes a round trip to the logger, during which
-    /// the program must make no new ones. Not while a replay is going on: it cannot go on here.
+    /// Takes the image that is due. It needs all own events stable: that takes a round trip to the
+    /// logger, during which the program must make no new ones. Not during a replay, which could not go
+    /// on here.
     pub(super) fn take_image_if_possible(&mut self) {
         while self.link.image_due().is_some() && !self.is_repeating() {
             if !self.take_due_image() {
                 if !self.state.protocol.stands_still()
                     && !self.link.shares()
-                    && !self.state.waves.settling
+                    && !self.state.waves.are_settling()
                     && !stands_still(self.link.clock() - self.image_waits_since())
                 {
-                    // The program goes on; we come back at its next call.
+                    // The program goes on; its next call comes back here.
                     return self.link.remind();
                 }
                 self.look_from_outside();
                 self.link.rest();
             }
         }
+    }
+
+    /// Whether everything that an image taken now would depend on is stable, and, in a wave, the other
+    /// ranks are as far as they must be.
+    fn image_safe(&mut self, image: ImageNo) -> Readiness {
+        if self.is_repeating() {
+            // An incarnation that has not caught up is part of the image that it began from.
+            return Readiness::NotYet;
+        }
+        if self.state.waves.are_counted() {
+            self.image_waits_since();
+        }
+        self.state.protocol.on_image_due(image);
+        // The markers leave now: while a rank stands still nothing else may give it work.
+        self.work();
+        let (protocol, channels) = (&self.state.protocol, &self.state.channels);
+        if channels.iter().any(|peer| peer.wave.is_broken()) {
+            return Readiness::NotYet;
+        }
+        let readiness = {
+            let mut open = channels
+                .iter()
+                .enumerate()
+                .filter(|(_, peer)| peer.cluster_peer && peer.phase.is_there())
+                .map(|(index, peer)| (Rank(index as u32), peer.received.count()));
+            protocol.image_ready(image, &mut open)
+        };
+        // Only then: each look makes an event of the negative answers so far, and a program that asks
+        // again and again would never see all of them stable.
+        let settling = readiness == Readiness::Now && !self.is_settled();
+        self.state.waves.set_settling(settling);
+        if settling { Readiness::NotYet } else { readiness }
     }
 
     /// Takes the image that is due, if this is a safe moment.
@@ -97,7 +125,7 @@ impl<L: Link> Engine<L> {
             Readiness::NotYet => return false,
             Readiness::Never => {
                 self.link.refuse(image, "its wave went on without this rank");
-                self.state.waves.since = None;
+                self.state.waves.take_since();
                 return true;
             }
         }
@@ -112,11 +140,12 @@ impl<L: Link> Engine<L> {
             }
         }
         self.image_taken(image);
-        self.state.memory.image_comes();
-        let captured = self.link.capture(image, &mut self.state.memory.useless());
+        let memory = self.state.logs.memory_mut();
+        memory.image_comes();
+        let captured = self.link.capture(image, &mut memory.useless());
         match captured {
             Captured::Running => {}
-            Captured::Refused => self.state.forget_image(image),
+            Captured::Refused => self.state.snapshots.forget(image),
             Captured::Restored(incarnations) => {
                 self.restored(image, &incarnations);
                 return true;
@@ -127,8 +156,8 @@ impl<L: Link> Engine<L> {
         true
     }
 
-    /// At the end of a call of a rank that shares memory: others may stand still for this image already, and
-    /// what the program stores from here on must not be in theirs.
+    /// At the end of a call of a rank that shares memory: others may stand still for this image
+    /// already, and what the program stores from here on must not be in their images.
     pub(super) fn stand_if_due(&mut self) {
         if self.link.shares() && self.link.image_due().is_some() {
             self.take_image_if_possible();

@@ -1,16 +1,17 @@
 //! Matching of receives and messages (MPI-4 §3.5), by hash of (context, source, tag).
 //!
-//! Guarantees the non-overtaking rule, constant time for receives without wildcards however many
-//! others wait, and the rules of replay: a receive pinned to a recorded message takes only that; a
-//! held one takes nothing, yet keeps what it would take from later receives.
+//! Guarantees: the non-overtaking rule; constant time for receives without wildcards, however many
+//! others wait. In a replay, a receive that is pinned to a recorded message takes only that message.
+//! A held receive takes nothing, and keeps from later receives what it would take.
 
 use super::request::{Envelope, Source, Tag};
 use super::slots::Slots;
+use super::tuning::BINS;
 use crate::ids::{MessageId, ReqId};
 use ftmpi_protocols::protocol::Pin;
-use ftmpi_wire::{Rank, Ssn};
+use ftmpi_wire::header::FLAG_SYNC;
+use ftmpi_wire::{Header, Rank, Ssn};
 
-const BINS: usize = 256;
 const NIL: u32 = u32::MAX;
 
 /// A posted receive.
@@ -20,7 +21,7 @@ pub(super) struct Posted {
     pub context: u16,
     pub source: Source,
     pub tag: Tag,
-    /// Number of the receive, if the protocol wants to know it; else 0.
+    /// Number of the receive, if the protocol asks for it; else 0.
     pub post: u64,
     pub pin: Pin,
     order: u64,
@@ -97,7 +98,7 @@ fn bin(context: u16, source: Rank, tag: i32) -> usize {
 }
 
 impl Posted {
-    /// Does the envelope fit, pins aside?
+    /// Whether the envelope fits, pins aside.
     fn fits(&self, source: Rank, context: u16, tag: i32) -> bool {
         self.context == context
             && match self.source {
@@ -211,7 +212,7 @@ impl Matcher {
         self.posted.get(at).post
     }
 
-    /// A message arrived: which receive takes it? It is taken out.
+    /// The receive that takes a message which has come; it is taken out.
     pub fn arrive(&mut self, source: Rank, context: u16, tag: i32, ssn: Ssn) -> Option<Posted> {
         self.taker(source, context, tag, ssn).map(|at| self.unpost(at))
     }
@@ -242,7 +243,7 @@ impl Matcher {
         if exact == NIL { None } else { Some(exact) }
     }
 
-    /// Would an earlier held receive take it?
+    /// Whether an earlier held receive would take it.
     fn is_held(&self, message: &Message) -> bool {
         if self.held == 0 {
             return false;
@@ -308,24 +309,15 @@ impl Matcher {
         None
     }
 
-    /// Whether no receive has taken the message with this identity, which may be in the hands of a matched
-    /// probe.
+    /// Whether no receive has taken the message with this identity; a matched probe may have it.
     pub fn is_unreceived(&self, source: Rank, ssn: Ssn) -> bool {
         let mut messages = self.messages.iter();
         messages.any(|m| m.source == source && m.ssn == ssn && m.claimed.is_none())
     }
 
-    /// A message that no receive takes yet.
-    pub fn keep(
-        &mut self,
-        source: Rank,
-        context: u16,
-        tag: i32,
-        ssn: Ssn,
-        bytes: u64,
-        sync: bool,
-        body: Body,
-    ) -> MessageId {
+    /// A message of `bytes` bytes that no receive takes yet.
+    pub fn keep(&mut self, source: Rank, header: &Header, bytes: u64, body: Body) -> MessageId {
+        let Header { context, tag, ssn, flags, .. } = *header;
         let bin_index = bin(context, source, tag);
         let at = self.messages.insert(Message {
             source,
@@ -333,7 +325,7 @@ impl Matcher {
             tag,
             ssn,
             bytes,
-            sync,
+            sync: flags & FLAG_SYNC != 0,
             body,
             claimed: None,
             linked: true,

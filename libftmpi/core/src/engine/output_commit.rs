@@ -1,67 +1,64 @@
-//! What a rank does to the world outside of MPI, which no image holds and no replay takes back: its files.
+//! What a rank does to the world outside of MPI, which no image holds and no replay takes back: its
+//! files.
 //!
 //! Guarantees, under protocols that repeat a rank's course:
 //!
-//! * *Nothing happens outside that a failure could make unhappened* (the output commit problem: Strom and
-//!   Yemini 1985; Elnozahy et al., "A survey of rollback-recovery protocols", 2002, section 2.3). Before an
-//!   effect the rank waits until every event that led to it is stable ([`Engine::commit`]); else a later
-//!   life could take another course, and what this one did would stay.
-//! * *What was done and recorded is not done again*: the answer is an outcome, and a replay is told it.
-//! * *What was done and not yet recorded can be told from what was not done.* The answer of an effect becomes
-//!   stable after the effect, so a life that dies between the two has done something that its log does not
-//!   tell. For effects that may be repeated (writing the same bytes to the same place, setting a size) that
-//!   does no harm: nobody was told of the first time. For the others (deleting, creating what must not exist)
-//!   an *intent* is made stable first: an answer with the bit [`INTENT`] and a mark by which the outside can
-//!   be judged later. A life whose log ends with an intent judges by the mark whether the effect took place.
+//! * *Nothing happens outside that a failure could undo* (the output commit problem: Strom and Yemini
+//!   1985; Elnozahy et al., "A survey of rollback-recovery protocols", 2002, section 2.3). Before an
+//!   effect the rank waits until every event that led to it is stable ([`Engine::commit`]). Otherwise
+//!   a later incarnation could take another course, and the effect would stay.
+//! * *What was done and recorded is not done again*: the answer is an outcome, and a replay gets it.
+//! * *What was done and not yet recorded can be told from what was not done.* The answer of an effect
+//!   becomes stable after the effect. An incarnation that dies between the two has done something
+//!   that its log does not contain. For effects that may be repeated (writing the same bytes to the
+//!   same place, setting a size) that does no harm: nobody knows of the first time. For the others
+//!   (deleting, creating what must not exist) an *intent* is made stable first: an answer with the bit
+//!   [`INTENT`] and a mark by which the outside can be judged later. An incarnation whose log ends with
+//!   an intent judges by the mark whether the effect took place.
 //!
-//! Answers of effects that may be repeated need not be stable before the next effect: if they are lost, both
-//! are repeated in the same order (`RepeatableRun`). So a run of writes costs no round trip to the logger each.
+//! Answers of effects that may be repeated need not be stable before the next effect: if they are
+//! lost, both are repeated in the same order (`RepeatableRun`). So a run of writes costs no round trip
+//! to the logger each.
 //!
-//! *Led to it* are a rank's own events, and under `causal` those of others: a message that the program expected
-//! makes no event here, and yet brings what its sender chose. Whatever of that is held and not known to be stable
-//! goes to the rank's own log as copies first ([`Protocol::commit`]).
+//! The events that *led to* an effect are a rank's own, and under `causal` those of others: a message
+//! that the program expected makes no event here, and yet brings what its sender chose. Events of
+//! others that are held and not known to be stable go to the rank's own log as copies first
+//! ([`Protocol::commit`]).
 //!
 //! [`Protocol::commit`]: ftmpi_protocols::protocol::Protocol::commit
 //!
-//! Without an event logger (`causal` with `--event-logger off`) nothing is ever known to be stable, and nothing
-//! here waits. An event lives on in those who were told and in images taken since. So an effect is the deed of a
-//! state that no failure takes back only as long as none of those die of whose choices it came: one death of the
-//! rank itself can undo its own choices since its last message or image, the death of it and of a neighbour at
-//! once those that the neighbour told only it. A rank that dies between an effect and its next message repeats
-//! the effect without an intent then.
+//! Without an event logger (`causal` with `--event-logger off`) nothing is ever known to be stable,
+//! and nothing here waits. An event lives on in the ranks that received it and in images taken since.
+//! So no failure takes an effect back as long as none of the ranks die from whose choices it came. One
+//! death of the rank itself can undo its own choices since its last message or image. The death of it
+//! and of a neighbour at once can undo choices that the neighbour sent only to it. A rank that dies
+//! between an effect and its next message repeats the effect without an intent.
 
+use super::Engine;
+use super::link::Link;
 use super::outcome::Decision;
-use super::{Engine, Link};
 use ftmpi_wire::EventNo;
 
 /// Set in a recorded answer that is an intent; below it is the mark.
 pub const INTENT: u64 = 1 << 62;
 
-/// Answer of protocols whose last event has no place in the log yet.
+/// The last event of protocols where it has no place in the log yet.
 const UNNAMED: EventNo = EventNo(u64::MAX);
-
-/// A run of last events that may be lost with what they tell of.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RepeatableRun {
-    /// The last event that must be stable.
-    before: EventNo,
-    /// The last of the run; if the rank has made later ones, the run counts no more.
-    last: EventNo,
-}
 
 /// Something that must not be done twice.
 pub trait Effect<L: Link> {
-    /// A mark of what is there before: judged by later lives. Below [`INTENT`].
+    /// A mark of what is there before, for later incarnations to judge by. Below [`INTENT`].
     fn look(&mut self, link: &mut L) -> u64;
-    /// Does it.
+    /// Does it; the answer.
     fn act(&mut self, link: &mut L) -> u64;
-    /// Judges after a life that may have done it: the answer if it was, `None` if it is to be done.
+    /// Judges after an incarnation that may have done it: the answer if it was done, `None` if it is to
+    /// be done.
     fn judge(&mut self, link: &mut L, mark: u64) -> Option<u64>;
 }
 
 impl<L: Link> Engine<L> {
-    /// Waits until all that led here is stable. A wait: an image may be taken meanwhile, and afterwards
-    /// the caller decides anew ([`Engine::decide`]).
+    /// Waits until all that led here is stable. An image may be taken meanwhile, so the caller decides
+    /// anew afterwards ([`Engine::decide`]).
     pub fn commit(&mut self) {
         let mut asked = None;
         while self.state.hooks.outcomes && !self.is_committed(&mut asked) {
@@ -70,7 +67,7 @@ impl<L: Link> Engine<L> {
     }
 
     fn is_committed(&mut self, asked: &mut Option<u64>) -> bool {
-        if self.state.fetch.is_some() {
+        if self.state.recovery.is_fetching() {
             return false;
         }
         self.state.note_no_service();
@@ -78,9 +75,9 @@ impl<L: Link> Engine<L> {
         self.state.protocol.stable() >= self.needed()
     }
 
-    /// Sees to it that what this state depends on becomes stable. `asked`: in which life it did so; events
-    /// of others that come afterwards, while the program stands still, are not waited for, or those who
-    /// send all the time would keep us from ever going on.
+    /// Asks for everything to become stable on which this state depends. `asked`: in which incarnation
+    /// it did so. Events of others that come afterwards, while the program stands still, are not waited
+    /// for: ranks that send all the time would keep this rank from ever going on.
     pub(super) fn settle_or_commit(&mut self, asked: &mut Option<u64>) {
         if asked.replace(self.restores()) == Some(self.restores()) {
             self.state.protocol.settle();
@@ -92,8 +89,7 @@ impl<L: Link> Engine<L> {
 
     /// The last event that must be stable before something is done outside.
     fn needed(&self) -> EventNo {
-        let last = self.state.protocol.last_event();
-        if last == self.state.repeatable_run.last { self.state.repeatable_run.before } else { last }
+        self.state.repeatable_run.needed(self.state.protocol.last_event())
     }
 
     /// [`Engine::answered`], for an effect that may be repeated.
@@ -108,22 +104,22 @@ impl<L: Link> Engine<L> {
             self.work();
         }
         let last = self.state.protocol.last_event();
-        // Where it depends on others as well, or is behind copies of others' events, which a later
-        // effect may depend on, the next effect waits for it.
+        // Where the event depends on others as well, or is behind copies of others' events, on which a
+        // later effect may depend, the next effect waits for it.
         if before != UNNAMED && last == before.next() {
-            self.state.repeatable_run = RepeatableRun { before: needed, last };
+            self.state.repeatable_run.extend(needed, last);
         }
     }
 
-    /// Times that this process began from an image: tells what was done in this life from what an earlier
-    /// one may have done, to a program that does not know when it was restored.
+    /// Times that this process began from an image. It tells what was done in this incarnation from
+    /// what an earlier one may have done, since a program does not know when it was restored.
     #[must_use]
     pub fn restores(&self) -> u64 {
-        self.state.restores
+        self.state.recovery.restores()
     }
 
-    /// Does something that may be repeated, after all that led to it is stable; `None`: a replay came to
-    /// where its first life tested something.
+    /// Does something that may be repeated, after all that led to it is stable. `None`: a replay came to
+    /// where its earlier incarnation tested something.
     pub fn effect_repeatable(&mut self, mut act: impl FnMut(&mut L) -> u64) -> Option<u64> {
         let mut committed = None;
         loop {
@@ -148,7 +144,7 @@ impl<L: Link> Engine<L> {
 
     /// Does something once that must not be repeated; `None` as above.
     pub fn effect_once(&mut self, effect: &mut impl Effect<L>) -> Option<u64> {
-        // The mark, and the life that looked if it is this one.
+        // The mark, and the incarnation that looked if it is this one.
         let mut intent: Option<(u64, Option<u64>)> = None;
         loop {
             match (self.decide(), intent) {
@@ -160,7 +156,7 @@ impl<L: Link> Engine<L> {
                 (Decision::Live, _) if !self.state.hooks.outcomes => {
                     return Some(effect.act(&mut self.link));
                 }
-                (Decision::Live, Some((_, life))) if life == Some(self.restores()) => {
+                (Decision::Live, Some((_, looked))) if looked == Some(self.restores()) => {
                     let answer = effect.act(&mut self.link);
                     self.link.point("acted");
                     self.answered(answer);

@@ -1,6 +1,6 @@
 //! Payloads in the program's memory: one piece, or elements of a datatype.
 
-use super::{RecvData, SendData};
+use super::request::{RecvData, SendData};
 use crate::usermem::UserPtr;
 
 /// Bytes of a payload.
@@ -14,7 +14,7 @@ pub(super) fn send_len(data: &SendData) -> usize {
     }
 }
 
-/// Bytes that fit.
+/// Bytes that fit into a receive.
 pub(super) fn recv_len(data: &RecvData) -> usize {
     match data {
         RecvData::Bytes { len, .. } => *len,
@@ -37,7 +37,7 @@ pub(super) fn pack(data: &SendData) -> Vec<u8> {
     }
 }
 
-/// The payload into a buffer of its length, from where it goes to its receiver.
+/// Copies the payload into a buffer of its length, from where it leaves.
 pub(super) fn pack_into(data: &SendData, out: &mut [u8]) {
     match data {
         SendData::Bytes { ptr, .. } => ptr.store_near(out),
@@ -48,7 +48,7 @@ pub(super) fn pack_into(data: &SendData, out: &mut [u8]) {
     }
 }
 
-/// The first `len` bytes of the payload to another place.
+/// Copies the first `len` bytes of the payload to another place.
 pub(super) fn copy_out(data: &SendData, at: UserPtr, len: usize) {
     match data {
         SendData::Bytes { ptr, .. } => ptr.copy_to(at, len),
@@ -57,7 +57,7 @@ pub(super) fn copy_out(data: &SendData, at: UserPtr, len: usize) {
     }
 }
 
-/// A packed payload to where the receive wants it.
+/// Copies a packed payload to where the receive wants it.
 pub(super) fn unpack(packed: &[u8], into: &RecvData) {
     match into {
         RecvData::Bytes { ptr, len } => ptr.write(&packed[..packed.len().min(*len)]),

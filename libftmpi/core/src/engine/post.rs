@@ -1,14 +1,19 @@
 //! Receives that the program posts: their numbers, and what they match.
 //!
-//! Guarantees (MPI-4.1, 3.5): a receive takes the first message that fits, unless a replay pins it to the
-//! one that it took in the life before; each match that the protocol wants to know is told once.
+//! Guarantees (MPI-4.1, 3.5): a receive takes the first message that fits, unless a replay pins it to
+//! the message that it took in the earlier incarnation; each match that the protocol asks for is
+//! reported once.
 
-use super::{Engine, Link, MessageId, RecvData, ReqId, RequestKind, Source, State, Tag};
+use super::Engine;
+use super::link::Link;
+use super::request::{RecvData, RequestKind, Source, Tag};
+use super::state::State;
+use crate::ids::{MessageId, ReqId};
 use ftmpi_protocols::protocol::{NAMED, Pin};
 use ftmpi_wire::{Rank, Ssn};
 
 impl<L: Link> Engine<L> {
-    /// Posts a receive of a schedule or a stream, whose next step is a matter of timing: without a number
+    /// Posts a receive of a schedule or a stream, whose next step depends on timing: it has no number
     /// ([`Engine::receive_own`]).
     pub fn irecv_own(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
         let request = self.receive_own(into, from, context, tag);
@@ -20,7 +25,7 @@ impl<L: Link> Engine<L> {
 
     /// Receives a message that a matched probe took.
     pub fn imrecv(&mut self, message: MessageId, into: RecvData) -> ReqId {
-        let request = self.state.new_recv(into, Source::Any);
+        let request = self.state.requests.new_recv(into, Source::Any);
         self.state.deliver(request, message);
         self.work();
         request
@@ -32,11 +37,11 @@ impl State {
     #[inline]
     pub(super) fn number_post(&mut self, from: Source) -> (u64, Pin) {
         if self.hooks.wildcard_matches && from == Source::Any {
-            self.posts += 1;
-            (self.posts, self.protocol.pin(self.posts))
+            self.posts.wild += 1;
+            (self.posts.wild, self.protocol.pin(self.posts.wild))
         } else if self.hooks.outcomes {
-            self.named_posts += 1;
-            let post = NAMED | self.named_posts;
+            self.posts.named += 1;
+            let post = NAMED | self.posts.named;
             (post, self.protocol.pin(post))
         } else {
             (0, Pin::Free)
@@ -52,7 +57,7 @@ impl State {
         post: u64,
         pin: Pin,
     ) -> ReqId {
-        let request = self.new_recv(into, from);
+        let request = self.requests.new_recv(into, from);
         match self.matcher.find(context, from, tag, pin) {
             Some(message) => {
                 self.matcher.unlink(message);
@@ -61,8 +66,7 @@ impl State {
             }
             None => {
                 let node = self.matcher.post(request, context, from, tag, post, pin);
-                if let RequestKind::Recv { posted, .. } = &mut self.requests.get_mut(request.0).kind
-                {
+                if let RequestKind::Recv { posted, .. } = &mut self.requests.get_mut(request).kind {
                     *posted = Some(node);
                 }
             }
@@ -82,9 +86,7 @@ impl State {
     pub(super) fn record_match(&mut self, from: Source, post: u64, source: Rank, ssn: Ssn) {
         if (self.hooks.wildcard_matches && from == Source::Any) || self.hooks.all_matches {
             let post = if post & NAMED == 0 { post } else { 0 };
-            if let Some(fetch) = &mut self.fetch {
-                // Whether this one is recorded already is not known yet.
-                fetch.early.push((post, source, ssn));
+            if self.recovery.defer_match(post, source, ssn) {
                 return;
             }
             self.protocol.on_match(post, source, ssn);

@@ -1,14 +1,14 @@
 //! Progress: looking, waiting, and carrying out what was decided.
 //!
-//! Guarantees (MPI-4.1, 3.5, "Progress"): whoever waits serves everything that others wait for; a look that
-//! finds nothing makes no system call; a rank that waits long sleeps until it is woken.
+//! Guarantees (MPI-4.1, 3.5, "Progress"): a rank that waits serves everything that others wait for; a
+//! look that finds nothing makes no system call; a rank that waits long sleeps until it is woken.
 
-use super::{ChannelPhase, Engine, Link, Logger};
+use super::Engine;
+use super::link::Link;
+use super::state::channels::ChannelPhase;
+use super::tuning::{ATTEND_PATIENCE_NS, NARROW_RUN, POLLS_BEFORE_RELAX};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::FromRank;
-
-/// After a rank alone was looked at, and had something, so many times everything else is looked at once.
-const NARROW_RUN: u32 = 64;
 
 impl<L: Link> Engine<L> {
     /// One look at everything that may have come; `true` if something happened.
@@ -16,10 +16,10 @@ impl<L: Link> Engine<L> {
         self.progress_from(None)
     }
 
-    /// One look at everything but what comes from this rank: messages that are taken one by one as they are asked
-    /// for would only have to be stored.
+    /// One look at everything but what comes from this rank: its messages are taken one by one as they
+    /// are asked for, and would only have to be stored.
     #[cold]
-    pub(super) fn progress_beside(&mut self, except: Rank) {
+    pub(super) fn progress_without(&mut self, except: Rank) {
         self.link.poll_others(&mut self.state, Some(except));
         if self.state.has_work() {
             self.work();
@@ -27,15 +27,15 @@ impl<L: Link> Engine<L> {
         self.go_on(false);
     }
 
-    /// A look at one rank alone found something: others must not wait for ever while it sends and sends. `true`:
-    /// they were looked at.
+    /// A look at one rank alone found something. Others must not wait for ever while that rank sends.
+    /// `true`: the others were looked at.
     #[inline]
     pub(super) fn came_from(&mut self, rank: Rank) -> bool {
         self.narrow_run += 1;
         let due = self.narrow_run >= NARROW_RUN;
         if due {
             self.narrow_run = 0;
-            self.progress_beside(rank);
+            self.progress_without(rank);
         }
         due
     }
@@ -68,8 +68,8 @@ impl<L: Link> Engine<L> {
         came
     }
 
-    /// One look from outside of a call: the program may be in the middle of anything, of `malloc` too, so
-    /// schedules, which may run its operations, do not go on.
+    /// One look from outside of a call. The program may be in the middle of anything, also of `malloc`,
+    /// so schedules, which may run its operations, do not go on.
     pub(super) fn look_from_outside(&mut self) {
         self.look_around(None);
         if !self.windows.is_empty() {
@@ -90,10 +90,10 @@ impl<L: Link> Engine<L> {
             if let Some(rank) = first {
                 self.came_from(rank);
             }
-        } else if !self.state.late_log.is_empty() {
-            self.state.log_a_piece();
+        } else if self.state.logs.have_late() {
+            self.state.logs.log_a_piece();
         } else {
-            // What usually comes comes at once; all the rest can wait a few looks.
+            // A message usually comes at once; everything else can wait a few looks.
             self.idle_polls += 1;
             if self.idle_polls > self.link.looks() {
                 self.idle_polls -= self.link.looks_between();
@@ -109,9 +109,9 @@ impl<L: Link> Engine<L> {
         self.work();
         self.take_due_image();
         self.settle_if_due();
-        if std::mem::take(&mut self.state.left) {
-            // A full channel took what was stuck: that may be all that the program waits for, and then
-            // nobody would wake us.
+        if self.state.channels.take_left() {
+            // A full channel took what was stuck. That may be all that the program waits for, and then
+            // nobody would wake this rank.
             return;
         }
         let counters = self.counters();
@@ -131,13 +131,11 @@ impl<L: Link> Engine<L> {
         // The program may be between two calls, where a replay could not come to the same point.
         self.quiet = self.state.hooks.outcomes;
         self.look_from_outside();
-        // A rank that is being recovered asks everybody; the program may not come here again for
-        // long.
-        const PATIENCE_NS: u64 = 100_000_000;
+        // A rank that recovers asks everybody, and the program may not come here again for long.
         let begin = L::now_ns();
         while self.state.protocol.is_awaited()
-            && self.state.fetch.is_none()
-            && L::now_ns().saturating_sub(begin) < PATIENCE_NS
+            && !self.state.recovery.is_fetching()
+            && L::now_ns().saturating_sub(begin) < ATTEND_PATIENCE_NS
             && begin > 0
         {
             self.look_from_outside();
@@ -148,11 +146,11 @@ impl<L: Link> Engine<L> {
         self.quiet = false;
     }
 
-    /// Sends everything that waits to leave. A life that is behind an earlier one, which went on from here
-    /// (a session after `MPI_Finalize`), need not wait: the earlier one did.
+    /// Sends everything that waits to leave. An incarnation that is behind an earlier one, which went on
+    /// from here (a session after `MPI_Finalize`), need not wait: the earlier one did.
     pub fn drain(&mut self) {
-        while (!self.state.busy.is_empty() || self.state.has_work())
-            && (self.state.fetch.is_some() || !self.state.is_behind())
+        while (self.state.channels.are_busy() || self.state.has_work())
+            && (self.state.recovery.is_fetching() || !self.state.is_behind())
         {
             self.block();
         }
@@ -161,88 +159,93 @@ impl<L: Link> Engine<L> {
     /// The program neither sends nor receives any more (and everything that it sent has left): a
     /// peer that goes first is no loss.
     pub fn leave(&mut self) {
-        self.state.leaving = true;
+        self.state.channels.set_leaving(true);
     }
 
-    /// It does again, after all.
+    /// The program sends and receives again.
     pub fn come_back(&mut self) {
-        self.state.leaving = false;
+        self.state.channels.set_leaving(false);
     }
 
-    /// Called where the program polls: after many fruitless looks, gives way.
+    /// Called where the program polls: gives way after many fruitless looks.
     pub(super) fn polled(&mut self, came: bool) {
         self.idle_polls = if came { 0 } else { self.idle_polls + 1 };
-        if self.idle_polls >= 64 {
+        if self.idle_polls >= POLLS_BEFORE_RELAX {
             self.idle_polls = 0;
             self.state.protocol.flush();
             self.work();
             self.take_image_if_possible();
             self.settle_if_due();
-            // Recorded answers come at once; after the last of them somebody may have to send.
+            // Recorded answers come at once; after the last of them another rank may have to send.
             if !self.state.protocol.replaying() {
                 self.link.relax();
             }
         }
     }
 
-    /// Carries out what has been decided: commands of the protocol, queues, wanted channels.
+    /// Carries out what has been decided: commands of the protocol, queues, requested channels.
     #[inline(never)]
     pub(crate) fn work(&mut self) {
-        let state = &mut self.state;
         loop {
-            while let Some(command) = state.protocol.next_command() {
-                state.carry_out(command);
-            }
-            // Not before the begin of a life is over: what matches now is to be recorded at once.
-            if state.fetch.is_none() && std::mem::take(&mut state.free_held_due) {
+            let state = &mut self.state;
+            state.commands_to_queues();
+            if state.recovery.take_free_held() {
                 state.free_held();
             }
-            if let Some(why) = state.failure.take() {
-                self.link.give_up(why);
-            }
-            if let Some((why, before)) = state.orphan.take() {
-                self.link.roll_back(why, before);
-            }
-            while let Some(peer) = state.waves.lost.pop() {
-                let incarnation = state.peers[peer.index()].incarnation;
-                self.link.notify_agent(FromRank::ChannelLost { peer, incarnation });
-            }
-            while let Some(peer) = state.rebuild.pop() {
-                let limit = self.link.eager_limit(peer);
-                if state.peers[peer.index()].cluster_peer {
-                    state.reconcile(peer, limit);
-                } else {
-                    state.rebuild_queue(peer, limit);
-                }
-            }
-            while let Some(peer) = state.wanted.pop() {
-                let p = &mut state.peers[peer.index()];
-                if p.phase == ChannelPhase::Absent && (peer != state.me || state.hooks.memory) {
-                    p.phase = ChannelPhase::Asked;
-                    self.link.open(peer, p.incarnation);
-                }
-            }
-            if state.logger == Logger::Wanted {
-                state.logger = Logger::Asked;
+            self.end_if_decided();
+            self.tend_channels();
+            let state = &mut self.state;
+            if state.event_log.take_request() {
                 self.link.notify_agent(FromRank::OpenEventLog);
             }
             state.hand_to_logger(&mut self.link);
-            let mut busy = std::mem::take(&mut state.busy);
+            let mut busy = state.channels.take_busy();
             busy.retain(|&peer| !state.pump(&mut self.link, peer));
-            // What the pumping itself made busy comes behind what is still stuck.
-            let fresh = std::mem::replace(&mut state.busy, busy);
-            for peer in fresh {
-                state.mark_busy(peer);
-            }
-            if !state.replay_reported && !state.is_behind() {
-                state.replay_reported = true;
+            state.channels.put_busy(busy);
+            if state.recovery.is_report_due() && !state.is_behind() {
+                state.recovery.reported();
                 let replayed = state.counters.replayed;
                 self.link.notify_agent(FromRank::CaughtUp { replayed });
             }
             match state.protocol.next_command() {
                 Some(command) => state.carry_out(command),
-                None if state.wanted.is_empty() => break,
+                None if !state.channels.have_requests() => break,
                 None => {}
+            }
+        }
+    }
+
+    /// Ends this incarnation, or the job, if that was decided.
+    #[inline]
+    fn end_if_decided(&mut self) {
+        if let Some(why) = self.state.recovery.take_failure() {
+            self.link.give_up(why);
+        }
+        if let Some(roll_back) = self.state.recovery.take_roll_back() {
+            self.link.roll_back(roll_back.why, roll_back.before);
+        }
+    }
+
+    /// Reports channels that are lost, makes queues anew, and requests channels.
+    fn tend_channels(&mut self) {
+        let state = &mut self.state;
+        while let Some(peer) = state.waves.next_lost() {
+            let incarnation = state.channels.peer(peer).incarnation;
+            self.link.notify_agent(FromRank::ChannelLost { peer, incarnation });
+        }
+        while let Some(peer) = state.channels.next_rebuild() {
+            let limit = self.link.eager_limit(peer);
+            if state.channels.peer(peer).cluster_peer {
+                state.reconcile(peer, limit);
+            } else {
+                state.rebuild_queue(peer, limit);
+            }
+        }
+        while let Some(peer) = state.channels.next_request() {
+            let p = state.channels.peer_mut(peer);
+            if p.phase == ChannelPhase::Absent && (peer != state.me || state.hooks.memory) {
+                p.phase = ChannelPhase::Asked;
+                self.link.open(peer, p.incarnation);
             }
         }
     }

@@ -1,85 +1,33 @@
-//! The way in: duplicates are dropped, messages matched, payloads landed.
+//! Matching and landing of messages, and what becomes of receives.
+//!
+//! Guarantees: the envelope of a receive is noted when it is matched, and the receive completes when
+//! the payload has landed; a synchronous send is acknowledged when its message is matched.
 
+use super::Engine;
+use super::link::{Landing, Link, Token};
 use super::matching::Body;
-use super::request::{Completion, Request, RequestKind};
-use super::{
-    Awaited, Engine, Landing, Link, Logger, MessageId, RecvData, ReqId, Sink, Source, State, Token,
-    TooLong, payload,
-};
+use super::payload;
+use super::request::{Completion, RecvData, RequestKind, Source};
+use super::state::State;
+use super::state::landings::Awaited;
 use crate::error::ErrorClass;
+use crate::ids::{MessageId, ReqId};
 use crate::usermem::UserPtr;
-use ftmpi_protocols::protocol::ArrivalVerdict;
-use ftmpi_wire::header::{FLAG_MORE, FLAG_SYNC, Kind};
-use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
-
-/// Payload of a control frame at the most: a `Resume` with very many holes is still far below.
-const CONTROL_BYTES_MAX: u64 = 64 << 20;
-/// No piggyback is longer, in all its parts.
-const PIGGYBACK_BYTES_MAX: usize = 4 << 30;
-/// So many messages that did not fit are remembered.
-const TOO_LONG_MAX: usize = 16;
-/// Buffers of unexpected messages that are kept for reuse, and the largest that is.
-const BUFFERS_MAX: usize = 256;
-const BUFFER_BYTES_MAX: usize = 1 << 18;
+use ftmpi_wire::header::{FLAG_SYNC, Kind};
+use ftmpi_wire::{Header, Rank, Ssn};
 
 impl<L: Link> Engine<L> {
-    /// Bytes of a message with this tag that did not fit into a receive of so many bytes; none if it is
-    /// forgotten, or may be one of several.
+    /// Bytes of a message with this tag that did not fit into a receive of so many bytes; `None` if
+    /// it is forgotten, or may be one of several.
     pub(crate) fn take_length_of_too_long(&mut self, tag: i32, fits: u64) -> Option<u64> {
-        let known = &mut self.state.too_long;
-        let mut lens = known.iter().filter(|m| (m.tag, m.fits) == (tag, fits)).map(|m| m.len);
-        let first = lens.next()?;
-        let same = lens.all(|len| len == first);
-        known.retain(|m| (m.tag, m.fits) != (tag, fits));
-        same.then_some(first)
+        self.state.landings.take_length_of_too_long(tag, fits)
     }
 }
 
 impl State {
-    #[inline]
-    pub(super) fn new_recv(&mut self, into: RecvData, from: Source) -> ReqId {
-        ReqId(self.requests.insert(Request {
-            kind: RequestKind::Recv { into, staging: None, posted: None, from },
-            done: false,
-            detached: false,
-            completion: Completion::NOTHING,
-        }))
-    }
-
-    /// A receive that has everything already.
-    #[inline]
-    pub(super) fn new_received(&mut self, from: Source, completion: Completion) -> ReqId {
-        let into = RecvData::Bytes { ptr: UserPtr::BOTTOM, len: 0 };
-        ReqId(self.requests.insert(Request {
-            kind: RequestKind::Recv { into, staging: None, posted: None, from },
-            done: true,
-            detached: false,
-            completion,
-        }))
-    }
-
-    fn buffer(&mut self, len: usize) -> Vec<u8> {
-        let mut buffer = if len <= BUFFER_BYTES_MAX {
-            self.buffers.pop().unwrap_or_default()
-        } else {
-            Vec::new()
-        };
-        // One that was longer keeps its length: filling it with zeroes would cost as much as a copy.
-        if buffer.len() < len {
-            buffer.resize(len, 0);
-        }
-        buffer
-    }
-
-    fn give_buffer(&mut self, buffer: Vec<u8>) {
-        if self.buffers.len() < BUFFERS_MAX && buffer.capacity() <= BUFFER_BYTES_MAX {
-            self.buffers.push(buffer);
-        }
-    }
-
     /// Notes the envelope in a receive and says where its payload is to land.
-    fn land_in(&mut self, id: ReqId, from: Rank, tag: i32, len: u64) -> Landing {
-        let request = self.requests.get_mut(id.0);
+    pub(super) fn land_in(&mut self, id: ReqId, from: Rank, tag: i32, len: u64) -> Landing {
+        let request = self.requests.get_mut(id);
         request.completion.source = from;
         request.completion.tag = tag;
         let RequestKind::Recv { into, staging, posted, .. } = &mut request.kind else {
@@ -89,10 +37,7 @@ impl State {
         let capacity = payload::recv_len(into);
         if len > capacity as u64 {
             request.completion.error = Some(ErrorClass::Truncate);
-            if self.too_long.len() == TOO_LONG_MAX {
-                self.too_long.pop_front();
-            }
-            self.too_long.push_back(TooLong { tag, fits: capacity as u64, len });
+            self.landings.remember_too_long(tag, capacity as u64, len);
         }
         request.completion.bytes = len.min(capacity as u64);
         let at = match into {
@@ -108,7 +53,7 @@ impl State {
 
     /// A receive has its payload.
     fn recv_done(&mut self, id: ReqId) {
-        let request = self.requests.get_mut(id.0);
+        let request = self.requests.get_mut(id);
         if let RequestKind::Recv { into, staging, .. } = &mut request.kind
             && let Some(packed) = staging.take()
         {
@@ -116,7 +61,7 @@ impl State {
         }
         self.counters.messages_received += 1;
         self.counters.bytes_received += request.completion.bytes;
-        self.complete(id);
+        self.requests.complete(id);
     }
 
     /// Matches a message whose payload is at hand.
@@ -129,18 +74,10 @@ impl State {
                 self.land_in(posted.request, from, header.tag, header.len)
             }
             None => {
-                let mut buffer = self.buffer(header.len as usize);
-                let at = UserPtr::own_mut(&mut buffer);
-                let id = self.matcher.keep(
-                    from,
-                    header.context,
-                    header.tag,
-                    header.ssn,
-                    header.len,
-                    header.flags & FLAG_SYNC != 0,
-                    Body::Landing(buffer),
-                );
                 let capacity = header.len as usize;
+                let mut buffer = self.landings.buffer(capacity);
+                let at = UserPtr::own_mut(&mut buffer);
+                let id = self.matcher.keep(from, header, header.len, Body::Landing(buffer));
                 Landing { at, capacity, token: Token::Unexpected(id) }
             }
         }
@@ -164,15 +101,11 @@ impl State {
             Token::Discard => {}
             Token::Held => self.held_landed(from),
             Token::Request(id) => {
-                if self.tracks() && (from != self.me || self.hooks.memory) {
-                    self.peers[from.index()].received.insert(header.ssn);
-                }
+                self.note_received(from, header.ssn);
                 self.recv_done(id);
             }
             Token::Unexpected(id) => {
-                if self.tracks() && (from != self.me || self.hooks.memory) {
-                    self.peers[from.index()].received.insert(header.ssn);
-                }
+                self.note_received(from, header.ssn);
                 let message = self.matcher.message_mut(id);
                 if let Body::Landing(buffer) = &mut message.body {
                     message.body = Body::Whole(std::mem::take(buffer));
@@ -182,6 +115,14 @@ impl State {
                 }
             }
             Token::Control => self.control_landed(from, header),
+        }
+    }
+
+    /// This rank has the message, where messages are counted.
+    #[inline]
+    fn note_received(&mut self, from: Rank, ssn: Ssn) {
+        if self.tracks() && (from != self.me || self.hooks.memory) {
+            self.channels.peer_mut(from).received.insert(ssn);
         }
     }
 
@@ -195,8 +136,8 @@ impl State {
             Body::Whole(_) => true,
             Body::Landing(_) => {
                 self.matcher.message_mut(id).claimed = Some(request);
-                // It is out of matching: too late to cancel it.
-                self.requests.get_mut(request.0).has_matched();
+                // The receive is out of matching: it is too late to cancel it.
+                self.requests.get_mut(request).has_matched();
                 return;
             }
             Body::Announced => false,
@@ -205,11 +146,16 @@ impl State {
             self.hand_over(request, id);
         } else {
             self.matcher.remove(id);
-            // Notes the envelope; the payload comes with a header that has no tag.
-            self.land_in(request, from, tag, bytes);
-            self.awaited.insert((from, ssn), Awaited::By(request));
-            self.control_frame(from, Kind::ClearToSend, ssn, Vec::new());
+            self.await_by(request, from, ssn, (tag, bytes));
         }
+    }
+
+    /// The receive takes a message that was announced: notes its (tag, bytes), since the payload
+    /// comes with a header that has no tag, and asks for the payload.
+    fn await_by(&mut self, request: ReqId, from: Rank, ssn: Ssn, (tag, bytes): (i32, u64)) {
+        self.land_in(request, from, tag, bytes);
+        self.landings.await_at(from, ssn, Awaited::By(request));
+        self.control_frame(from, Kind::ClearToSend, ssn, Vec::new());
     }
 
     fn hand_over(&mut self, request: ReqId, id: MessageId) {
@@ -217,267 +163,106 @@ impl State {
         let Body::Whole(buffer) = message.body else { unreachable!("the payload is here") };
         let landing = self.land_in(request, message.source, message.tag, message.bytes);
         landing.at.write(&buffer[..landing.capacity]);
-        self.give_buffer(buffer);
+        self.landings.give_back(buffer);
         self.recv_done(request);
     }
 
-    /// A frame about a message that was announced, or whose landing was broken off, before.
-    fn resume_awaited(&mut self, from: Rank, header: &Header, awaited: Awaited) -> Landing {
+    /// A frame about a message that was announced before, or whose landing was broken off.
+    pub(super) fn resume_awaited(
+        &mut self,
+        from: Rank,
+        header: &Header,
+        awaited: Awaited,
+    ) -> Landing {
         if matches!(awaited, Awaited::By(_)) {
-            // It was matched in an earlier life of its sender, which may not know.
+            // The message was matched in an earlier incarnation of its sender, which may not know.
             self.matched_sync(from, header.ssn, header.flags & FLAG_SYNC != 0);
         }
         match (awaited, header.kind) {
             (Awaited::By(request), Kind::Eager | Kind::Data) => {
-                self.awaited.remove(&(from, header.ssn));
-                let tag = self.requests.get(request.0).completion.tag;
+                self.landings.is_landing(from, header.ssn);
+                let tag = self.requests.get(request).completion.tag;
                 let tag = if header.kind == Kind::Eager { header.tag } else { tag };
                 self.land_in(request, from, tag, header.len)
             }
             (Awaited::By(_), _) => {
                 self.control_frame(from, Kind::ClearToSend, header.ssn, Vec::new());
-                self.discard()
+                self.landings.discard()
             }
             (Awaited::Waiting(id), Kind::Eager) => {
-                self.awaited.remove(&(from, header.ssn));
-                let mut buffer = self.buffer(header.len as usize);
+                self.landings.is_landing(from, header.ssn);
+                let capacity = header.len as usize;
+                let mut buffer = self.landings.buffer(capacity);
                 let at = UserPtr::own_mut(&mut buffer);
                 let message = self.matcher.message_mut(id);
                 message.bytes = header.len;
                 message.body = Body::Landing(buffer);
-                let capacity = header.len as usize;
                 Landing { at, capacity, token: Token::Unexpected(id) }
             }
-            (Awaited::Waiting(_), _) => self.discard(),
+            (Awaited::Waiting(_), _) => self.landings.discard(),
         }
     }
 
-    fn control_landed(&mut self, from: Rank, header: &Header) {
-        let payload = std::mem::take(&mut self.peers[from.index()].control);
-        match header.kind {
-            Kind::RequestToSend => self.announced(from, header, &payload),
-            Kind::Resume => self.resumed(from, &payload),
-            Kind::LogCut => self.log_cut(from, &payload),
-            Kind::ImageHas => self.image_has(from, header.ssn, &payload),
-            Kind::Protocol => {
-                self.protocol.on_frame(from, &payload);
-                self.commands_to_queues();
-            }
-            Kind::Piggyback => self.piggyback_landed(from, header, &payload),
-            _ => {}
-        }
-        let buffer = &mut self.peers[from.index()].control;
-        *buffer = payload;
-        buffer.clear();
-    }
-
-    fn announced(&mut self, from: Rank, header: &Header, payload: &[u8]) {
+    /// A request-to-send: matches the message, whose payload stays with its sender for now.
+    pub(super) fn announced(&mut self, from: Rank, header: &Header, payload: &[u8]) {
         let Ok(len) = payload.try_into().map(u64::from_le_bytes) else { return };
         let sync = header.flags & FLAG_SYNC != 0;
         match self.matcher.arrive(from, header.context, header.tag, header.ssn) {
             Some(posted) => {
                 self.record_match(posted.source, posted.post, from, header.ssn);
                 self.matched_sync(from, header.ssn, sync);
-                self.land_in(posted.request, from, header.tag, len);
-                self.awaited.insert((from, header.ssn), Awaited::By(posted.request));
-                self.control_frame(from, Kind::ClearToSend, header.ssn, Vec::new());
+                self.await_by(posted.request, from, header.ssn, (header.tag, len));
             }
             None => {
-                let (context, tag, ssn) = (header.context, header.tag, header.ssn);
-                let id = self.matcher.keep(from, context, tag, ssn, len, sync, Body::Announced);
-                self.awaited.insert((from, ssn), Awaited::Waiting(id));
+                let id = self.matcher.keep(from, header, len, Body::Announced);
+                self.landings.await_at(from, header.ssn, Awaited::Waiting(id));
             }
         }
     }
 
-    /// A message that we have came again.
-    fn duplicate(&mut self, from: Rank, header: &Header) -> Landing {
+    /// A message that this rank has came again.
+    pub(super) fn duplicate(&mut self, from: Rank, header: &Header) -> Landing {
         self.counters.duplicates += 1;
         if header.flags & FLAG_SYNC != 0 && !self.matcher.is_unreceived(from, header.ssn) {
             self.control_frame(from, Kind::SyncAck, header.ssn, Vec::new());
         }
-        self.discard()
-    }
-}
-
-impl Sink for State {
-    fn expects(&self, from: Rank, header: &Header) -> bool {
-        header.kind == Kind::Eager
-            && self.waves.holding == 0
-            && self.matcher.taker(from, header.context, header.tag, header.ssn).is_some()
+        self.landings.discard()
     }
 
+    /// The landing of a message that nobody asked for was broken off.
+    pub(super) fn unexpected_aborted(&mut self, from: Rank, ssn: Ssn, id: MessageId) {
+        let message = self.matcher.message_mut(id);
+        message.body = Body::Announced;
+        let (bytes, tag) = (message.bytes, message.tag);
+        let awaited = match message.claimed {
+            Some(request) => {
+                self.matcher.remove(id);
+                self.land_in(request, from, tag, bytes);
+                Awaited::By(request)
+            }
+            None => Awaited::Waiting(id),
+        };
+        self.landings.await_at(from, ssn, awaited);
+    }
+
+    /// Offers every waiting message to the posted receives again.
+    pub(super) fn rematch(&mut self) {
+        for id in self.matcher.waiting() {
+            let m = self.matcher.message(id);
+            let (source, context, tag, ssn) = (m.source, m.context, m.tag, m.ssn);
+            if let Some(posted) = self.matcher.arrive(source, context, tag, ssn) {
+                self.matcher.unlink(id);
+                // The receive awaits a message that had been announced.
+                self.landings.is_matched(id);
+                self.record_match(posted.source, posted.post, source, ssn);
+                self.deliver(posted.request, id);
+            }
+        }
+    }
+
+    /// A receive that is complete already.
     #[inline]
-    fn arrive(&mut self, from: Rank, header: &Header) -> Landing {
-        if self.waves.holding > 0 && self.is_held(from) {
-            return self.hold_frame(from, header);
-        }
-        if self.hooks.memory {
-            return self.arrive_from_memory(from, header);
-        }
-        self.take_frame(from, header)
-    }
-
-    #[inline]
-    fn landed(&mut self, from: Rank, header: &Header, token: Token) {
-        if self.hooks.memory {
-            return self.landed_from_memory(from, header, token);
-        }
-        self.finish_landing(from, header, token);
-    }
-
-    fn aborted(&mut self, from: Rank, header: &Header, token: Token) {
-        let from = if self.hooks.memory { self.source_of_broken(from, header) } else { from };
-        match token {
-            Token::Discard => {}
-            Token::Held => self.held_aborted(from),
-            Token::Control => self.peers[from.index()].control.clear(),
-            Token::Request(id) => {
-                self.awaited.insert((from, header.ssn), Awaited::By(id));
-            }
-            Token::Unexpected(id) => {
-                let message = self.matcher.message_mut(id);
-                message.body = Body::Announced;
-                let (bytes, tag) = (message.bytes, message.tag);
-                let awaited = match message.claimed {
-                    Some(request) => {
-                        self.matcher.remove(id);
-                        self.land_in(request, from, tag, bytes);
-                        Awaited::By(request)
-                    }
-                    None => Awaited::Waiting(id),
-                };
-                self.awaited.insert((from, header.ssn), awaited);
-            }
-        }
-    }
-
-    fn channel_up(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.begin_channel(peer, incarnation);
-    }
-
-    fn channel_lost(&mut self, peer: Rank) {
-        self.end_channel(peer);
-    }
-
-    fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.begin_incarnation_of(peer, incarnation);
-    }
-
-    fn log_frame(&mut self, frame: event_log::Frame) {
-        self.on_logger_frame(frame);
-    }
-
-    fn logger_lost(&mut self) {
-        self.logger = Logger::Wanted;
-    }
-
-    fn logger_up(&mut self) {
-        self.on_logger_connected();
-    }
-
-    fn image_committed(&mut self, image: ImageNo, oldest: ImageNo) {
-        self.cut_logs(image, oldest);
-    }
-
-    fn image_failed(&mut self, image: ImageNo) {
-        self.forget_image(image);
-        self.image_over(image);
-        self.commands_to_queues();
-    }
-}
-
-impl State {
-    /// Takes a frame whose turn it is.
-    #[inline]
-    pub(super) fn take_frame(&mut self, from: Rank, header: &Header) -> Landing {
-        match header.kind {
-            Kind::Eager | Kind::Data | Kind::RequestToSend => {
-                if self.tracks() && self.peers[from.index()].received.contains(header.ssn) {
-                    return self.duplicate(from, header);
-                }
-                if self.hooks.arrivals && self.is_from_orphan(from, header.ssn) {
-                    return self.discard();
-                }
-                if !self.awaited.is_empty()
-                    && let Some(&awaited) = self.awaited.get(&(from, header.ssn))
-                {
-                    return self.resume_awaited(from, header, awaited);
-                }
-                match header.kind {
-                    Kind::Eager => self.match_arrival(from, header),
-                    Kind::Data => self.discard(),
-                    _ => self.control_landing(from, header),
-                }
-            }
-            Kind::ClearToSend => {
-                // A cluster peer's tells of a match, which a state that is to be rolled back may have made.
-                let tells = self.hooks.arrivals && self.reveals_match(from, Kind::ClearToSend);
-                if !tells || !self.is_from_orphan(from, header.ssn) {
-                    self.clear_to_send(from, header.ssn);
-                }
-                self.discard()
-            }
-            Kind::SyncAck => {
-                if !self.hooks.arrivals || !self.is_from_orphan(from, header.ssn) {
-                    self.acknowledged(from, header.ssn);
-                }
-                self.discard()
-            }
-            Kind::Resume | Kind::LogCut | Kind::ImageHas | Kind::Protocol | Kind::Piggyback => {
-                self.control_landing(from, header)
-            }
-            Kind::Place => self.discard(),
-        }
-    }
-}
-
-impl State {
-    /// Is this of a state that was, or is to be, rolled back? Its sender's next life says it again,
-    /// or does not.
-    #[cold]
-    fn is_from_orphan(&mut self, from: Rank, ssn: Ssn) -> bool {
-        let orphan = self.protocol.on_arrival(from, ssn) == ArrivalVerdict::Orphan;
-        self.counters.orphan_messages += u64::from(orphan);
-        orphan
-    }
-
-    /// A piggyback, or a part of one.
-    fn piggyback_landed(&mut self, from: Rank, header: &Header, payload: &[u8]) {
-        let parts = &mut self.peers[from.index()].parts;
-        let more = header.flags & FLAG_MORE != 0;
-        if more || !parts.is_empty() {
-            if parts.len() + payload.len() > PIGGYBACK_BYTES_MAX {
-                self.failure = Some(format!(
-                    "rank {from} sent a piggyback of more than {PIGGYBACK_BYTES_MAX} bytes: its memory or the network \
-                     is damaged"
-                ));
-                return;
-            }
-            parts.extend_from_slice(payload);
-            if more {
-                return;
-            }
-        }
-        let whole = std::mem::take(&mut self.peers[from.index()].parts);
-        let begin = (self.now_ns)();
-        self.protocol.on_piggyback(from, if whole.is_empty() { payload } else { &whole });
-        self.counters.piggyback_merge_ns += (self.now_ns)().saturating_sub(begin);
-        self.commands_to_queues();
-    }
-
-    fn control_landing(&mut self, from: Rank, header: &Header) -> Landing {
-        if header.len > CONTROL_BYTES_MAX {
-            self.failure = Some(format!(
-                "rank {from} sent a control frame of {} bytes, more than the limit of {CONTROL_BYTES_MAX}: \
-                 its memory or the network is damaged",
-                header.len
-            ));
-            return self.discard();
-        }
-        let buffer = &mut self.peers[from.index()].control;
-        buffer.clear();
-        buffer.resize(header.len as usize, 0);
-        Landing { at: UserPtr::own_mut(buffer), capacity: buffer.len(), token: Token::Control }
+    pub(super) fn new_received(&mut self, from: Source, completion: Completion) -> ReqId {
+        self.requests.new_received(from, completion)
     }
 }

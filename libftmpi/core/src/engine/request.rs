@@ -5,7 +5,7 @@ use crate::error::ErrorClass;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
 
-/// From whom (world rank).
+/// The sender of a message (world rank).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// `MPI_ANY_SOURCE`
@@ -14,7 +14,7 @@ pub enum Source {
     Rank(Rank),
 }
 
-/// With which tag.
+/// The tag of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tag {
     /// `MPI_ANY_TAG`
@@ -23,14 +23,14 @@ pub enum Tag {
     Is(i32),
 }
 
-/// How a send completes. (Buffered mode is the facade's.)
+/// How a send completes. (Buffered mode is made of these by `mpi`.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendMode {
     /// When the payload may be reused.
     Standard,
     /// When the message was matched as well.
     Synchronous,
-    /// As standard: the receive is known to be posted.
+    /// As standard: the program says that the receive is posted.
     Ready,
 }
 
@@ -53,7 +53,7 @@ pub enum SendData {
         /// Their type.
         datatype: Datatype,
     },
-    /// Bytes of our own.
+    /// Bytes of the library.
     Owned(Vec<u8>),
 }
 
@@ -81,7 +81,7 @@ pub enum RecvData {
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// Who sent (world rank).
+    /// The sender (world rank).
     pub source: Rank,
     /// Its tag.
     pub tag: i32,
@@ -94,7 +94,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Of what is not complete yet, and of sends.
+    /// The completion of what is not complete yet, and of sends.
     pub(super) const NOTHING: Self =
         Self { source: Rank(0), tag: 0, bytes: 0, cancelled: false, error: None };
 }
@@ -102,13 +102,13 @@ impl Completion {
 /// What a probe sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
-    /// Who sent (world rank).
+    /// The sender (world rank).
     pub source: Rank,
     /// Its tag.
     pub tag: i32,
     /// Bytes of payload.
     pub bytes: u64,
-    /// Which message of the sender.
+    /// The number of the message at its sender.
     pub ssn: Ssn,
 }
 
@@ -117,12 +117,12 @@ pub struct Envelope {
 pub(super) struct Request {
     pub kind: RequestKind,
     pub done: bool,
-    /// `MPI_Request_free` was called: goes when done.
+    /// `MPI_Request_free` was called: the request goes when it is done.
     pub detached: bool,
     pub completion: Completion,
 }
 
-/// What a request is for.
+/// The kind of a request.
 #[derive(Debug)]
 pub(super) enum RequestKind {
     /// A send: complete when the frame is out and, if `unacknowledged`, matched.
@@ -140,13 +140,10 @@ pub(super) enum RequestKind {
 }
 
 impl Request {
-    pub fn send() -> Self {
-        Self {
-            kind: RequestKind::Send { out: false, unacknowledged: false },
-            done: false,
-            detached: false,
-            completion: Completion::NOTHING,
-        }
+    /// A request that is not complete.
+    #[inline]
+    pub fn new(kind: RequestKind) -> Self {
+        Self { kind, done: false, detached: false, completion: Completion::NOTHING }
     }
 
     /// A receive has its message and is posted no more, wherever the payload may be.

@@ -1,40 +1,13 @@
 //! Schedules of non-blocking collectives, which go on whenever the engine looks at the world.
 //!
-//! Guarantees: whatever the program waits for in a call (a message, a probe, a recorded outcome in a
-//! replay), its collectives go on meanwhile, as MPI's rule of progress demands; schedules are
-//! advanced in the order in which they were started.
+//! Guarantees: while the program waits in a call (for a message, a probe, a recorded outcome in a
+//! replay), its collectives go on, as MPI's rule of progress demands. Schedules are advanced in the
+//! order in which they were started.
 
+use super::tasks::Task;
 use super::{Engine, Link};
 use crate::collective::Schedule;
 use crate::ids::{ReqId, TaskId};
-use crate::slab::Slab;
-
-struct Task {
-    /// `None` only while it is being advanced.
-    schedule: Option<Box<Schedule<ReqId>>>,
-    done: bool,
-    /// Nobody will ask for it.
-    detached: bool,
-}
-
-/// Schedules under way, and those that are complete but not yet taken.
-#[derive(Default)]
-pub(super) struct Tasks {
-    tasks: Slab<Task>,
-    /// Those under way, in the order of their starts.
-    running: Vec<u32>,
-    /// Calls that are advancing some of them, which are not in `running` meanwhile: others may come in while one
-    /// runs an operation of the program.
-    advancing: u32,
-}
-
-impl Tasks {
-    /// Is there anything to advance?
-    #[inline]
-    pub(super) fn any(&self) -> bool {
-        !self.running.is_empty()
-    }
-}
 
 impl<L: Link> Engine<L> {
     /// Starts a schedule: goes as far as it can at once.
@@ -51,7 +24,7 @@ impl<L: Link> Engine<L> {
         Ok(TaskId(index))
     }
 
-    /// Is it complete? Looks only.
+    /// Whether the schedule is complete. Looks only.
     #[must_use]
     pub fn schedule_is_done(&self, id: TaskId) -> bool {
         self.tasks.tasks.get(id.0).is_none_or(|task| task.done)
@@ -63,7 +36,7 @@ impl<L: Link> Engine<L> {
         self.tasks.tasks.remove(id.0)?.schedule
     }
 
-    /// Nobody will ask for it: it goes when it is complete.
+    /// Nobody will ask for the schedule: it goes when it is complete.
     pub fn detach_schedule(&mut self, id: TaskId) {
         match self.tasks.tasks.get_mut(id.0) {
             Some(task) if !task.done => task.detached = true,
@@ -97,7 +70,7 @@ impl<L: Link> Engine<L> {
             !done
         });
         self.tasks.advancing -= 1;
-        // What began meanwhile comes behind.
+        // Schedules that began meanwhile come behind.
         running.append(&mut self.tasks.running);
         self.tasks.running = running;
     }

@@ -1,17 +1,38 @@
-//! The way out: identity, log, gate, queue, rendezvous (ARCHITECTURE.md, "The life of a message").
+//! Sends of the program: number, log, queue or push (`docs/internals/life-of-a-message.md`).
 
-use super::request::{Request, RequestKind};
-use super::{
-    ChannelPhase, Engine, Frame, Link, Out, Peer, Push, Rendezvous, ReqId, SendData, SendMode,
-    State, Token, payload,
-};
+use super::link::{Frame, Link, Push};
+use super::request::{SendData, SendMode};
+use super::state::State;
+use super::state::out::Out;
+use super::state::rendezvous::Announced;
+use super::tuning::WITHDRAW_LOOKS;
+use super::{Engine, payload};
+use crate::ids::ReqId;
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::SendVerdict;
-use ftmpi_wire::header::{FLAG_MORE, FLAG_SYNC, Kind};
+use ftmpi_wire::header::{FLAG_SYNC, Kind};
 use ftmpi_wire::{EventNo, Header, Rank, Ssn};
 
-/// See [`Engine::set_piggyback_part`]: well below what a receiver takes for damage.
-pub(super) const PIGGYBACK_PART: usize = 16 << 20;
+/// Which message a send is: its receiver and its envelope.
+#[derive(Debug, Clone, Copy)]
+struct Identity {
+    to: Rank,
+    ssn: Ssn,
+    context: u16,
+    tag: i32,
+    flags: u8,
+}
+
+impl Identity {
+    fn is_sync(&self) -> bool {
+        self.flags & FLAG_SYNC != 0
+    }
+
+    fn header(&self, kind: Kind, len: usize) -> Header {
+        let Self { ssn, context, tag, flags, .. } = *self;
+        Header { kind, flags, context, tag, len: len as u64, ssn }
+    }
+}
 
 impl<L: Link> Engine<L> {
     /// Starts a send. `None`: it is complete already, the payload may be reused.
@@ -30,12 +51,12 @@ impl<L: Link> Engine<L> {
             // The fast path: the channel is free, the protocol has nothing against it, and the
             // frame fits.
             let state = &mut self.state;
-            let peer = &state.peers[to.index()];
+            let peer = state.channels.peer(to);
             if flags == 0
-                && peer.phase == ChannelPhase::Ready
+                && peer.phase.is_ready()
                 && peer.queue.is_empty()
                 && len <= self.link.eager_limit(to)
-                && state.short_way
+                && state.waves.are_open()
                 && (!peer.logged || !peer.has.contains(ssn))
                 && (state.verdict(to, ssn) == SendVerdict::Go
                     || state.may_go_after_all(&mut self.link, to, ssn))
@@ -46,14 +67,14 @@ impl<L: Link> Engine<L> {
                 return done;
             }
         }
-        let request = self.isend_slow(ssn, data, to, context, tag, flags);
+        let request = self.isend_slow(Identity { to, ssn, context, tag, flags }, data);
         self.make_log_room();
         request
     }
 
-    /// Pushes a message, and logs it if the protocol wants that: in this order, because its receiver can
-    /// work while the copy is made. Whoever dies between the two loses the log with everything else and
-    /// repeats both; an image is taken before or after this call.
+    /// Pushes a message, and then logs it if the protocol wants that: its receiver can work while
+    /// the copy is made. A rank that dies between the two loses the log with everything else and
+    /// repeats both. An image is taken before or after this call.
     #[inline]
     fn send_at_once(
         &mut self,
@@ -65,72 +86,64 @@ impl<L: Link> Engine<L> {
         tag: i32,
     ) -> Option<ReqId> {
         let header = Header { kind: Kind::Eager, flags: 0, context, tag, len: len as u64, ssn };
-        let mut frame = Frame { header, payload, sent: 0, begun: false };
+        let mut frame = Frame::new(header, payload);
         let mut pushed = self.link.push(to, &mut frame);
         let state = &mut self.state;
+        let in_memory = state.hooks.memory;
         if pushed == Push::Full {
             // What may not come into the log late leaves as far as it can before it is moved there.
-            let late = state.late_log.takes(len) && !state.hooks.memory;
-            if state.peers[to.index()].logged && !late && self.link.withdraw(to) {
+            let late = state.logs.take_late(len) && !in_memory;
+            if state.channels.peer(to).logged && !late && self.link.withdraw(to) {
                 pushed = self.link.push(to, &mut frame);
             }
         }
         state.counters.messages_sent += 1;
         state.counters.bytes_sent += len as u64;
         // One look into the table for all of it.
-        let peer = &mut state.peers[to.index()];
+        let peer = state.channels.peer_mut(to);
         let mut late = None;
         if peer.logged {
-            let memory = &mut state.memory;
-            let block = memory.take(len);
+            let block = state.logs.memory_mut().take(len);
             if pushed == Push::Done {
-                payload.store_away(memory.bytes_mut(block));
-            } else if state.late_log.takes(len) && !state.hooks.memory || !self.link.withdraw(to) {
-                // (Also what its reader is fetching at this moment.)
+                payload.store_away(state.logs.memory_mut().bytes_mut(block));
+            } else if state.logs.take_late(len) && !in_memory || !self.link.withdraw(to) {
+                // Also a payload that its reader fetches at this moment.
                 late = Some(block);
             } else {
-                // The rest goes from there.
-                payload.store_near(memory.bytes_mut(block));
-                payload = UserPtr::own(memory.bytes(block));
+                // The rest leaves from the log.
+                payload.store_near(state.logs.memory_mut().bytes_mut(block));
+                payload = UserPtr::own(state.logs.memory().bytes(block));
             }
             peer.log.keep(ssn, context, tag, 0, block);
-            if state.hooks.memory {
-                state.channel_memory.measure_put(to, ssn, state.now_ns);
+            if in_memory {
+                state.memory_stream.measure_put(to, ssn, state.now_ns);
             }
         }
         if pushed == Push::Done {
-            peer.channel.sent += 1;
+            peer.wave.message_left();
             return None;
         }
         frame.payload = payload;
-        let request = ReqId(state.requests.insert(Request::send()));
+        let request = state.requests.new_send(false);
         if let Some(block) = late {
-            state.log_later(to, request, block, payload);
+            state.logs.log_later(to, request, block, payload);
         }
-        state.peers[to.index()].queue.push_back(Out {
-            frame,
-            owned: None,
-            after: EventNo(0),
-            request: Some(request),
-            gated_at: None,
-            message: true,
-            marker: None,
-        });
-        state.mark_busy(to);
+        peer.queue.push_back(Out::message(frame, None, Some(request)));
+        state.channels.mark_busy(to);
         Some(request)
     }
 
-    /// Bytes of a piggyback that one frame carries at the most; the rest follows in others.
+    /// Sets the bytes of a piggyback that one frame carries; the rest follows in other frames.
     pub fn set_piggyback_part(&mut self, bytes: usize) {
-        self.state.piggyback_part = bytes.max(1);
+        self.state.channels.set_piggyback_part(bytes);
     }
 
     /// Gives the next message to `to` its number now; it is sent later with
     /// [`Engine::isend_reserved`]. For the steps of schedules, whose order in time may differ from
-    /// life to life.
+    /// one incarnation to the next.
     #[inline]
     pub fn reserve(&mut self, to: Rank) -> Ssn {
-        let last = &mut self.state.peers[to.index()].last_ssn;
+        let last = &mut self.state.channels.peer_mut(to).last_ssn;
         *last = last.next();
         *last
     }
@@ -144,16 +157,15 @@ impl<L: Link> Engine<L> {
         context: u16,
         tag: i32,
     ) -> Option<ReqId> {
-        self.isend_slow(ssn, data, to, context, tag, 0)
+        self.isend_slow(Identity { to, ssn, context, tag, flags: 0 }, data)
     }
 
-    /// What the peer may fetch from where it lies holds up what comes behind it until our next call, which may be late:
-    /// it leaves another way. A peer that is fetching it just now is through with it soon.
+    /// A payload that the peer may fetch from where it lies holds up what comes behind it until our
+    /// next call, which may be late: the payload leaves another way. A peer that fetches it at this
+    /// moment is through soon.
     fn make_way(&mut self, to: Rank) {
-        /// Much longer than that; whoever dies meanwhile is not awaited here.
-        const LOOKS: u32 = 10_000;
-        for _ in 0..LOOKS {
-            let first = self.state.peers[to.index()].queue.front();
+        for _ in 0..WITHDRAW_LOOKS {
+            let first = self.state.channels.peer(to).queue.front();
             if !first.is_some_and(|out| out.frame.begun) || self.link.withdraw(to) {
                 return;
             }
@@ -162,98 +174,36 @@ impl<L: Link> Engine<L> {
     }
 
     #[inline(never)]
-    fn isend_slow(
-        &mut self,
-        ssn: Ssn,
-        data: SendData,
-        to: Rank,
-        context: u16,
-        tag: i32,
-        flags: u8,
-    ) -> Option<ReqId> {
+    fn isend_slow(&mut self, message: Identity, data: SendData) -> Option<ReqId> {
+        let to = message.to;
         self.make_way(to);
         self.state.counters.messages_sent += 1;
         self.state.counters.bytes_sent += payload::send_len(&data) as u64;
         let request = if to == self.state.me && !self.state.hooks.memory {
-            self.state.send_to_self(ssn, data, context, tag, flags)
-        } else if self.state.peers[to.index()].logged {
+            self.state.send_to_self(message, data)
+        } else if self.state.channels.peer(to).logged {
             let limit = self.link.eager_limit(to);
-            self.state.send_logged(ssn, data, to, context, tag, flags, limit)
+            self.state.send_logged(message, data, limit)
         } else {
             let limit = self.link.eager_limit(to);
-            self.state.send_unlogged(ssn, data, to, context, tag, flags, limit)
+            self.state.send_unlogged(message, data, limit)
         };
         self.work();
         let id = request?;
-        if self.state.requests.get(id.0).done {
-            self.state.requests.remove(id.0);
+        if self.state.requests.is_done(id) {
+            self.state.requests.remove(id);
             return None;
         }
         Some(id)
     }
 }
 
-/// The next frame of a piggyback of which this is left.
-fn part_of(rest: &[u8], most: usize) -> Frame {
-    let part = &rest[..rest.len().min(most)];
-    let flags = if part.len() < rest.len() { FLAG_MORE } else { 0 };
-    let (kind, ssn, len) = (Kind::Piggyback, Ssn(0), part.len() as u64);
-    let header = Header { kind, flags, context: 0, tag: 0, len, ssn };
-    Frame { header, payload: UserPtr::own(part), sent: 0, begun: false }
-}
-
-impl Peer {
-    /// Has anything left of what the protocol puts before the first message of the queue?
-    pub(super) fn piggyback_has_begun(&self) -> bool {
-        self.piggyback_frame.is_some() || self.piggyback_out
-    }
-
-    /// Brings the frame that was queued last before everything that has not begun to leave, but
-    /// behind frames that were brought forward earlier.
-    pub(super) fn bring_forward(&mut self) {
-        let Some(last) = self.queue.pop_back() else { return };
-        let begun =
-            self.piggyback_has_begun() || self.queue.front().is_some_and(|first| first.frame.begun);
-        let first = usize::from(begun && !self.queue.is_empty());
-        let earlier = self
-            .queue
-            .iter()
-            .skip(first)
-            .take_while(|out| out.frame.header.kind == Kind::Protocol)
-            .count();
-        self.queue.insert(first + earlier, last);
-    }
-}
-
 impl State {
-    /// Are messages counted, so that it is known which ones we have?
-    #[inline]
-    pub(super) fn tracks(&self) -> bool {
-        self.hooks.log_payload || self.waves.counted
-    }
-
-    fn new_send(&mut self, unacknowledged: bool) -> ReqId {
-        let mut request = Request::send();
-        request.kind = RequestKind::Send { out: false, unacknowledged };
-        ReqId(self.requests.insert(request))
-    }
-
-    /// To ourselves: no channel, no log (our own replay sends it again).
-    fn send_to_self(
-        &mut self,
-        ssn: Ssn,
-        data: SendData,
-        context: u16,
-        tag: i32,
-        flags: u8,
-    ) -> Option<ReqId> {
-        let sync = flags & FLAG_SYNC != 0;
-        let request = self.new_send(sync);
-        if sync {
-            self.unacknowledged.insert((self.me, ssn), request);
-        }
+    /// A send to this rank: no channel, no log (its own replay sends it again).
+    fn send_to_self(&mut self, message: Identity, data: SendData) -> Option<ReqId> {
+        let request = self.new_send(message);
         let len = payload::send_len(&data);
-        let header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
+        let header = message.header(Kind::Eager, len);
         let me = self.me;
         let landing = self.match_arrival(me, &header);
         payload::copy_out(&data, landing.at, landing.capacity.min(len));
@@ -262,21 +212,23 @@ impl State {
         Some(request)
     }
 
+    /// A request for a send; a synchronous one waits for its acknowledgement.
+    fn new_send(&mut self, message: Identity) -> ReqId {
+        let sync = message.is_sync();
+        let request = self.requests.new_send(sync);
+        if sync {
+            self.rendezvous.await_acknowledgement(message.to, message.ssn, request);
+        }
+        request
+    }
+
     fn send_unlogged(
         &mut self,
-        ssn: Ssn,
+        message: Identity,
         data: SendData,
-        to: Rank,
-        context: u16,
-        tag: i32,
-        flags: u8,
         eager_limit: usize,
     ) -> Option<ReqId> {
-        let sync = flags & FLAG_SYNC != 0;
-        let request = self.new_send(sync);
-        if sync {
-            self.unacknowledged.insert((to, ssn), request);
-        }
+        let request = self.new_send(message);
         let (payload, len, owned) = match data {
             SendData::Bytes { ptr, len } => (ptr, len, None),
             SendData::Owned(bytes) => (UserPtr::own(&bytes), bytes.len(), Some(bytes)),
@@ -285,147 +237,128 @@ impl State {
                 (UserPtr::own(&packed), packed.len(), Some(packed))
             }
         };
-        let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
         if len > eager_limit {
-            header.kind = Kind::RequestToSend;
-            let pending = Rendezvous { header, payload, owned, request: Some(request) };
-            self.pending.insert((to, ssn), pending);
-            self.announce(to, header, None);
+            let header = message.header(Kind::RequestToSend, len);
+            let announced = Announced { header, payload, owned, request: Some(request) };
+            self.rendezvous.announce(message.to, announced);
+            self.announce(message.to, header);
         } else {
-            self.enqueue(to, header, payload, owned, Some(request));
+            let frame = Frame::new(message.header(Kind::Eager, len), payload);
+            self.enqueue(message.to, Out::message(frame, owned, Some(request)));
         }
         Some(request)
     }
 
+    /// Under channel memories: `Some` if nothing of the message has to leave, with the request that
+    /// waits for its acknowledgement.
+    fn send_again_to_memory(&mut self, message: Identity) -> Option<Option<ReqId>> {
+        let (to, ssn) = (message.to, message.ssn);
+        if !self.channels.peer(to).has.contains(ssn) {
+            self.memory_stream.measure_put(to, ssn, self.now_ns);
+            return None;
+        }
+        if !message.is_sync() || self.memory_stream.take_early(to, ssn) {
+            return Some(None);
+        }
+        // The memory has the message, and the acknowledgement comes from our own memory.
+        let request = self.new_send(message);
+        self.send_is_out(request);
+        Some(Some(request))
+    }
+
     fn send_logged(
         &mut self,
-        ssn: Ssn,
+        mut message: Identity,
         data: SendData,
-        to: Rank,
-        context: u16,
-        tag: i32,
-        flags: u8,
         eager_limit: usize,
     ) -> Option<ReqId> {
-        let sync = flags & FLAG_SYNC != 0;
+        let Identity { to, ssn, context, tag, flags } = message;
         if self.hooks.memory {
-            let stored = self.peers[to.index()].has.contains(ssn);
-            if stored && (!sync || self.was_early(to, ssn)) {
-                return None;
+            if let Some(done) = self.send_again_to_memory(message) {
+                return done;
             }
-            if stored {
-                // The memory has it, and the acknowledgement comes from ours.
-                let request = self.new_send(true);
-                self.unacknowledged.insert((to, ssn), request);
-                self.send_is_out(request);
-                return Some(request);
+            if message.is_sync() && self.memory_stream.take_early(to, ssn) {
+                message.flags &= !FLAG_SYNC;
             }
-            self.channel_memory.measure_put(to, ssn, self.now_ns);
         }
-        let sync = sync && !(self.hooks.memory && self.was_early(to, ssn));
         let len = payload::send_len(&data);
-        let peer = &self.peers[to.index()];
+        let peer = self.channels.peer(to);
         let known = peer.has.contains(ssn);
         let absent = peer.absent;
-        // What is repeated may have been found complete by the earlier life, whose receiver has lost its match since
-        // and, in its own new life, waits for something that is repeated later. The log has the payload.
+        // The program may have found complete, in an earlier incarnation, what is repeated now. The
+        // receiver has lost its match since, and may wait for something that is repeated later. So
+        // a repeated send does not wait: the log has the payload.
         let waits = !self.protocol.repeating();
         let mut payload = UserPtr::own(&[]);
         let mut late = None;
         if !peer.log.cut_at().contains(ssn) {
-            let block = self.memory.take(len);
+            let may_be_late = waits && !known && !absent && !self.hooks.memory;
+            let block = self.logs.memory_mut().take(len);
             match data {
-                SendData::Bytes { ptr, .. }
-                    if waits
-                        && !known
-                        && !absent
-                        && !self.hooks.memory
-                        && self.late_log.takes(len) =>
-                {
+                SendData::Bytes { ptr, .. } if may_be_late && self.logs.take_late(len) => {
                     payload = ptr;
                     late = Some(block);
                 }
                 _ => {
-                    payload::pack_into(&data, self.memory.bytes_mut(block));
-                    payload = UserPtr::own(self.memory.bytes(block));
+                    let memory = self.logs.memory_mut();
+                    payload::pack_into(&data, memory.bytes_mut(block));
+                    payload = UserPtr::own(memory.bytes(block));
                 }
             }
-            self.peers[to.index()].log.keep(ssn, context, tag, flags, block);
+            self.channels.peer_mut(to).log.keep(ssn, context, tag, flags, block);
         }
-        if known && !sync {
+        if known && !message.is_sync() {
             return None;
         }
-        let request = self.new_send(sync);
+        let request = self.new_send(message);
         if let Some(block) = late {
-            self.log_later(to, request, block, payload);
-        }
-        if sync {
-            self.unacknowledged.insert((to, ssn), request);
+            self.logs.log_later(to, request, block, payload);
         }
         if absent {
-            // It is in the log, and goes when the peer's new life has said what it has.
-            self.want(to);
+            // The message is in the log, and leaves when the peer's new incarnation has said what
+            // it has.
+            self.channels.request(to);
             self.send_is_out(request);
             return Some(request);
         }
-        let mut header = Header { kind: Kind::Eager, flags, context, tag, len: len as u64, ssn };
-        let waits = waits.then_some(request);
-        if waits.is_none() {
+        if known || !waits {
             self.send_is_out(request);
         }
+        // The envelope keeps the flags of the call.
+        let kind = if known || len > eager_limit { Kind::RequestToSend } else { Kind::Eager };
+        let header = Header { kind, flags, context, tag, len: len as u64, ssn };
+        let waits = waits.then_some(request);
         if known {
-            // The peer has the payload (and ours may be cut at any time); the announcement only asks
-            // whether it was matched.
-            header.kind = Kind::RequestToSend;
-            if let Some(request) = waits {
-                self.send_is_out(request);
-            }
-            self.announce(to, header, None);
-        } else if len > eager_limit {
-            header.kind = Kind::RequestToSend;
-            let pending = Rendezvous { header, payload, owned: None, request: waits };
-            self.pending.insert((to, ssn), pending);
-            self.announce(to, header, None);
+            // The peer has the payload, and ours may be cut at any time: the announcement only asks
+            // whether the message was matched.
+            self.announce(to, header);
+        } else if kind == Kind::RequestToSend {
+            let announced = Announced { header, payload, owned: None, request: waits };
+            self.rendezvous.announce(to, announced);
+            self.announce(to, header);
         } else {
-            self.enqueue(to, header, payload, None, waits);
+            self.enqueue(to, Out::message(Frame::new(header, payload), None, waits));
         }
         Some(request)
     }
 
     /// Queues a request-to-send; its payload is the length.
-    pub(super) fn announce(&mut self, to: Rank, mut header: Header, request: Option<ReqId>) {
-        let len = header.len.to_le_bytes().to_vec();
-        header.len = len.len() as u64;
-        let payload = UserPtr::own(&len);
-        self.enqueue(to, header, payload, Some(len), request);
+    pub(super) fn announce(&mut self, to: Rank, header: Header) {
+        self.enqueue(to, Out::announcement(header));
     }
 
     /// Queues a message of the program behind what waits for the same peer.
-    pub(super) fn enqueue(
-        &mut self,
-        to: Rank,
-        header: Header,
-        payload: UserPtr,
-        owned: Option<Vec<u8>>,
-        request: Option<ReqId>,
-    ) {
-        let after = match self.verdict(to, header.ssn) {
+    pub(super) fn enqueue(&mut self, to: Rank, mut out: Out) {
+        out.after = self.gate(to, out.frame.header.ssn);
+        self.channels.queue(to, out);
+    }
+
+    /// The own event that must be stable before something with this number leaves.
+    pub(super) fn gate(&mut self, to: Rank, ssn: Ssn) -> EventNo {
+        match self.verdict(to, ssn) {
             SendVerdict::Go => EventNo(0),
             SendVerdict::After(event) => event,
-        };
-        let frame = Frame { header, payload, sent: 0, begun: false };
-        let peer = &mut self.peers[to.index()];
-        peer.queue.push_back(Out {
-            frame,
-            owned,
-            after,
-            request,
-            gated_at: None,
-            message: true,
-            marker: None,
-        });
-        self.mark_busy(to);
-        self.want(to);
+        }
     }
 
     fn verdict(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
@@ -438,217 +371,18 @@ impl State {
         verdict
     }
 
-    /// What it waits for may be stored at once ([`Link::log`]).
+    /// Whether the event that the message waits for is stored at once ([`Link::log`]).
     fn may_go_after_all<L: Link>(&mut self, link: &mut L, to: Rank, ssn: Ssn) -> bool {
-        if self.to_logger.is_empty() {
+        if !self.event_log.has_frames() {
             return false;
         }
         self.hand_to_logger(link);
         self.verdict(to, ssn) == SendVerdict::Go
     }
 
-    /// Does this frame tell its receiver that a message was matched? The answer to an announcement
-    /// does where the sender has no log from which it could claim that the message is out.
-    pub(super) fn reveals_match(&self, to: Rank, kind: Kind) -> bool {
-        kind == Kind::SyncAck || (kind == Kind::ClearToSend && !self.peers[to.index()].logged)
-    }
-
-    /// Queues a frame of the engine's own.
-    pub(super) fn control_frame(&mut self, to: Rank, kind: Kind, ssn: Ssn, payload: Vec<u8>) {
-        if self.hooks.memory {
-            match kind {
-                Kind::SyncAck => self.keep_acknowledgement(to, ssn),
-                // What broke off is given again without being asked for.
-                Kind::ClearToSend => return,
-                _ => {}
-            }
-        }
-        let gated = self.hooks.sends && self.reveals_match(to, kind);
-        let after = if gated {
-            match self.verdict(to, ssn) {
-                SendVerdict::After(event) => event,
-                _ => EventNo(0),
-            }
-        } else {
-            EventNo(0)
-        };
-        let header = Header { kind, flags: 0, context: 0, tag: 0, len: payload.len() as u64, ssn };
-        let frame = Frame { header, payload: UserPtr::own(&payload), sent: 0, begun: false };
-        let out = Out {
-            frame,
-            owned: Some(payload),
-            after,
-            request: None,
-            gated_at: None,
-            message: false,
-            marker: None,
-        };
-        self.peers[to.index()].queue.push_back(out);
-        self.mark_busy(to);
-        self.want(to);
-    }
-
-    /// Pushes what may leave to this peer; `true` if nothing is left that waits for the link.
-    pub(super) fn pump<L: Link>(&mut self, link: &mut L, to: Rank) -> bool {
-        let stable = self.protocol.stable();
-        self.stable = stable;
-        let silent = self.reads_event_log();
-        loop {
-            let peer = &mut self.peers[to.index()];
-            if let Some(resume) = &mut peer.resume {
-                if peer.phase == ChannelPhase::Absent || peer.phase == ChannelPhase::Asked || silent
-                {
-                    return false;
-                }
-                if let Some(greeting) = &mut peer.channel.greeting {
-                    if link.push(to, &mut greeting.frame) == Push::Full {
-                        return false;
-                    }
-                    peer.channel.greeting = None;
-                }
-                if link.push(to, &mut resume.frame) == Push::Full {
-                    return false;
-                }
-                peer.resume = None;
-                if peer.phase == ChannelPhase::Answered {
-                    peer.phase = ChannelPhase::Ready;
-                }
-                continue;
-            }
-            let piggyback = peer.piggyback_has_begun();
-            let Some(out) = peer.queue.front_mut() else { return true };
-            // A marker goes ahead of the peer's `Resume`, which may be behind the peer's own marker, held here
-            // until our image is taken; and that one may wait for the peer's, if they share memory.
-            if peer.phase != ChannelPhase::Ready
-                && (peer.phase != ChannelPhase::Fresh || out.marker.is_none())
-            {
-                return false;
-            }
-            // Where its piggyback has begun to leave, so has the message.
-            let begun = out.frame.begun || piggyback;
-            if out.after > stable && !begun {
-                if out.gated_at.is_none() {
-                    out.gated_at = Some(link.clock());
-                    self.counters.gate_waits += 1;
-                }
-                return false;
-            }
-            if self.waves.closed && peer.cluster_peer && !begun && out.marker.is_none() {
-                return false;
-            }
-            if let Some(mut marker) = out.marker.filter(|_| !out.frame.begun) {
-                marker.count = peer.channel.sent;
-                if let Some(owned) = &mut out.owned {
-                    owned.copy_from_slice(&marker.encode());
-                }
-            }
-            // What reveals a match goes behind all that the peer must know of it.
-            let (begun, message, kind) = (out.frame.begun, out.message, out.frame.header.kind);
-            if self.hooks.piggyback
-                && !begun
-                && (message || self.reveals_match(to, kind))
-                && !self.push_piggyback(link, to)
-            {
-                return false;
-            }
-            let peer = &mut self.peers[to.index()];
-            let out = peer.queue.front_mut().expect("still the front");
-            if let Some(since) = out.gated_at.take() {
-                self.counters.gate_wait_ns += ((link.clock() - since).max(0.0) * 1e9) as u64;
-            }
-            if link.push(to, &mut out.frame) == Push::Full {
-                return false;
-            }
-            peer.piggyback_out = false;
-            let out = peer.queue.pop_front().expect("the front was there");
-            self.left = true;
-            self.has_left(to, &out);
-            if let Some(request) = out.request {
-                self.send_is_out(request);
-            }
-        }
-    }
-
-    /// Pushes what the protocol puts before the next message to this peer; `true` if it is out.
-    fn push_piggyback<L: Link>(&mut self, link: &mut L, to: Rank) -> bool {
-        let peer = &mut self.peers[to.index()];
-        if peer.piggyback_out {
-            return true;
-        }
-        if peer.piggyback_frame.is_none() {
-            peer.piggyback.clear();
-            if !self.protocol.has_piggyback(to) {
-                return true;
-            }
-            let begin = L::now_ns();
-            self.protocol.piggyback(to, &mut peer.piggyback);
-            self.counters.piggyback_build_ns += L::now_ns().saturating_sub(begin);
-            if peer.piggyback.is_empty() {
-                return true;
-            }
-            peer.piggyback_left = 0;
-            peer.piggyback_frame = Some(part_of(&peer.piggyback, self.piggyback_part));
-        }
-        let peer = &mut self.peers[to.index()];
-        while let Some(frame) = &mut peer.piggyback_frame {
-            if link.push(to, frame) == Push::Full {
-                return false;
-            }
-            peer.piggyback_left += frame.header.len as usize;
-            let rest = &peer.piggyback[peer.piggyback_left..];
-            peer.piggyback_frame = (!rest.is_empty()).then(|| part_of(rest, self.piggyback_part));
-        }
-        peer.piggyback_out = true;
-        true
-    }
-
     /// The payload of a send may be reused.
     pub(super) fn send_is_out(&mut self, id: ReqId) {
-        self.finish_late_of(id);
-        let request = self.requests.get_mut(id.0);
-        if let RequestKind::Send { out, unacknowledged } = &mut request.kind {
-            *out = true;
-            if !*unacknowledged {
-                self.complete(id);
-            }
-        }
-    }
-
-    /// A synchronous send was matched.
-    pub(super) fn acknowledged(&mut self, by: Rank, ssn: Ssn) {
-        let Some(id) = self.unacknowledged.remove(&(by, ssn)) else {
-            if self.hooks.memory {
-                self.keep_early(by, ssn);
-            }
-            return;
-        };
-        let request = self.requests.get_mut(id.0);
-        if let RequestKind::Send { out, unacknowledged } = &mut request.kind {
-            *unacknowledged = false;
-            if *out {
-                self.complete(id);
-            }
-        }
-    }
-
-    pub(super) fn complete(&mut self, id: ReqId) {
-        let request = self.requests.get_mut(id.0);
-        request.done = true;
-        if request.detached {
-            self.requests.remove(id.0);
-        }
-    }
-
-    /// "Send it": the rendezvous goes on.
-    pub(super) fn clear_to_send(&mut self, peer: Rank, ssn: Ssn) {
-        // Not pending any more: the channel was renewed meanwhile and the message announced again.
-        let Some(pending) = self.pending.remove(&(peer, ssn)) else { return };
-        let header = Header { kind: Kind::Data, flags: 0, ..pending.header };
-        self.enqueue(peer, header, pending.payload, pending.owned, pending.request);
-    }
-
-    /// The landing place for a frame that nobody wants.
-    pub(super) fn discard(&mut self) -> super::Landing {
-        super::Landing { at: UserPtr::own(&self.trash), capacity: 0, token: Token::Discard }
+        self.logs.finish_late_of(id);
+        self.requests.send_left(id);
     }
 }

@@ -1,17 +1,21 @@
 //! One-sided requests of other ranks: when they may be served, and the messages they need.
 //!
 //! A request is served inside the library only, at moments that depend on timing. A replay must serve
-//! the same requests in the same order, each in the same call of the program, because the program
-//! may look at the memory between its calls. So every service is an outcome with the number of the
-//! call, and before something leaves the rank in a later call than the last one noted, "nothing more
-//! until this call" is noted as well: else a life that begins anew could serve, before it sends the
-//! same message again, a request that was only made because of that message.
+//! the same requests in the same order, each in the same call of the program, because the program may
+//! look at the memory between its calls. So every service is an outcome with the number of the call.
+//! Before something leaves the rank in a later call than the last one noted, "nothing more until this
+//! call" is noted as well. Otherwise a new incarnation could serve, before it sends the same message
+//! again, a request that was only made because of that message.
 //!
 //! Guarantees: requests and their payload are claimed without being recorded (their order is that of
 //! the services); replies have the number that the asking rank gave (`ftmpi_protocols::received`),
 //! hence none depends on when the service happened.
 
-use super::{Engine, Envelope, Link, MessageId, RecvData, ReqId, SendData, Source, State, Tag};
+use super::Engine;
+use super::link::Link;
+use super::request::{Envelope, RecvData, SendData, Source, Tag};
+use super::state::State;
+use crate::ids::{MessageId, ReqId};
 use ftmpi_protocols::protocol::{Answer, Pin, Service};
 use ftmpi_protocols::received::reply_ssn;
 use ftmpi_wire::{Rank, Ssn};
@@ -27,70 +31,59 @@ pub(crate) enum Turn {
     Anybody,
 }
 
-/// What the engine knows of services.
-#[derive(Debug, Default)]
-pub(super) struct Services {
-    /// Number of the call that the program is in, or makes next.
-    call: u64,
-    /// The call of the last service, or note of none, that was recorded.
-    noted: u64,
-    /// Windows on which other ranks may be served at any time.
-    open: u32,
-}
-
 impl<L: Link> Engine<L> {
-    /// Do lives of this rank repeat what earlier ones did?
+    /// Whether incarnations of this rank repeat what earlier ones did.
     #[must_use]
     pub fn replays(&self) -> bool {
         self.state.hooks.outcomes
     }
 
-    /// Do payloads stay with their sender, so that memory must not change behind MPI's back?
+    /// Whether payloads stay with their sender, so that all changes of memory must pass through MPI.
     #[must_use]
     pub fn logs(&self) -> bool {
         self.state.hooks.log_payload
     }
 
-    /// Do all ranks return to a wave of images?
+    /// Whether all ranks return to a wave of images.
     #[must_use]
     pub fn has_waves(&self) -> bool {
-        self.state.waves.counted
+        self.state.waves.are_counted()
     }
 
     /// A window was made on which others may be served at any time, or (`false`) freed.
     pub fn open_to_others(&mut self, one_more: bool) {
-        let services = &mut self.state.services;
-        services.open = services.open.saturating_add_signed(if one_more { 1 } else { -1 });
+        self.state.services.open(one_more);
         self.update_call_end_reports();
     }
 
-    /// Says whether the ends of calls must be told from now on ([`Engine::call_ends`]).
+    /// Tells the link whether it reports the ends of calls from now on ([`Engine::call_ends`]).
     pub fn update_call_end_reports(&mut self) {
-        let served = self.state.services.open > 0 && self.state.hooks.outcomes;
+        let served = self.state.services.are_open() && self.state.hooks.outcomes;
         self.link.report_call_ends(served || self.link.shares());
     }
 
-    /// A window is freed: what was served on it is repeated, and what is served on a later one belongs to a later call.
-    /// (Calls are counted only while there are windows: the call that makes the next one would have this one's number,
-    /// and a replay would wait here for requests that are made when that window is there.)
+    /// A window is freed: what was served on it is repeated, and what is served on a later window
+    /// belongs to a later call. (Calls are counted only while there are windows. The call that makes
+    /// the next window would have this call's number, and a replay would wait here for requests that
+    /// are made when that window is there.)
     pub(crate) fn window_ends(&mut self) {
         self.repeat_services();
-        self.state.services.call += 1;
+        self.state.services.call_ends();
     }
 
-    /// A call of the program ends: in a replay, what was served in it is served now at the latest.
+    /// A call of the program ends: a replay has served by now what was served in that call.
     #[cold]
     pub fn call_ends(&mut self) {
         self.stand_if_due();
         self.repeat_services();
-        self.state.services.call += 1;
+        self.state.services.call_ends();
     }
 
     /// Serves what was recorded up to this call.
     pub(crate) fn repeat_services(&mut self) {
         loop {
             match self.state.protocol.next_service() {
-                Service::Recorded(call, _) if call > self.state.services.call => return,
+                Service::Recorded(call, _) if call > self.state.services.call() => return,
                 Service::Recorded(_, None) => self.state.service_repeated(),
                 Service::Recorded(_, Some(_)) if self.windows.is_empty() => {
                     self.diverged("it served a one-sided request and has no window now")
@@ -101,20 +94,20 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// What may be served now?
+    /// What may be served now.
     pub(crate) fn turn(&mut self) -> Turn {
         let state = &mut self.state;
         if !state.hooks.outcomes {
             return Turn::Anybody;
         }
-        if state.fetch.is_some() {
+        if state.recovery.is_fetching() {
             return Turn::Nobody;
         }
         loop {
             return match state.protocol.next_service() {
                 Service::Free => Turn::Anybody,
                 Service::Held => Turn::Nobody,
-                Service::Recorded(call, _) if call > state.services.call => Turn::Nobody,
+                Service::Recorded(call, _) if call > state.services.call() => Turn::Nobody,
                 Service::Recorded(_, Some((source, ssn))) => Turn::Only(source, ssn),
                 Service::Recorded(_, None) => {
                     state.service_repeated();
@@ -124,7 +117,7 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// A request is being served: told before anything of it can leave.
+    /// A request is being served: recorded before anything of it can leave.
     pub(crate) fn serving(&mut self, turn: Turn, source: Rank, ssn: Ssn) {
         match turn {
             Turn::Only(..) => self.state.service_repeated(),
@@ -146,7 +139,7 @@ impl<L: Link> Engine<L> {
         served
     }
 
-    /// Takes the first waiting message of a context of our own out of matching.
+    /// Takes the first waiting message of a context of the library out of matching.
     pub(crate) fn claim(
         &mut self,
         context: u16,
@@ -159,8 +152,8 @@ impl<L: Link> Engine<L> {
         Some((envelope, id))
     }
 
-    /// Posts a receive of our own from a named rank. It has no number: when it is posted may depend
-    /// on timing, and the numbers of the program's receives must not.
+    /// Posts a receive of the library from a named rank. It has no number: the moment may depend on
+    /// timing, and the numbers of the program's receives must not.
     pub(crate) fn receive_own(
         &mut self,
         into: RecvData,
@@ -174,8 +167,8 @@ impl<L: Link> Engine<L> {
     /// Answers the `request`-th request of a rank.
     pub(crate) fn reply(&mut self, to: Rank, request: u64, data: Vec<u8>, context: u16, tag: i32) {
         let ssn = reply_ssn(request);
-        if self.state.hooks.log_payload && self.state.peers[to.index()].log.get(ssn).is_some() {
-            self.state.failure = Some(format!(
+        if self.state.hooks.log_payload && self.state.channels.peer(to).log.get(ssn).is_some() {
+            self.state.recovery.fail(format!(
                 "rank {to} has numbered two one-sided requests {request}: its memory or the network \
                  is damaged"
             ));
@@ -186,10 +179,10 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// Something came that no rank in order sends.
+    /// A request came that no correct rank sends.
     pub(crate) fn damaged(&mut self, from: Rank, what: &str) {
         let me = self.state.me;
-        self.state.failure = Some(format!(
+        self.state.recovery.fail(format!(
             "rank {me}: rank {from} sent a one-sided request that cannot be ({what}): its memory or \
              the network is damaged"
         ));
@@ -203,15 +196,16 @@ impl State {
     }
 
     fn note_service(&mut self, message: Option<(Rank, Ssn)>) {
-        let call = self.services.call;
+        let call = self.services.call();
         self.protocol.on_answer(Answer::Served(call, message));
-        self.services.noted = call;
+        self.services.noted();
     }
 
-    /// Something is about to leave, or to be final: that nothing more was served until now must be stable first.
+    /// Something is about to leave, or to be final: the event that nothing more was served until now must
+    /// be stable first.
     #[inline]
     pub(super) fn note_no_service(&mut self) {
-        if self.services.open > 0 && self.services.noted < self.services.call {
+        if self.services.need_note() {
             self.note_no_service_now();
         }
     }
@@ -219,7 +213,7 @@ impl State {
     #[cold]
     fn note_no_service_now(&mut self) {
         let live = self.protocol.next_service() == Service::Free;
-        if live && self.fetch.is_none() && self.hooks.outcomes {
+        if live && !self.recovery.is_fetching() && self.hooks.outcomes {
             self.note_service(None);
         }
     }

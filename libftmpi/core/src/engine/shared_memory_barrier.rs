@@ -1,31 +1,31 @@
-//! Ranks of one host that share memory (`MPI_Win_allocate_shared`) under waves: they take their images at
-//! one moment.
+//! Ranks of one host that share memory (`MPI_Win_allocate_shared`) under waves: they take their images
+//! at one moment.
 //!
-//! Messages between two cuts of a wave are counted, held or kept; loads and stores are not. So the images
-//! of all ranks that share memory are taken while *all* of them stand still, threads included, and the
-//! memory is copied meanwhile, each rank its own part. Then the memory belongs to the cut as any private
-//! memory does: what one rank stored before the cut is in the image, what another loaded was stored
-//! before it.
+//! Messages between two cuts of a wave are counted, held or kept; loads and stores are not. So the
+//! images of all ranks that share memory are taken while *all* of them stand still, threads included.
+//! The memory is copied meanwhile, each rank its own part. Then the memory belongs to the cut as any
+//! private memory does: what one rank stored before the cut is in the image, and what another rank
+//! loaded was stored before it.
 //!
-//! Who takes part is written on a *board* of numbers that the ranks of a host share, one row for each; every
-//! number only grows within a life of the job (but [`Column::Joined`]). An image goes through four steps
-//! there:
+//! Who takes part is written on a *board* of numbers that the ranks of a host share, one row for each
+//! rank. Every number only grows within an incarnation of the job (but [`Column::Joined`]). An image
+//! goes through four steps there:
 //!
-//! 1. *stands*: the rank is inside the library, its channels are as the wave wants them, and it will not
-//!    return to the program before its image is taken. While others are awaited it still receives and
-//!    sends, since they may need that to come so far.
-//! 2. *stopped*: its other threads stand still, too. When all have stopped, everybody copies.
-//! 3. *through*: its copy and its image child are made. When all are through, everybody goes on.
-//! 4. *back*, in a life that began from the image: its part of the new memory has been filled. When all are
-//!    back, everybody goes on.
+//! 1. *stands*: the rank is inside the library, its channels are as the wave wants them, and it does
+//!    not return to the program before its image is taken. While others are awaited it still receives
+//!    and sends, since the others may need that to come so far.
+//! 2. *stopped*: its other threads stand still, too. When all have stopped, every rank copies.
+//! 3. *through*: its copy and its image child are made. When all are through, every rank goes on.
+//! 4. *back*, in an incarnation that began from the image: its part of the new memory has been filled.
+//!    When all are back, every rank goes on.
 //!
-//! Who refuses the image says that it is past all steps, so nobody waits for it; the wave does not count
-//! then, whatever the others copied.
+//! A rank that refuses the image says that it is past all steps, so no rank waits for it. The wave does
+//! not count then, whatever the others copied.
 //!
 //! A rank that shares its first memory while a wave is under way joins before its cut, or behind it, but
-//! never in between: each writes before it reads (all accesses are sequentially consistent), so either it
-//! sees that somebody stands for a wave that it has not behind it, and steps back, or that one sees it
-//! and waits.
+//! never in between. Each rank writes before it reads (all accesses are sequentially consistent). So
+//! either the rank sees that another one stands for a wave that is not behind it yet, and steps back;
+//! or the other one sees the rank and waits.
 //!
 //! The runtime's board is shared memory, the simulator's a vector.
 
@@ -34,7 +34,7 @@ use ftmpi_wire::{ImageNo, Rank};
 /// A column of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
-    /// One more than the last wave that the rank had behind it when it joined; 0: it shares no memory.
+    /// One more than the last wave that was behind the rank when it joined; 0: it shares no memory.
     Joined,
     /// The last wave for which it stood still.
     Stands,
@@ -57,7 +57,7 @@ pub trait Board {
     fn write(&self, rank: Rank, word: Column, value: u64);
 }
 
-/// What a rank knows of those that it shares memory with.
+/// What a rank knows of the ranks that it shares memory with.
 #[derive(Debug, Clone, Default)]
 pub struct SharedMemoryBarrier {
     me: Rank,
@@ -65,12 +65,12 @@ pub struct SharedMemoryBarrier {
     ranks: Vec<Rank>,
     /// Pieces of memory that it shares.
     pieces: u32,
-    /// Who was in the image that is being taken, or that this life began from.
+    /// The ranks in the image that is being taken, or that this incarnation began from.
     members: Vec<Rank>,
 }
 
 impl SharedMemoryBarrier {
-    /// Of a rank and those of its host.
+    /// The barrier of a rank and the ranks of its host.
     #[must_use]
     pub fn new(me: Rank, ranks: Vec<Rank>) -> Self {
         let members = Vec::with_capacity(ranks.len());
@@ -83,8 +83,8 @@ impl SharedMemoryBarrier {
         self.pieces > 0
     }
 
-    /// It is going to share one piece (more); `past` is the last wave that it has behind it. `false`: others
-    /// stand for a wave that this rank must have behind it first.
+    /// The rank is going to share one more piece; `past` is the last wave that is behind it. `false`:
+    /// others stand for a wave that must be behind this rank first.
     #[must_use]
     pub fn join(&mut self, board: &dyn Board, past: ImageNo) -> bool {
         if self.pieces == 0 {
@@ -99,7 +99,7 @@ impl SharedMemoryBarrier {
         true
     }
 
-    /// It shares one piece less.
+    /// The rank shares one piece less.
     pub fn leave(&mut self, board: &dyn Board) {
         self.pieces = self.pieces.saturating_sub(1);
         if self.pieces == 0 {
@@ -107,7 +107,7 @@ impl SharedMemoryBarrier {
         }
     }
 
-    /// Who has to be in this image.
+    /// The ranks that have to be in this image.
     fn members_of(&self, board: &dyn Board, image: ImageNo) -> impl Iterator<Item = Rank> {
         let counts = move |rank: &Rank| (1..=image.0).contains(&board.read(*rank, Column::Joined));
         self.ranks.iter().copied().filter(counts)
@@ -117,7 +117,7 @@ impl SharedMemoryBarrier {
         self.members_of(board, image).all(|rank| board.read(rank, word) >= image.0)
     }
 
-    /// This rank stands for the image. Do all?
+    /// This rank stands for the image; whether all do.
     #[must_use]
     pub fn stand(&self, board: &dyn Board, image: ImageNo) -> bool {
         self.pieces == 0 || {
@@ -126,12 +126,12 @@ impl SharedMemoryBarrier {
         }
     }
 
-    /// Its threads have stopped as well.
+    /// The threads of this rank have stopped as well.
     pub fn stop(&self, board: &dyn Board, image: ImageNo) {
         self.reach(board, Column::Stopped, image);
     }
 
-    /// Have all stopped? Then they are this image's members. Allocates nothing.
+    /// Whether all have stopped: then they are this image's members. Allocates nothing.
     #[must_use]
     pub fn have_stopped(&mut self, board: &dyn Board, image: ImageNo) -> bool {
         if !self.all(board, image, Column::Stopped) {
@@ -144,41 +144,42 @@ impl SharedMemoryBarrier {
         true
     }
 
-    /// News of an earlier image change nothing.
+    /// An earlier image changes nothing.
     fn reach(&self, board: &dyn Board, word: Column, image: ImageNo) {
         if board.read(self.me, word) < image.0 {
             board.write(self.me, word, image.0);
         }
     }
 
-    /// Copy and image child of this rank are made, or it takes no image; also if that was decided elsewhere
-    /// and this rank never heard of its image before.
+    /// Copy and image child of this rank are made, or it takes no image; also if that was decided
+    /// elsewhere and this rank never knew of the image.
     pub fn pass(&self, board: &dyn Board, image: ImageNo) {
         for word in [Column::Stands, Column::Stopped, Column::Through] {
             self.reach(board, word, image);
         }
     }
 
-    /// Is everybody of the image's members through?
+    /// Whether all members of the image are through.
     #[must_use]
     pub fn are_through(&self, board: &dyn Board, image: ImageNo) -> bool {
         self.members.iter().all(|rank| board.read(*rank, Column::Through) >= image.0)
     }
 
-    /// With whom this life came back, itself included.
+    /// The ranks with which this incarnation came back, itself included.
     #[must_use]
     pub fn members(&self) -> &[Rank] {
         &self.members
     }
 
-    /// A life that began from this image has filled its part of the new memory (the board is new, too).
+    /// An incarnation that began from this image has filled its part of the new memory (the board is new,
+    /// too).
     pub fn come_back(&self, board: &dyn Board, image: ImageNo) {
         for word in [Column::Joined, Column::Back] {
             board.write(self.me, word, image.0 + 1);
         }
     }
 
-    /// Has everybody of the members?
+    /// Whether all members are back.
     #[must_use]
     pub fn are_back(&self, board: &dyn Board, image: ImageNo) -> bool {
         self.members.iter().all(|rank| board.read(*rank, Column::Back) == image.0 + 1)
@@ -254,7 +255,7 @@ mod tests {
         b.leave(&board);
         assert!(a.stand(&board, two));
         assert!(!c.join(&board, ONE));
-        // Who refuses is past it.
+        // A rank that refuses is past it.
         assert!(b.join(&board, two));
         let three = ImageNo(3);
         assert!(!a.stand(&board, three));

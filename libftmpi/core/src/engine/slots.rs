@@ -26,20 +26,20 @@ impl<T> Slots<T> {
     #[inline]
     pub fn remove(&mut self, at: u32) -> T {
         self.free.push(at);
-        self.slots[at as usize].take().expect("a live slot")
+        self.slots[at as usize].take().expect("a slot in use")
     }
 
     #[inline]
     pub fn get(&self, at: u32) -> &T {
-        self.slots[at as usize].as_ref().expect("a live slot")
+        self.slots[at as usize].as_ref().expect("a slot in use")
     }
 
     #[inline]
     pub fn get_mut(&mut self, at: u32) -> &mut T {
-        self.slots[at as usize].as_mut().expect("a live slot")
+        self.slots[at as usize].as_mut().expect("a slot in use")
     }
 
-    /// What is there.
+    /// All values.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
     }

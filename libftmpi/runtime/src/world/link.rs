@@ -5,7 +5,7 @@ use super::{EAGER_MAX, URGENT, World, reach_point};
 use crate::control::close;
 use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
 use crate::threads;
-use ftmpi_core::engine::{Counters, Exact, Frame, Link, Piece, Push, Sink};
+use ftmpi_core::engine::{Counters, DirectReceive, Exact, Frame, Link, Piece, Push, Sink};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_transport::shm;
@@ -150,16 +150,8 @@ impl Link for World {
     }
 
     #[inline]
-    fn take_exact(
-        &mut self,
-        from: Rank,
-        context: u16,
-        tag: Option<i32>,
-        into: UserPtr,
-        capacity: usize,
-        blocks: bool,
-        fresh: impl Fn(Ssn) -> bool,
-    ) -> Exact {
+    fn take_exact(&mut self, receive: &DirectReceive, fresh: impl Fn(Ssn) -> bool) -> Exact {
+        let DirectReceive { from, context, tag, into, capacity, blocks } = *receive;
         let Some(index) = self.send_on[from.index()] else { return Exact::Other };
         let Channel::Shm { channel, doorbell } = &mut self.channels[index].channel else {
             return Exact::Other;
@@ -171,19 +163,15 @@ impl Link for World {
         let came = unsafe {
             channel.take_exact(context, tag, into.as_ptr().cast(), capacity, blocks, fresh)
         };
-        match came {
-            shm::Exact::Nothing => Exact::Nothing,
-            shm::Exact::Other => Exact::Other,
-            shm::Exact::Took(header) => {
-                if channel.must_ring_for_room() {
-                    sleep::ring(*doorbell);
-                }
-                if let Some(sleeper) = &mut self.sleeper {
-                    sleeper.busy();
-                }
-                Exact::Took(header)
+        if let Exact::Took(_) = came {
+            if channel.must_ring_for_room() {
+                sleep::ring(*doorbell);
+            }
+            if let Some(sleeper) = &mut self.sleeper {
+                sleeper.busy();
             }
         }
+        came
     }
 
     fn log(&mut self, frame: &event_log::Frame) -> bool {

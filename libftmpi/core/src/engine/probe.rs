@@ -1,0 +1,111 @@
+//! Probes: what is recorded of them, and what a replay answers (MPI-4.1, 3.8.1 and 3.8.2).
+
+use super::Engine;
+use super::link::Link;
+use super::request::{Envelope, Source, Tag};
+use crate::ids::MessageId;
+use ftmpi_protocols::protocol::{self, Answer, Pin};
+use ftmpi_wire::{Rank, Ssn};
+
+impl<L: Link> Engine<L> {
+    fn look(&self, from: Source, context: u16, tag: Tag) -> Option<(Envelope, MessageId)> {
+        let id = self.state.matcher.find(context, from, tag, Pin::Free)?;
+        Some((self.state.matcher.message(id).envelope(), id))
+    }
+
+    fn look_for(&mut self, source: Rank, ssn: Ssn) -> (Envelope, MessageId) {
+        loop {
+            if let Some(id) = self.state.matcher.find_identity(source, ssn) {
+                return (self.state.matcher.message(id).envelope(), id);
+            }
+            self.block_on(Some(source));
+        }
+    }
+
+    fn probe_now(&mut self, from: Source, context: u16, tag: Tag) -> Option<(Envelope, MessageId)> {
+        if self.look(from, context, tag).is_none() {
+            self.poll_once();
+        }
+        if self.state.hooks.outcomes {
+            match self.recorded() {
+                protocol::Decision::Live => {}
+                protocol::Decision::Negative => return None,
+                protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
+                    return Some(self.look_for(source, ssn));
+                }
+                protocol::Decision::Positive(other) => {
+                    self.diverged(&format!("a probe is made where {other:?} was recorded"))
+                }
+            }
+        }
+        let seen = self.look(from, context, tag);
+        match seen {
+            Some((envelope, _)) => self.answered_probe(envelope),
+            None => self.answered_negative(),
+        }
+        seen
+    }
+
+    fn answered_probe(&mut self, envelope: Envelope) {
+        if self.state.hooks.outcomes {
+            self.state.protocol.on_answer(Answer::Probed(envelope.source, envelope.ssn));
+        }
+    }
+
+    fn probe_wait(&mut self, from: Source, context: u16, tag: Tag) -> (Envelope, MessageId) {
+        let wild = from == Source::Any && self.state.hooks.outcomes;
+        let first = match from {
+            Source::Any => None,
+            Source::Rank(rank) => Some(rank),
+        };
+        loop {
+            // The protocol is asked anew after every wait: this may be a later incarnation, restored
+            // from an image that was taken during the wait.
+            if wild {
+                match self.recorded() {
+                    protocol::Decision::Live => {}
+                    protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
+                        return self.look_for(source, ssn);
+                    }
+                    other => self.diverged(&format!("a probe waits where {other:?} was recorded")),
+                }
+            }
+            if let Some(seen) = self.look(from, context, tag) {
+                if wild {
+                    self.answered_probe(seen.0);
+                }
+                return seen;
+            }
+            self.block_on(first);
+        }
+    }
+
+    /// `MPI_Iprobe`
+    pub fn iprobe(&mut self, from: Source, context: u16, tag: Tag) -> Option<Envelope> {
+        self.probe_now(from, context, tag).map(|(envelope, _)| envelope)
+    }
+
+    /// `MPI_Probe`
+    pub fn probe(&mut self, from: Source, context: u16, tag: Tag) -> Envelope {
+        self.probe_wait(from, context, tag).0
+    }
+
+    /// `MPI_Improbe`: the message is out of matching then.
+    pub fn improbe(
+        &mut self,
+        from: Source,
+        context: u16,
+        tag: Tag,
+    ) -> Option<(Envelope, MessageId)> {
+        let seen = self.probe_now(from, context, tag)?;
+        self.state.matcher.unlink(seen.1);
+        Some(seen)
+    }
+
+    /// `MPI_Mprobe`: the message is out of matching then.
+    pub fn mprobe(&mut self, from: Source, context: u16, tag: Tag) -> (Envelope, MessageId) {
+        let seen = self.probe_wait(from, context, tag);
+        self.state.matcher.unlink(seen.1);
+        seen
+    }
+}
