@@ -1,29 +1,29 @@
 //! How a writer copies into a ring: through its cache or past it.
 //!
-//! Between two processors that share a cache, a copy through the cache is fastest: the reader finds
-//! it there. Where they do not (another core complex, another socket), every line of the ring has to
-//! be fetched back from the reader's cache before it is written, and then from the writer's before it
-//! is read; 4 GB/s were measured so, and 12 with stores past the caches, against 19 and 11 between
-//! neighbours. Which case it is cannot be asked for, changes when ranks move, and is seen in the time
-//! that a chunk takes its writer *and* its reader: stores past the caches are always quick for whoever
-//! makes them, and it is the reader who then waits for memory. So each writer tries both, in turns that
-//! grow rare, asks its reader how long the chunks of a trial took there, and takes the way with the
-//! smaller sum.
+//! Between two processors that share a cache, a copy through the cache is fastest: the reader finds it
+//! there. Where they do not (another core complex, another socket), every line of the ring has to be
+//! fetched back from the reader's cache before it is written, and then from the writer's before it is
+//! read. Stores past the caches are quicker there. Which case it is cannot be asked for, and changes when
+//! ranks move. It shows in the time that a chunk takes its writer *and* its reader: stores past the caches
+//! are always quick for their writer, and the reader then waits for memory. So each writer tries both, in
+//! turns that grow rare, asks its reader how long the chunks of a trial took there, and takes the way with
+//! the smaller sum.
 //!
-//! It is a question only where a copy through the cache fetches the lines that it writes. Where the string instruction takes
-//! them whole ([`ftmpi_copy::takes_lines_whole`]) it is never slower than stores past the caches (Zen 5, 512 KiB: neighbours
-//! 9 µs against 23, distant processors 17 against 19), and a ring has no pace.
+//! It is a question only where a copy through the cache fetches the lines that it writes. Where the string
+//! instruction takes them whole ([`ftmpi_copy::takes_lines_whole`]) it is never slower than stores past the
+//! caches, and a ring has no pace. (Measurements: `docs/performance/log.md`, "Shared-memory rings".)
 //!
-//! A pure machine: chunks and their times go in.
+//! A pure machine: call [`Pace::took`] or [`Pace::passed`] for each chunk; [`Pace::past_caches`] answers.
 
-/// Chunks in a trial: those before `COUNTED`, in which the ring changes from one way to the other, do not
-/// count.
+/// Chunks in a trial.
 const TRIAL: u32 = 48;
+/// The first chunk of a trial that counts: before it the ring changes from one way to the other.
 const COUNTED: u32 = 24;
-/// A trial lasts until the reader has answered, but no longer than this.
+/// Chunks of a trial at the most: it lasts until the reader has answered.
 const TRIAL_MAX: u32 = 4 * TRIAL;
-/// Chunks between trials, first and at the most: each that changes nothing doubles them.
+/// Chunks between trials at first: each trial that changes nothing doubles them.
 const PAUSE_MIN: u32 = 512;
+/// Chunks between trials at the most.
 const PAUSE_MAX: u32 = 1 << 16;
 
 /// A writer's choice.
@@ -86,8 +86,8 @@ impl Pace {
         }
     }
 
-    /// The copy of the chunk that is announced in `line` took so many ticks, scaled to a whole chunk; and
-    /// the latest chunk of which the reader has said it was announced in `at`, and took it `theirs`.
+    /// The copy of the chunk that is announced in `line` took so many ticks, scaled to a whole chunk. The
+    /// latest chunk that the reader has measured was announced in `at`, and took it `theirs`.
     pub fn took(&mut self, line: u32, ticks: u64, at: u32, theirs: u64) {
         self.count += 1;
         if self.count == COUNTED {

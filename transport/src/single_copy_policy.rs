@@ -1,43 +1,49 @@
-//! Whether a long payload is single_copy to its reader, who fetches it with one copy by the kernel, or goes through the ring.
+//! Whether a long payload is fetched by its reader, with one copy by the kernel, or goes through the ring.
 //!
-//! Neither is better as such. The ring takes two copies, on two processors at a time, between caches; the kernel one, by
-//! the reader alone, line by line out of the writer's cache. Where the payload was not touched since it was sent last,
-//! or both ranks send at the same time, or they share too few processors, the kernel's copy takes half of the time or
-//! less; where the writer has just written it, twice. So the reader measures both: from one message of a size to the
-//! next, which is what the program waits for, with all that either way costs on either side. It does so in trials that
-//! grow rare, for each size by itself, and tells the writer what it policy. Where messages are so rare that it makes no
-//! difference, the ring stays.
+//! Neither is better as such. The ring takes two copies, on two processors at a time, between caches. The
+//! kernel takes one, by the reader alone, line by line out of the writer's cache. The kernel's copy is
+//! quicker where the payload was not touched since it was sent last, where both ranks send at the same
+//! time, or where they share too few processors. The ring is quicker where the writer has just written
+//! the payload.
 //!
-//! A pure machine: messages and their times go in.
+//! So the reader measures both: the time from one message of a size to the next, which is what the
+//! program waits for, with all that either way costs on either side. It does so in trials that grow rare,
+//! for each size by itself, and publishes for the writer what it wants. Where messages are so rare that it
+//! makes no difference, the ring stays.
+//!
+//! A pure machine: call [`SingleCopyPolicy::took`] with what came and when; it answers what to publish.
 
-/// Intervals of a turn in a trial. They count together: a message that is taken late makes one longer and the next one
-/// shorter.
+/// Intervals of a turn in a trial. They count together: a message that is taken late makes one interval
+/// longer and the next one shorter.
 const TURN: u32 = 8;
-/// Messages at the begin of a turn by the kernel, and of the very first one, that do not count: what is in which cache is
-/// not yet as it will be. By the ring it is so many as go once around it.
+/// Messages at the begin of a turn by the kernel, and of the very first turn, that do not count: the caches
+/// are not yet filled as they will be. By the ring it is so many as go once around it.
 const WARM: u32 = 2;
-/// Turns of a trial, of either way in turn: the best one of each counts, since others may find other circumstances.
+/// Turns of a trial, of either way in turn: the best turn of each counts, since others may find other
+/// circumstances.
 const TURNS: u32 = 4;
-/// Messages between trials, first and at the most: each that changes nothing doubles them.
+/// Messages between trials at first: each trial that changes nothing doubles them.
 const PAUSE_MIN: u32 = 256;
+/// Messages between trials at the most.
 const PAUSE_MAX: u32 = 1 << 13;
-/// The program does something else, and a trial begins at once, when so many times as many intervals as a turn has took
-/// so many times as long, or as short, as they took in the last trial.
+/// Turns in a row that take another time than in the last trial, until a trial begins at once: the program
+/// does something else.
 const ODD_TURNS: u32 = 4;
+/// A turn takes another time if it is so many times as long, or as short.
 const ODD: f64 = 1.5;
 /// A way is better if it takes less than this part of the other's time.
 const BETTER: f64 = 0.95;
-/// And one that takes so much more after a turn of either is not tried again.
+/// A way that takes so many times as long after one turn of each is not tried again.
 const WORSE: f64 = 1.2;
-/// So often the writer may go another way than the one that is being tried.
+/// Messages that the writer may send another way than the one that is being tried.
 const MISSES: u32 = 16 * TURN;
-/// Sizes that are told apart: from the first on, twice as long each, the last without end.
+/// Classes of sizes: from the first on, twice as long each, the last without end.
 const CLASSES: usize = 11;
 
 /// What one reader wants for messages of one size.
 #[derive(Debug, Clone, Copy)]
 struct Choice {
-    /// What it has chosen, and what the writer is told now.
+    /// What the reader has chosen, and what the writer knows now.
     chosen: bool,
     single_copy: bool,
     trial: bool,
@@ -54,8 +60,8 @@ struct Choice {
     /// Messages until the next trial, and how many they were when the last one ended.
     left: u32,
     pause: u32,
-    /// Turns in a row that took another time than in the last trial; whether this trial began for that, and from how
-    /// many messages after the last one on the next one may.
+    /// Turns in a row that took another time than in the last trial; whether this trial began for that;
+    /// and from how many messages after the last trial on the next one may begin for that.
     odd: u32,
     at_once: bool,
     patience: u32,
@@ -131,7 +137,7 @@ impl Choice {
         (self.count, self.since) = (0, now);
     }
 
-    /// The writer did not know yet, or could not, or its reader was too late.
+    /// The writer did not know yet, or could not, or its reader came too late.
     fn missed(&mut self) {
         (self.warm, self.count) = (self.warm.max(1), 0);
         self.misses += 1;
@@ -173,7 +179,8 @@ impl SingleCopyPolicy {
         Self { choices: [Choice::new(); CLASSES], least, lap }
     }
 
-    /// A payload of so many bytes has come, and it is so late. What to tell the writer: a bit of each class.
+    /// A payload of so many bytes has come at the time `now`. Gives what to publish for the writer: a bit for
+    /// each class.
     pub fn took(&mut self, bytes: u64, single_copy: bool, now: u64) -> u64 {
         let lap = (self.lap / bytes.max(1)) as u32;
         self.choices[class_of(self.least, bytes)].took(single_copy, now, lap);
@@ -207,7 +214,7 @@ mod tests {
         })
     }
 
-    /// The same, where the writer does what it can.
+    /// As [`run`], where `comes` says what the writer does.
     fn run_of(
         policy: &mut SingleCopyPolicy,
         count: usize,
@@ -239,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_difference_goes_through_the_ring() {
+    fn payloads_for_which_it_makes_no_difference_go_through_the_ring() {
         let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
         assert!(run(&mut policy, 100_000, 1 << 20, 100_500, 100_000) < 1000);
     }
@@ -281,7 +288,7 @@ mod tests {
     #[test]
     fn a_ring_is_measured_when_it_is_warm() {
         let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
-        // The first messages after some that were single_copy, up to once around.
+        // The first messages after single copies, up to once around the ring.
         let mut cold = 32;
         let mut comes = |_, single_copy| {
             cold = if single_copy { 32 } else { u64::saturating_sub(cold, 1) };
@@ -291,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_does_not_lend_is_asked_seldom() {
+    fn a_writer_that_does_not_offer_is_asked_seldom() {
         let mut policy = SingleCopyPolicy::new(8 << 10, 512 << 10);
         assert!(run_of(&mut policy, 100_000, 1 << 20, |_, _| (false, 100)) < 5000);
     }

@@ -1,32 +1,18 @@
 //! Channels between hosts (or within one, with `--transport tcp`): a connected, authenticated,
-//! non-blocking socket that the agent made. Only raw `send`/`recv` here.
+//! non-blocking socket that the agent made. Only raw `send` and `recv` here.
 //!
-//! A frame is the 24-byte header, little-endian, and the payload. Small frames cost one system call
-//! on each side, together with what a causal protocol puts before them; payloads that are larger than what was read along with their header go straight to
-//! where they are wanted.
+//! A frame is the 24-byte header, little-endian, and the payload. A small frame costs one system call
+//! on each side, together with what a causal protocol puts before it. A payload that is larger than
+//! what was read along with its header goes straight to its landing place.
 
-use crate::shm::Receiver;
+mod tuning;
+
+pub use self::tuning::EAGER_MAX;
+use self::tuning::{AHEAD_MAX, BUFFER, DIRECT_MIN, READS_PER_LOOK, WITH_HEADER};
+use crate::incoming::{FrameReceiver, Incoming};
 use ftmpi_wire::Header;
 use ftmpi_wire::header::Kind;
 use std::io;
-
-const BUFFER: usize = 64 << 10;
-/// Payloads of which less is missing are copied through the buffer, so that one read may bring many frames.
-const DIRECT_MIN: u64 = 16 << 10;
-/// After a payload that went straight to where it was wanted the next one often does, too: so much is read along with
-/// its header.
-const WITH_HEADER: usize = 4 << 10;
-/// A piggyback of at most so many bytes waits for the frame that it belongs to, which is always pushed
-/// next: one system call for both.
-const AHEAD_MAX: u64 = 32 << 10;
-
-struct Incoming<T> {
-    header: Header,
-    at: *mut u8,
-    capacity: usize,
-    token: T,
-    received: u64,
-}
 
 /// One end of a channel.
 pub struct Channel<T> {
@@ -35,12 +21,12 @@ pub struct Channel<T> {
     from: usize,
     to: usize,
     incoming: Option<Incoming<T>>,
-    /// The last payload went straight to where it was wanted.
+    /// The last payload went straight to its landing place.
     direct: bool,
     trash: Box<[u8]>,
     header_sent: usize,
     head: [u8; Header::BYTES],
-    /// Goes out before the next frame, and how much of it has.
+    /// Bytes that leave before the next frame, and how many of them have left.
     ahead: Vec<u8>,
     ahead_sent: usize,
 }
@@ -48,9 +34,9 @@ pub struct Channel<T> {
 /// What a push or a poll found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The frame is whole on its way, or something was taken.
+    /// All of the frame is on its way, or something was taken.
     Done,
-    /// Nothing (more) goes now.
+    /// Nothing more leaves or comes now.
     Nothing,
     /// The connection is gone.
     Lost,
@@ -64,7 +50,7 @@ fn head_of(header: &Header) -> [u8; Header::BYTES] {
     head
 }
 
-/// `None`: try later; an error: the connection is gone.
+/// `None`: nothing now; an error: the connection is gone.
 fn try_io(result: isize) -> io::Result<Option<usize>> {
     if result >= 0 {
         return Ok(Some(result as usize));
@@ -200,10 +186,9 @@ impl<T: Copy> Channel<T> {
     }
 
     /// Takes what has come.
-    pub fn poll<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> Outcome {
+    pub fn poll<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) -> Outcome {
         let mut outcome = Outcome::Nothing;
-        // A bound, so that one busy writer does not keep us from the others.
-        for _ in 0..16 {
+        for _ in 0..READS_PER_LOOK {
             match self.parse(receiver) {
                 Ok(true) => outcome = Outcome::Done,
                 Ok(false) => {}
@@ -231,7 +216,7 @@ impl<T: Copy> Channel<T> {
             match read {
                 Ok(Some(count)) => {
                     outcome = Outcome::Done;
-                    // After a short read the socket is empty, most of the time: spare the next call.
+                    // After a short read the socket is mostly empty: this saves the next call.
                     if count < most / 2 {
                         return self.parse(receiver).map_or(Outcome::Lost, |_| outcome);
                     }
@@ -246,7 +231,7 @@ impl<T: Copy> Channel<T> {
         outcome
     }
 
-    /// A large payload straight to its landing; what is beyond the capacity is dropped.
+    /// Reads a large payload straight to its landing place; what is beyond the capacity is dropped.
     fn receive_direct(&mut self) -> io::Result<Option<usize>> {
         let Some(incoming) = &self.incoming else { return Ok(None) };
         let left = (incoming.header.len - incoming.received) as usize;
@@ -268,7 +253,7 @@ impl<T: Copy> Channel<T> {
     }
 
     /// Takes what is in the buffer; whether that was anything.
-    fn parse<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> io::Result<bool> {
+    fn parse<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) -> io::Result<bool> {
         let mut any = false;
         while self.step(receiver)? {
             any = true;
@@ -278,13 +263,13 @@ impl<T: Copy> Channel<T> {
 
     /// Takes one step in the buffer; `false` if more bytes are needed.
     #[inline]
-    fn step<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> io::Result<bool> {
+    fn step<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) -> io::Result<bool> {
         let held = &self.buffer[self.from..self.to];
         let Some(incoming) = &mut self.incoming else {
             let Some(head) = held.first_chunk::<{ Header::BYTES }>() else { return Ok(false) };
             let word = |i: usize| u64::from_le_bytes(head[i..i + 8].try_into().expect("8 bytes"));
-            // Where a header makes no sense nobody knows where the next one begins: what follows would be
-            // read at the wrong place. It stays where it is; a new connection begins at a frame.
+            // Behind a header that makes no sense nobody knows where the next one begins: what follows
+            // would be read at the wrong place. It stays where it is; a new connection begins at a frame.
             let Ok(header) = Header::from_words([word(0), word(8), word(16)]) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
@@ -336,7 +321,7 @@ mod tests {
         got: Vec<(Header, Vec<u8>)>,
     }
 
-    impl Receiver for Collect {
+    impl FrameReceiver for Collect {
         type Token = ();
         fn expects(&self, _: &Header) -> bool {
             false

@@ -3,7 +3,7 @@
 //! The agent's death shows as the end of the socket; a rank without its agent cannot be reached or
 //! restarted, so it ends at once (the dispatcher restarts it with its host).
 
-use crate::world::{fall, fatal};
+use crate::ending::{fall, fatal};
 use ftmpi_wire::control::{self, FromRank, ToRank, fds};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};

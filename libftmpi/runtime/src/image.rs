@@ -19,12 +19,12 @@ pub(crate) fn capture(
     let Some((_, fd)) = world.image_due.take() else { return Captured::Refused };
     let Some(boot) = world.boot else {
         close(fd);
-        world.refuse_image(image, "the boot library is not loaded (start with ftmpiexec)");
+        world.report_refused_image(image, "the boot library is not loaded (start with ftmpiexec)");
         return Captured::Refused;
     };
     if (boot.0.reap)() == 1 {
         close(fd);
-        world.refuse_image(image, "the image before it is still being written");
+        world.report_refused_image(image, "the image before it is still being written");
         return Captured::Refused;
     }
     let written = [
@@ -36,7 +36,10 @@ pub(crate) fn capture(
     if !world.shared.make_room() {
         close(fd);
         world.shared.drop_room();
-        world.refuse_image(image, "no memory for a copy of what this rank shares with others");
+        world.report_refused_image(
+            image,
+            "no memory for a copy of what this rank shares with others",
+        );
         return Captured::Refused;
     }
     let useless: Vec<_> = useless.filter_map(pages_of).collect();
@@ -91,7 +94,7 @@ pub(crate) fn capture(
             // SAFETY: the buffer is as long as we say.
             unsafe { (boot.0.why_refused)(text.as_mut_ptr().cast(), text.len()) };
             let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-            world.refuse_image(image, &String::from_utf8_lossy(&text[..end]));
+            world.report_refused_image(image, &String::from_utf8_lossy(&text[..end]));
             Captured::Refused
         }
     }

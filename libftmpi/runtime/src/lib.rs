@@ -2,25 +2,33 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`life`] | init, calls, signal, finalize, exit |
-//! | [`world`] | the engine's link: channels, news, waiting |
+//! | `job`, `calls` | MPI in this process; begin and end of every call, signal |
+//! | `init`, `finalize`, `abort`, `ending` | how a rank begins and ends |
+//! | [`world`] | the engine's link: channels, news, waiting, files |
 //! | [`control`] | datagrams with the agent |
 //! | [`logger`] | frames with the event logger |
 //! | [`sleep`] | spin and sleep |
-//! | [`image`], [`boot`] | images, by the boot library |
-//! | [`posix_files`] | the program's files |
-//! | [`file_undo`] | the same where they return to a wave with the ranks |
-//! | [`shared_memory`] | memory of `MPI_Win_allocate_shared` |
+//! | `threads`, `attention` | several threads in the library; flags of the signal handler |
+//! | `image`, [`boot`] | images, by the boot library |
+//! | `posix_files` | the program's files |
+//! | `file_undo` | their journals, where they return to a wave with the ranks |
+//! | `shared_memory` | memory of `MPI_Win_allocate_shared` |
 //! | [`status`] | the page shared with the agent |
 //!
-//! One thread touches all this: the program's, inside a call, or the signal handler on it while it
-//! is outside (ARCHITECTURE.md, "No helper thread").
+//! One thread touches all this: the program's, inside a call, or the signal handler on it while it is
+//! outside (`docs/internals/threads-and-signals.md`).
 
+mod abort;
+mod attention;
 pub mod boot;
+mod calls;
 pub mod control;
+mod ending;
 mod file_undo;
+mod finalize;
 mod image;
-pub mod life;
+mod init;
+mod job;
 pub mod logger;
 mod posix_files;
 mod shared_memory;
@@ -29,10 +37,11 @@ pub mod status;
 mod threads;
 pub mod world;
 
+pub use abort::abort;
+pub use calls::{enter, leave, let_threads_in, outside};
+pub use finalize::{finalize, finalize_at_exit, reopen};
 /// What a front shows of the job.
 pub use ftmpi_wire::control::{Events, JobView};
-pub use life::{
-    Job, Threads, abort, enter, finalize, finalize_at_exit, get, init, leave, let_threads_in,
-    outside, reopen,
-};
+pub use init::{Threads, init};
+pub use job::{Job, get};
 pub use world::World;

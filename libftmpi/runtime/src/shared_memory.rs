@@ -1,18 +1,17 @@
 //! Memory that ranks of one host share, for `MPI_Win_allocate_shared`.
 //!
-//! The agent makes it as a `memfd`, so nothing is left in the file system, whatever dies when. It is mapped
-//! inside the reserved window, at the same place in every life, and is part of no image itself: under
-//! waves each rank copies its own part into private memory while all ranks that share any stand still
-//! (`ftmpi_core::engine::shared_memory_barrier`), and a life that begins from the image asks for new memory and fills
-//! its part of it.
+//! The agent makes it as a `memfd`, so nothing is left in the file system, whatever dies when. It is
+//! mapped inside the reserved window, at the same place in every incarnation, and is part of no image
+//! itself. Under waves each rank copies its own part into private memory while all ranks that share any
+//! stand still (`ftmpi_core::engine::shared_memory_barrier`). An incarnation that begins from the image
+//! asks for new memory and fills its part of it. The calls of the engine are in `world/sharing.rs`.
 
 use crate::control::close;
-use crate::world::{World, die};
+use crate::ending::die;
 use ftmpi_core::engine::Piece;
 use ftmpi_core::engine::shared_memory_barrier::{Board, COLUMNS, Column, SharedMemoryBarrier};
-use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
-use ftmpi_wire::control::{self, FromRank, SegmentName, ToRank, fds};
+use ftmpi_wire::control::{self, FromRank, SegmentName, fds};
 use ftmpi_wire::{ImageNo, Rank};
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -21,20 +20,20 @@ use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
 /// No address space has more.
-const LEN_MAX: usize = 1 << 47;
+pub(crate) const LEN_MAX: usize = 1 << 47;
 /// A rank's row of the board: a cache line of its own.
-const ROW: usize = 64;
-/// How long ranks stand still for others who do not come into the library.
+pub(crate) const ROW: usize = 64;
+/// How long ranks stand still for others that do not come into the library.
 const STAND_PATIENCE: Duration = Duration::from_secs(30);
 /// The other ranks have come into the library and only have to stop their threads.
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The board of this host.
 #[derive(Debug)]
-struct Table {
-    at: *const AtomicU64,
+pub(crate) struct Table {
+    pub(crate) at: *const AtomicU64,
     /// Whose row is where.
-    ranks: Vec<Rank>,
+    pub(crate) ranks: Vec<Rank>,
 }
 
 impl Table {
@@ -59,33 +58,33 @@ impl Board for Table {
 
 /// A piece that this rank shares.
 #[derive(Debug)]
-struct Held {
-    piece: Piece,
-    at: *mut u8,
-    /// That is in the reserved window.
-    inside: bool,
-    /// To find what of it was ever written.
-    fd: i32,
-    /// Its copy for the image that is being taken, or that this life began from.
-    copy: *mut u8,
-    /// Where the last one was: at the same place the store finds what has not changed.
-    copy_was: *mut u8,
+pub(crate) struct Held {
+    pub(crate) piece: Piece,
+    pub(crate) at: *mut u8,
+    /// The piece is in the reserved window.
+    pub(crate) inside: bool,
+    /// To find what of the piece was ever written.
+    pub(crate) fd: i32,
+    /// Its copy for the image that is being taken, or that this incarnation began from.
+    pub(crate) copy: *mut u8,
+    /// Place of the last copy: at the same place the store finds what has not changed.
+    pub(crate) copy_was: *mut u8,
 }
 
-/// All of them.
+/// All pieces that this rank shares.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    held: Vec<Held>,
+    pub(crate) held: Vec<Held>,
     /// Under waves.
-    barrier: Option<SharedMemoryBarrier>,
-    board: Option<Table>,
-    /// There is none, perhaps because a failure has moved the ranks of a host to several.
-    no_board: bool,
+    pub(crate) barrier: Option<SharedMemoryBarrier>,
+    pub(crate) board: Option<Table>,
+    /// There is no board, perhaps because a failure has moved the ranks of a host to several hosts.
+    pub(crate) no_board: bool,
     /// For which image the others are awaited, since when.
     stands_since: Option<(ImageNo, Instant)>,
 }
 
-fn pages(bytes: usize) -> usize {
+pub(crate) fn pages(bytes: usize) -> usize {
     bytes.next_multiple_of(PAGE)
 }
 
@@ -103,7 +102,7 @@ impl Shared {
     }
 
     /// The highest place below `end` and not below `begin` for so many bytes.
-    fn room(&self, begin: usize, end: usize, bytes: usize) -> Option<usize> {
+    pub(crate) fn room(&self, begin: usize, end: usize, bytes: usize) -> Option<usize> {
         if begin >= end {
             return None;
         }
@@ -119,12 +118,12 @@ impl Shared {
         top.checked_sub(bytes).filter(|at| *at >= begin)
     }
 
-    /// Does this rank have to stand still with others?
+    /// Whether this rank has to stand still with others.
     pub(crate) fn any(&self) -> bool {
         self.barrier.as_ref().is_some_and(SharedMemoryBarrier::any)
     }
 
-    /// Does this rank have a board, which each life must map anew?
+    /// Whether this rank has a board, which each incarnation must map anew.
     pub(crate) fn has_board(&self) -> bool {
         self.board.is_some()
     }
@@ -136,7 +135,7 @@ impl Shared {
         }
     }
 
-    /// This rank stands still. Do all?
+    /// This rank stands still; whether all do.
     pub(crate) fn stand(&mut self, image: ImageNo) -> Readiness {
         let (Some(barrier), Some(board)) = (&self.barrier, &self.board) else {
             return Readiness::Now;
@@ -160,7 +159,7 @@ impl Shared {
         }
     }
 
-    /// Memory for the copies; it takes up no more than what is copied.
+    /// Reserves memory for the copies; it takes up no more than what is copied. `false`: there is none.
     pub(crate) fn make_room(&mut self) -> bool {
         for held in &mut self.held {
             let copy = anonymous(held.piece.mine.len(), held.copy_was);
@@ -170,7 +169,7 @@ impl Shared {
         self.held.iter().all(|held| !held.copy.is_null())
     }
 
-    /// It is not needed any more.
+    /// The copies are not needed any more.
     pub(crate) fn drop_room(&mut self) {
         for held in &mut self.held {
             let copy = std::mem::replace(&mut held.copy, std::ptr::null_mut());
@@ -182,7 +181,7 @@ impl Shared {
     }
 }
 
-/// New memory, `there` if that place is free.
+/// New memory, at `there` if that place is free.
 fn anonymous(len: usize, there: *mut u8) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
@@ -192,7 +191,7 @@ fn anonymous(len: usize, there: *mut u8) -> Option<*mut u8> {
 }
 
 impl Held {
-    fn name(&self) -> SegmentName {
+    pub(crate) fn name(&self) -> SegmentName {
         SegmentName { creator: self.piece.creator, serial: Some(self.piece.serial) }
     }
 
@@ -213,7 +212,7 @@ impl Held {
             if from >= to {
                 return;
             }
-            // SAFETY: within this rank's part of the mapping and within its copy, which is as long. All who
+            // SAFETY: within this rank's part of the mapping and within its copy, which is as long. All that
             // could write to it stand still.
             unsafe {
                 std::ptr::copy_nonoverlapping(
@@ -250,7 +249,8 @@ pub(crate) struct Taking<'a> {
     pub(crate) image: ImageNo,
 }
 
-/// All other threads of this process stand still: when those of all others do, too, copies the memory.
+/// All other threads of this process stand still. When those of all other ranks do, too, copies the
+/// memory.
 pub(crate) extern "C" fn stopped(context: *mut c_void) -> c_int {
     // SAFETY: `image::capture` passes a `Taking`, which nobody else uses meanwhile.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
@@ -268,7 +268,7 @@ pub(crate) extern "C" fn stopped(context: *mut c_void) -> c_int {
     0
 }
 
-/// The image child is made: goes on when those of all others are.
+/// The image child is made: goes on when those of all other ranks are.
 pub(crate) extern "C" fn made(context: *mut c_void) {
     // SAFETY: as in `stopped`.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
@@ -280,7 +280,7 @@ pub(crate) extern "C" fn made(context: *mut c_void) {
     }
 }
 
-/// Looks again and again, without the engine. Who has lost its agent ends, as it would elsewhere.
+/// Looks again and again, without the engine. A rank that has lost its agent ends, as it would elsewhere.
 fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
     let mut looks = 0u32;
     while !done() {
@@ -293,9 +293,9 @@ fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
             continue;
         }
         let mut agent = libc::pollfd { fd: fds::CONTROL, events: 0, revents: 0 };
-        // The system's call itself: to find the C library's function may take a lock of the dynamic linker, which
-        // a thread that stands still may hold.
-        // SAFETY: one structure, which lives over the call. Also a pause of a millisecond at the most.
+        // The system call itself: to find the C library's function may take a lock of the dynamic linker,
+        // which a thread that stands still may hold. It is also a pause of a millisecond at the most.
+        // SAFETY: one structure, which lives over the call.
         let hung_up = unsafe { libc::syscall(libc::SYS_poll, &raw mut agent, 1, 1) } > 0;
         if hung_up && agent.revents & (libc::POLLHUP | libc::POLLERR) != 0 {
             die(1);
@@ -305,18 +305,18 @@ fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
 }
 
 /// Maps a segment, at this place in the reserved window or anywhere.
-fn map(fd: i32, len: usize, at: Option<usize>) -> Option<*mut u8> {
+pub(crate) fn map(fd: i32, len: usize, at: Option<usize>) -> Option<*mut u8> {
     let flags = libc::MAP_SHARED | if at.is_some() { libc::MAP_FIXED } else { 0 };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     let address = std::ptr::without_provenance_mut(at.unwrap_or(0));
-    // SAFETY: a mapping of a file that is at least so long (the agent has sealed it), at a place in the reserved
-    // window that nothing else uses, or at none in particular.
+    // SAFETY: a mapping of a file that is at least so long (the agent has sealed it), at a place in the
+    // reserved window that nothing else uses, or at none in particular.
     let at = unsafe { libc::mmap(address, pages(len), prot, flags, fd, 0) };
     (at != libc::MAP_FAILED).then_some(at.cast())
 }
 
-/// This life began from the image, and its other threads wait: makes the memory anew at its old places, and
-/// goes on when all who share it have filled their parts. Allocates nothing.
+/// This incarnation began from the image, and its other threads wait. Makes the memory anew at its old
+/// places, and goes on when all ranks that share it have filled their parts. Allocates nothing.
 pub(crate) extern "C" fn restored(context: *mut c_void) {
     // SAFETY: as in `stopped`; this is the image's copy of it.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
@@ -326,13 +326,13 @@ pub(crate) extern "C" fn restored(context: *mut c_void) {
     }
 }
 
-/// Ends the job, and waits for the end; another thread may hold the allocator's lock.
+/// Ends the job, and waits for the end. Allocates nothing: another thread may hold the allocator's lock.
 fn give_up(rank: Rank, errno: i32) -> ! {
     use std::io::Write;
     let mut line = [0u8; 256];
     let mut rest = &mut line[..];
     let why = match errno {
-        NOT_HERE => "that one is on another host now, or its host has no memory left",
+        NOT_HERE => "that rank is on another host now, or its host has no memory left",
         _ => "its place in the address space is not free",
     };
     let _ = writeln!(
@@ -348,7 +348,7 @@ fn give_up(rank: Rank, errno: i32) -> ! {
         libc::write(2, line.as_ptr().cast(), line.len() - left);
         libc::send(fds::CONTROL, request.as_ptr().cast(), request.len(), libc::MSG_NOSIGNAL);
     }
-    // The agent ends us; that it does not is no reason to hang.
+    // The agent ends this process; if it does not, that is no reason to hang.
     wait_until(Some(Instant::now() + STAND_PATIENCE), || false);
     die(1)
 }
@@ -356,7 +356,7 @@ fn give_up(rank: Rank, errno: i32) -> ! {
 /// The agent gives no descriptor.
 const NOT_HERE: i32 = 0;
 
-/// Asks for a segment, and maps it, without memory of its own; the error of the mapping, or [`NOT_HERE`].
+/// Asks for a segment, and maps it, without allocating; the error of the mapping, or [`NOT_HERE`].
 fn map_again(name: SegmentName, at: usize, len: usize, takers: usize) -> Result<i32, (Rank, i32)> {
     let (mut request, mut answer) = ([0; 64], [0; 512]);
     let (bytes, takers) = (pages(len) as u64, takers as u32);
@@ -391,129 +391,6 @@ impl Shared {
         }
         self.drop_room();
         Ok(())
-    }
-}
-
-impl World {
-    /// Asks the agent.
-    fn segment(&mut self, name: SegmentName, bytes: u64, takers: usize) -> Result<i32, String> {
-        let (control, news_of) = self.control_and_news();
-        let control = control.ok_or("this process has no agent")?;
-        let takers = takers as u32;
-        control.send(&FromRank::Segment { name, bytes, takers }, None);
-        loop {
-            match control.receive(true) {
-                Some((ToRank::Segment { name: other, why }, passed)) if other == name => {
-                    return match passed.first() {
-                        Some(&fd) => Ok(fd),
-                        None => Err(why.unwrap_or_default()),
-                    };
-                }
-                Some((ToRank::Die { code }, _)) => die(code),
-                Some(news) => news_of.push_back(news),
-                None => {}
-            }
-        }
-    }
-
-    /// Maps it where there is room.
-    /// Whether that is inside of the reserved window.
-    fn map_shared(&self, fd: i32, len: usize) -> Option<(*mut u8, bool)> {
-        let window = self.boot.as_ref().map(crate::boot::Boot::window).filter(|(_, len)| *len > 0);
-        let (begin, end) =
-            window.map_or((0, 0), |(base, len)| (base + self.window_used(), base + len));
-        match self.shared.room(begin, end, pages(len)) {
-            Some(at) => map(fd, len, Some(at)).map(|at| (at, true)),
-            // An image finds it only in the window; without images any place will do.
-            None if self.shared.barrier.is_some() => None,
-            None => map(fd, len, None).map(|at| (at, false)),
-        }
-    }
-
-    /// See [`Link::share`](ftmpi_core::engine::Link::share).
-    pub(crate) fn share_piece(&mut self, piece: Piece) -> Option<UserPtr> {
-        let held = self.try_to_share(piece);
-        if held.is_none()
-            && let Shared { barrier: Some(barrier), board: Some(board), .. } = &mut self.shared
-        {
-            barrier.leave(board);
-        }
-        let at = held?.cast();
-        // SAFETY: the mapping stays until `part`, which the window calls when nobody uses it any more.
-        Some(unsafe { UserPtr::new(at) })
-    }
-
-    fn try_to_share(&mut self, piece: Piece) -> Option<*mut u8> {
-        let name = SegmentName { creator: piece.creator, serial: Some(piece.serial) };
-        let host_of = &self.job.as_ref()?.host_of;
-        let here = host_of.get(self.me.index());
-        if self.shared.no_board {
-            return None;
-        }
-        let elsewhere = |rank: &Rank| host_of.get(rank.index()) != here;
-        if piece.len > LEN_MAX || piece.among.iter().any(elsewhere) {
-            return None;
-        }
-        let bytes = pages(piece.len) as u64;
-        let fd = self.segment(name, bytes, piece.among.len()).ok()?;
-        let Some((at, inside)) = self.map_shared(fd, piece.len) else {
-            close(fd);
-            return None;
-        };
-        let (copy, copy_was) = (std::ptr::null_mut(), std::ptr::null_mut());
-        self.shared.held.push(Held { piece, at, inside, fd, copy, copy_was });
-        Some(at)
-    }
-
-    /// See [`Link::part_shared`](ftmpi_core::engine::Link::part_shared).
-    pub(crate) fn share_no_more(&mut self, at: UserPtr) {
-        let at: *mut u8 = at.as_ptr().cast();
-        let Some(index) = self.shared.held.iter().position(|held| held.at == at) else { return };
-        let held = self.shared.held.swap_remove(index);
-        let len = pages(held.piece.len);
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the mapping of `map_shared`, which nobody uses any more; a place in the window stays reserved.
-        unsafe {
-            if held.inside {
-                libc::mmap(at.cast(), len, libc::PROT_NONE, flags, -1, 0);
-            } else {
-                libc::munmap(at.cast(), len);
-            }
-        }
-        if let Some(control) = &mut self.control {
-            control.send(&FromRank::SegmentOver { name: held.name() }, None);
-        }
-        close(held.fd);
-        if let Shared { barrier: Some(barrier), board: Some(board), .. } = &mut self.shared {
-            barrier.leave(board);
-        }
-    }
-
-    /// See [`Link::join_shared_memory`](ftmpi_core::engine::Link::join_shared_memory).
-    pub(crate) fn join_those_who_share(&mut self, host: &[Rank], past: ImageNo) -> bool {
-        if self.shared.barrier.is_none() {
-            self.shared.barrier = Some(SharedMemoryBarrier::new(self.me, host.to_vec()));
-        }
-        if self.shared.board.is_none() && !self.shared.no_board {
-            self.shared.board = self.new_board(host.to_vec()).ok();
-            // (Asked again, the agent might take it for another rank's question.)
-            self.shared.no_board = self.shared.board.is_none();
-        }
-        // Without a board there will be no memory, which all members hear.
-        let Shared { barrier: Some(barrier), board: Some(board), .. } = &mut self.shared else {
-            return true;
-        };
-        barrier.join(board, past)
-    }
-
-    fn new_board(&mut self, ranks: Vec<Rank>) -> Result<Table, String> {
-        let name = SegmentName { creator: ranks[0], serial: None };
-        let bytes = ranks.len() * ROW;
-        let fd = self.segment(name, pages(bytes) as u64, ranks.len())?;
-        let at = self.map_shared(fd, bytes);
-        close(fd);
-        let (at, _) = at.ok_or("the window for it is full")?;
-        Ok(Table { at: at.cast(), ranks })
     }
 }
 

@@ -134,11 +134,11 @@ pub fn wake(doorbell: Option<i32>) {
 /// Lets another thread in, if one waits.
 pub fn let_in() {
     if LOCK.load(Ordering::Relaxed) == 2 {
-        let depth = crate::life::step_out();
+        let depth = crate::attention::step_out();
         give();
         crate::sleep::give_way();
         take();
-        crate::life::step_in(depth);
+        crate::attention::step_in(depth);
     }
 }
 
@@ -154,7 +154,7 @@ pub fn sleep(poll: Option<impl FnOnce()>) {
     if !polls {
         SLEEPERS.fetch_add(1, Ordering::SeqCst);
     }
-    let depth = crate::life::step_out();
+    let depth = crate::attention::step_out();
     give();
     if let Some(poll) = poll {
         poll();
@@ -163,7 +163,7 @@ pub fn sleep(poll: Option<impl FnOnce()>) {
         futex(&MOVED, libc::FUTEX_WAIT, moved, Some(&time));
     }
     take();
-    crate::life::step_in(depth);
+    crate::attention::step_in(depth);
     if polls {
         POLLER.store(false, Ordering::SeqCst);
     } else {

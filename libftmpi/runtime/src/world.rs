@@ -1,14 +1,18 @@
-//! The world of a rank as the engine sees it: channels by the agent, the event logger, the clock,
-//! waiting. All of it belongs to one life; a restored process throws it away and builds it anew.
+//! The world of a rank as the engine sees it: channels that the agent makes, the event logger, the
+//! clock, waiting. All of it belongs to one incarnation; a restored process drops it and builds it anew.
 
 mod channels;
+mod files;
 mod link;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
 use self::channels::{Channel, PeerChannel};
+use crate::attention::URGENT;
 use crate::boot::Boot;
 use crate::control::{Control, close};
+use crate::ending::{die, fatal};
 use crate::file_undo::FileUndo;
 use crate::logger::Logger;
 use crate::sleep::Sleeper;
@@ -21,34 +25,29 @@ use ftmpi_wire::control::{FromRank, JobView, ToRank};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-/// Set by the signal handler: the control socket has something that must not wait.
-pub static URGENT: AtomicBool = AtomicBool::new(false);
-
-/// Polls between two looks at the control socket while neither the page nor a signal tells of anything.
+/// Polls between two looks at the control socket while neither the page nor a signal announces anything.
 const CONTROL_EVERY: u32 = 512;
-/// Payloads above these are announced first.
-const EAGER_MAX: usize = 256 << 10;
 
 /// The world.
 pub struct World {
-    /// Who we are.
+    /// The rank of this process.
     pub me: Rank,
-    /// In which life.
+    /// Its incarnation.
     pub incarnation: Incarnation,
-    /// The number of the process that lives it.
+    /// The number of this process; a forked child has another one.
     pub(crate) process: u32,
-    /// What the agent told about the job; `None` in a process of its own.
+    /// What the agent sent about the job; `None` in a process of its own.
     pub job: Option<Box<JobView>>,
     pub(crate) control: Option<Control>,
     pub(crate) status: StatusPage,
     pub(crate) sleeper: Option<Sleeper>,
     pub(crate) boot: Option<Boot>,
     channels: Vec<PeerChannel>,
-    /// Frames that were landing on the channels of the life before this one.
+    /// Frames that were landing on the channels of the incarnation before this one.
     broken_off: Vec<(Rank, Header, Token)>,
-    /// For each peer, the way that we send on.
+    /// For each peer, the channel that this rank sends on.
     send_on: Vec<Option<usize>>,
     logger: Option<Logger>,
     /// Where event rings are mapped.
@@ -57,15 +56,15 @@ pub struct World {
     until_control: u32,
     /// What [`word::CONTROL_DATAGRAMS`] was at the last look at the control socket.
     seen_told: u64,
-    /// Peers to which a channel was asked for that has not come.
+    /// Peers to which a channel was requested that has not come.
     asked: Vec<Rank>,
-    /// For each peer, its latest life that we know, and how often the connection to that life was
-    /// lost: sockets of earlier rounds are over, whichever side noticed first.
+    /// For each peer, its latest known incarnation, and how often the connection to that incarnation was
+    /// lost. Sockets of earlier rounds are over, whichever side noticed first.
     rounds: Vec<(Incarnation, u32)>,
-    /// At the other end of every channel is a channel memory, which has no lives.
+    /// At the other end of every channel is a channel memory, which has no incarnations.
     memories: bool,
     pub(crate) image_due: Option<(ImageNo, i32)>,
-    /// The agent wants everything to be made stable.
+    /// The agent asks for everything to become stable.
     settle_due: bool,
     /// Every rank is in `MPI_Finalize`.
     pub all_finalized: bool,
@@ -76,13 +75,13 @@ pub struct World {
     /// A push since the last rest found a socket full.
     socket_full: bool,
     inject: Vec<(String, u64)>,
-    /// What the clock of a process of its own counts from, in seconds since 1970.
+    /// Zero of the clock in a process of its own, in seconds since 1970.
     begin: i64,
     pub(crate) disk: crate::posix_files::Posix,
-    pub(crate) file_undo: Option<Box<crate::file_undo::FileUndo>>,
+    pub(crate) file_undo: Option<Box<FileUndo>>,
 }
 
-/// A named point: dies here if that was asked for.
+/// A named point of fault injection: the process dies here if that was asked for.
 fn reach_point(points: &mut [(String, u64)], name: &str) {
     for (point, left) in points {
         if point == name {
@@ -133,10 +132,10 @@ impl World {
         }
     }
 
-    /// Says `Hello` and waits for the agent's answer. Also the begin of a restored life: whatever
-    /// was known of an earlier one is dropped, its descriptors untouched.
+    /// Sends `Hello` and waits for the agent's answer. Also the begin of a restored incarnation: what was
+    /// known of an earlier one is dropped, its descriptors untouched.
     pub fn greet(&mut self, boot: Option<Boot>, resumed: Option<ImageNo>) {
-        // What was landing when the image was taken comes anew; the engine must hear of it.
+        // Frames that were landing when the image was taken come anew; the engine must know of them.
         self.broken_off.extend(self.channels.drain(..).filter_map(|mut way| {
             let (header, token) = way.channel.take_incoming()?;
             Some((way.peer, header, token))
@@ -158,7 +157,7 @@ impl World {
             None => Some("the boot library is not loaded".to_owned()),
             Some(_) => None,
         };
-        // The numbers are corrected by the answer.
+        // The agent's answer has the true numbers.
         let sleeper =
             Sleeper::new(1, 1).unwrap_or_else(|error| fatal("no descriptors left", &error));
         let hello = FromRank::Hello {
@@ -191,7 +190,7 @@ impl World {
         sleeper.watch(ftmpi_wire::control::fds::CONTROL, false);
         self.sleeper = Some(sleeper);
         self.send_on = vec![None; job.size as usize];
-        self.rounds = job.incarnations.iter().map(|&life| (life, 0)).collect();
+        self.rounds = job.incarnations.iter().map(|&incarnation| (incarnation, 0)).collect();
         self.memories = job.traits.memory;
         self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
         let author = Author {
@@ -206,16 +205,16 @@ impl World {
         }
     }
 
-    /// The latest life of a rank that we know.
+    /// The latest known incarnation of a rank.
     pub(crate) fn incarnation_of(&self, rank: usize) -> Option<Incarnation> {
         if rank == self.me.index() {
             return Some(self.incarnation);
         }
-        self.rounds.get(rank).map(|(life, _)| *life)
+        self.rounds.get(rank).map(|(incarnation, _)| *incarnation)
     }
 
-    /// The logger is on this computer and offers a ring: another one that cannot be opened here, or is
-    /// not the one that was meant, is done without.
+    /// The logger is on this computer and offers a ring. If the ring cannot be opened here, or is not the
+    /// one that was meant, the socket remains.
     fn join_event_ring(&mut self, process: u32, descriptor: u32, cookie: u64) {
         use std::os::fd::AsRawFd;
         let Ok(file) = event_ring::file_of(process, descriptor) else { return };
@@ -241,7 +240,7 @@ impl World {
         self.window_used
     }
 
-    /// For a question to the agent: what comes before its answer is news for [`Link::poll`].
+    /// For a question to the agent: what comes before its answer is news for `Link::poll`.
     pub(crate) fn control_and_news(
         &mut self,
     ) -> (Option<&mut Control>, &mut VecDeque<(ToRank, Vec<i32>)>) {
@@ -281,9 +280,9 @@ impl World {
         self.status.get(word::CONTROL_DATAGRAMS) != self.seen_told
     }
 
-    /// Takes what the agent sent.
+    /// Reads what the agent sent.
     fn read_control(&mut self) {
-        // Before the look: what comes after this is seen the next time.
+        // Before the look: what comes after this is seen at the next look.
         self.seen_told = self.status.get(word::CONTROL_DATAGRAMS);
         URGENT.store(false, Ordering::Relaxed);
         self.until_control = CONTROL_EVERY;
@@ -330,7 +329,7 @@ impl World {
                     && let Some((old, fd)) = self.image_due.replace((image, fd))
                 {
                     close(fd);
-                    self.refuse_image(old, "another image was asked for before it began");
+                    self.report_refused_image(old, "another image was asked for before it began");
                 }
             }
             ToRank::ImageCommitted { image, oldest } => {
@@ -349,7 +348,7 @@ impl World {
                 sink.image_failed(image);
             }
             ToRank::Welcome(_) => {}
-            // An answer that nobody waits for.
+            // Nobody waits for this answer any more.
             ToRank::Segment { .. } => passed.iter().for_each(|&fd| close(fd)),
             ToRank::AllFinalized => self.all_finalized = true,
             ToRank::AllExiting => self.all_exiting = true,
@@ -357,7 +356,7 @@ impl World {
         }
     }
 
-    pub(crate) fn refuse_image(&mut self, image: ImageNo, why: &str) {
+    pub(crate) fn report_refused_image(&mut self, image: ImageNo, why: &str) {
         self.shared.pass(image);
         if let Some(control) = &mut self.control {
             control.send(&FromRank::ImageRefused { image, why: why.to_owned() }, None);
@@ -386,11 +385,11 @@ impl World {
             })
     }
 
-    /// [`Link::rest`] where other threads may want to come in.
+    /// `Link::rest` where other threads may want to come in.
     #[inline(never)]
     fn rest_among_others(&mut self) {
         let Some(sleeper) = &mut self.sleeper else {
-            // A process of its own: what the call waits for can come from other threads only.
+            // A process of its own: only other threads can bring what the call waits for.
             threads::wake(None);
             let world = std::hint::black_box(std::ptr::from_mut(self));
             threads::sleep(None::<fn()>);
@@ -398,10 +397,10 @@ impl World {
             return;
         };
         let (tired, doorbell) = (sleeper.tired(), sleeper.doorbell());
-        // What was done since the last rest may be what another one waits for.
+        // What was done since the last rest may be what another thread waits for.
         threads::wake(Some(doorbell));
-        // Others change this world while we are out; the compiler must not think it knows it. The
-        // engine rests only at the end of a step, and looks at everything anew in the next.
+        // Other threads change this world meanwhile; the compiler must not assume that it is unchanged.
+        // The engine rests only at the end of a step, and looks at everything anew in the next.
         let world = std::hint::black_box(std::ptr::from_mut(self));
         if !tired {
             threads::let_in();
@@ -425,7 +424,7 @@ impl World {
         self.look_around();
     }
 
-    /// Whatever woke us may be on the control socket or the logger's.
+    /// What woke this rank may be on the control socket or the logger's.
     fn look_around(&mut self) {
         self.until_control = 1;
         if let Some(logger) = &mut self.logger {
@@ -440,22 +439,4 @@ impl World {
             }
         }
     }
-}
-
-pub(crate) fn die(code: i32) -> ! {
-    // SAFETY: ends the process.
-    unsafe { libc::_exit(code) }
-}
-
-/// Ends this life as something that another one may not meet: it is restarted, where that is possible.
-pub(crate) fn fall(what: &str, error: &dyn std::fmt::Display) -> ! {
-    eprintln!("ftmpi: {what}: {error}");
-    // SAFETY: ends this very process.
-    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
-    die(1)
-}
-
-pub(crate) fn fatal(what: &str, error: &dyn std::fmt::Display) -> ! {
-    eprintln!("ftmpi: {what}: {error}");
-    die(1)
 }

@@ -1,6 +1,7 @@
 //! Copies of small payloads: most messages are shorter than a call of `memcpy` is worth.
 
-use super::direction::{OWNED_MAX, TAIL_BYTES, VECTORS_MAX};
+use super::direction::TAIL_BYTES;
+use super::tuning::{OWNED_MAX, VECTORS_MAX};
 
 /// Copies up to 32 bytes without a call.
 ///

@@ -1,33 +1,26 @@
 //! Pieces that are announced before they are whole.
 //!
-//! Until the reader knows of a piece that it waits for, and gets the first lines of it, its writer has long written the
-//! others: the copy into the ring costs no time then. The line that announces the piece tells how much of it is there.
-//! Where its last whole word would lie there is one that is not zero when everything is there; what belongs there is in
-//! the announcement.
+//! Until the reader knows of a piece that it waits for, and gets the first lines of it, its writer has
+//! long written the others: the copy into the ring costs no time then. The line that announces the piece
+//! says how much of it is there. In the place of its last whole word lies one that is not zero when
+//! everything is there; the word that belongs there is in the announcement.
 //!
-//! Guarantees: nothing is read before it is there; a reader whose writer does not go on (it was displaced, or died) waits
-//! for some microseconds only, is free to do something else then, and may sleep: the frame ends later, or with its channel.
+//! Guarantees: nothing is read before it is there. A reader whose writer does not go on (it was
+//! displaced, or died) waits for some microseconds only. Then it is free to do something else, and may
+//! sleep: the frame ends later, or with its channel.
 
+use super::KIND_EARLY;
 use super::copy::{copy_piece, copy_small};
 use super::direction::*;
-use super::read::{Next, kind_of};
-use super::write::tag_of;
-use super::*;
-use std::sync::atomic::AtomicU64;
+use super::read::{Next, Reader, kind_of};
+use super::tuning::*;
+use super::write::{Writer, tag_of};
+use crate::incoming::{FrameReceiver, Incoming};
+use ftmpi_wire::Header;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a piece that is announced before it is whole: 1 KiB takes 0.28 µs instead of 0.32, 2 KiB 0.35 instead of
-/// 0.41, 4 KiB 0.60 instead of 0.67, 8 KiB 1.02 instead of 1.10, and what would go in two chunks otherwise 2.1 instead of
-/// 2.25. (32 KiB are quicker in four chunks.)
-pub(super) const EARLY_MIN: u64 = 1 << 10;
-pub(super) const EARLY_MAX: u64 = 16 << 10;
-/// So many bytes of what comes after the announcement are moved to the common cache, and the last line.
-const DEMOTED_LATE: usize = 1 << 10;
 /// The last bytes of a piece are in the line that announces it.
 const LAST_BYTES: usize = 16;
-/// So often a reader looks for the rest, and so often without a pause: some microseconds in all, in which a writer that
-/// is at it is through.
-const LOOKS: u32 = 160;
-const LOOKS_IN_A_ROW: u32 = 128;
 
 /// What an announcement says of its piece.
 struct Early {
@@ -35,36 +28,37 @@ struct Early {
     position: u64,
     /// So many bytes were there when it was announced.
     first: usize,
-    /// The writer is to be told at once that it was read.
+    /// That it was read is to be published at once.
     asks: bool,
 }
 
-/// So many bytes of `len` are there when a piece is announced.
+/// Bytes of a piece of `len` bytes that are there when it is announced.
 #[inline]
 fn first_of(len: usize) -> usize {
     (len / 4) & !(LINE - 1)
 }
 
-/// Where in a piece of `len` bytes the word lies that tells that it is whole.
+/// Place of the word in a piece of `len` bytes that says that it is whole.
 #[inline]
 fn word_of(len: u64) -> u64 {
     (len - 8) & !7
 }
 
 impl Direction {
-    /// The word that tells that a piece is whole: not zero.
+    /// The word that says that a piece is whole: not zero.
     #[inline]
     fn end_word(self, position: u64, len: u64) -> &'static AtomicU64 {
         self.word_of_bulk(position.wrapping_add(word_of(len)))
     }
 }
 
-impl<T: Copy> Channel<T> {
+impl Writer {
     /// Writes a piece and announces it when the first of it is there.
     ///
     /// # Safety
-    /// The line at `written` is ours, and so are `header.len` bytes of the bulk area from `position` on, where a line
-    /// begins and which do not cross its end; `payload` points to as many readable bytes, [`EARLY_MIN`] to [`EARLY_MAX`].
+    /// The line at `written` is ours, and so are `header.len` bytes of the bulk area from `position` on,
+    /// where a line begins and which do not cross its end; `payload` points to as many readable bytes,
+    /// [`EARLY_MIN`] to [`EARLY_MAX`].
     #[inline]
     pub(super) unsafe fn write_early(
         &mut self,
@@ -75,7 +69,7 @@ impl<T: Copy> Channel<T> {
         let len = header.len as usize;
         let (first, word) = (first_of(len), word_of(header.len) as usize);
         let whole = self.out.end_word(position, header.len);
-        // (An earlier lap left anything there.)
+        // (An earlier lap may have left anything there.)
         whole.store(0, Ordering::Relaxed);
         // SAFETY: `first` < `word` < `len`; the rest as the caller promises.
         unsafe {
@@ -94,7 +88,9 @@ impl<T: Copy> Channel<T> {
             ftmpi_copy::demote(to.add(word), 1);
         }
     }
+}
 
+impl<T: Copy> Reader<T> {
     /// What the announcement of a piece of `len` bytes at `place` says, if it can be true.
     ///
     /// # Safety
@@ -110,22 +106,24 @@ impl<T: Copy> Channel<T> {
         sound.then_some(Early { position, first: (first >> 1) as usize, asks: first & 1 != 0 })
     }
 
-    /// Whether all is there of what was announced, if it was early. (Nonsense is: it is dropped when it is taken.)
+    /// Whether all is there of what was announced, if it was early. (Nonsense counts as whole: it is dropped
+    /// when it is taken.)
     #[inline]
     pub(super) fn is_whole(&self, next: Next) -> bool {
         if kind_of(next.word) != KIND_EARLY {
             return true;
         }
         let len = self.head_words(next)[1];
-        // SAFETY: what is published is ours until we tell that it is consumed.
+        // SAFETY: what is published is ours until we publish that it is consumed.
         let early = unsafe { self.early(self.place(next), len) };
         early.is_none_or(|early| {
             self.into.end_word(early.position, len).load(Ordering::Acquire) != 0
         })
     }
 
-    /// Takes an early piece. `false`: the rest of it is not there yet, and it will go on landing where it has begun to.
-    pub(super) fn take_early<R: Receiver<Token = T>>(
+    /// Takes an early piece. `false`: the rest of it is not there yet, and it goes on landing where it has
+    /// begun to.
+    pub(super) fn take_early<R: FrameReceiver<Token = T>>(
         &mut self,
         receiver: &mut R,
         next: Next,
@@ -158,8 +156,8 @@ impl<T: Copy> Channel<T> {
         true
     }
 
-    /// Copies an early piece of `len` bytes, as far as it fits, the first of it while the rest comes. `false`: that did
-    /// not come in time, and it has to be copied once more.
+    /// Copies an early piece of `len` bytes, as far as it fits, the first of it while the rest comes.
+    /// `false`: the rest did not come in time, and the piece has to be copied once more.
     ///
     /// # Safety
     /// `place` is its announcement, published and ours; `at` is writable for `capacity` bytes.
@@ -177,20 +175,21 @@ impl<T: Copy> Channel<T> {
         let whole = self.into.end_word(early.position, len);
         let fits = (len as usize).min(capacity);
         let (first, word) = (early.first.min(fits), (word_of(len) as usize).min(fits));
-        // SAFETY: the piece lies in the bulk area (checked), and so much of it was written before its line.
+        // SAFETY: the piece lies in the bulk area (checked), and `first` bytes of it were written before its
+        // line.
         unsafe { copy_piece(from, at, first, len) };
         let mut looks = 0;
         while whole.load(Ordering::Acquire) == 0 {
             looks += 1;
-            if looks == LOOKS {
+            if looks == EARLY_LOOKS {
                 return false;
             }
-            if looks > LOOKS_IN_A_ROW {
+            if looks > EARLY_LOOKS_IN_A_ROW {
                 std::hint::spin_loop();
             }
         }
-        // SAFETY: all of it was written before its last word; the announcement has the bytes from there on, and the
-        // landing room for what fits.
+        // SAFETY: all of it was written before its last word; the announcement has the bytes from there on,
+        // and the landing has room for what fits.
         unsafe {
             copy_piece(from.add(first), at.add(first), word - first, len);
             if fits > word {

@@ -1,5 +1,5 @@
-use super::early::*;
 use super::tests::{Collect, pair, send};
+use super::tuning::*;
 use super::*;
 use rand::{Rng, SeedableRng};
 
@@ -14,7 +14,8 @@ fn early_pair() -> (Channel<u32>, Channel<u32>) {
 
 fn early((mut a, mut b): (Channel<u32>, Channel<u32>)) -> (Channel<u32>, Channel<u32>) {
     for end in [&mut a, &mut b] {
-        (end.owns_ahead, end.single_copy) = (true, false);
+        (end.writer.owns_ahead, end.writer.offers.enabled) = (true, false);
+        end.reader.fetches.disable();
     }
     // Lines are asked for once something like it was sent.
     let mut sink = collect(usize::MAX);
@@ -24,7 +25,7 @@ fn early((mut a, mut b): (Channel<u32>, Channel<u32>)) -> (Channel<u32>, Channel
         assert!(b.poll(&mut sink));
     }
     assert!(!a.poll(&mut sink));
-    while a.ahead > 0 {
+    while a.writer.ahead > 0 {
         a.poll(&mut sink);
     }
     (a, b)
@@ -102,16 +103,20 @@ impl Rest {
 
 /// The word that tells that the last piece is whole, which it is not now, and what is missing.
 fn unwhole(a: &Channel<u32>, size: usize) -> (&'static std::sync::atomic::AtomicU64, Rest) {
-    let line = a.out.line(a.written - 1).cast::<u64>();
+    let line = a.writer.out.line(a.writer.written - 1).cast::<u64>();
     // SAFETY: the line of the last announcement.
     let (position, first) = unsafe { (line.add(4).read(), line.add(5).read() as usize >> 1) };
-    assert_eq!(a.out.tag(a.written - 1).load(Ordering::Relaxed) >> 32, KIND_EARLY, "{size}");
+    assert_eq!(
+        a.writer.out.tag(a.writer.written - 1).load(Ordering::Relaxed) >> 32,
+        KIND_EARLY,
+        "{size}"
+    );
     let end = (size - 8) & !7;
     assert!(first > 0 && first < end);
-    let whole = a.out.word_of_bulk(position + end as u64);
+    let whole = a.writer.out.word_of_bulk(position + end as u64);
     let word = whole.swap(0, Ordering::AcqRel);
     assert_ne!(word, 0);
-    let at = a.out.bulk(position).wrapping_add(first);
+    let at = a.writer.out.bulk(position).wrapping_add(first);
     // SAFETY: what was just written.
     let bytes = unsafe { std::slice::from_raw_parts(at, end - first).to_vec() };
     // SAFETY: as above; its reader is not at it.
@@ -160,11 +165,11 @@ fn nonsense_stays_in_the_segment() {
         let value = match rng.random_range(0..4) {
             0 => rng.random(),
             1 => u64::MAX - rng.random_range(0..70_000),
-            2 => a.out.bulk - 64 * rng.random_range(0..80),
+            2 => a.writer.out.bulk - 64 * rng.random_range(0..80),
             _ => rng.random_range(0..20_000),
         };
         // SAFETY: the line of the last announcement.
-        unsafe { a.out.line(a.written - 1).cast::<u64>().add(word).write(value) };
+        unsafe { a.writer.out.line(a.writer.written - 1).cast::<u64>().add(word).write(value) };
         // (Lengths are bounded by who allocates for them.)
         if word != 2 || value < EARLY_MAX {
             b.poll(&mut sink);
@@ -190,7 +195,7 @@ fn nothing_is_read_before_it_is_there() {
             if (round % 2 == 0) == first {
                 // It waits for a while.
                 assert!(!end.poll(&mut sink));
-                while end.ahead > 0 {
+                while end.writer.ahead > 0 {
                     end.poll(&mut sink);
                 }
                 let sent = payload_of(size_of(round), round);
@@ -199,7 +204,8 @@ fn nothing_is_read_before_it_is_there() {
                     end.poll(&mut sink);
                 }
                 early += u32::from(
-                    end.out.tag(end.written - 1).load(Ordering::Relaxed) >> 32 == KIND_EARLY,
+                    end.writer.out.tag(end.writer.written - 1).load(Ordering::Relaxed) >> 32
+                        == KIND_EARLY,
                 );
                 continue;
             }

@@ -1,11 +1,19 @@
-//! The way out of a ring.
+//! The reading half.
 
 use super::copy::{copy_piece, copy_small, copy_tail};
 use super::direction::*;
-use super::early::EARLY_MAX;
-use super::*;
+use super::single_copy::Fetches;
+use super::tuning::*;
+use super::{
+    KIND_BULK, KIND_CHUNK, KIND_EARLY, KIND_INLINE, KIND_SHORT, KIND_SINGLE_COPY, KIND_WHOLE,
+    end_of, ticks,
+};
+use crate::incoming::{FrameReceiver, Incoming};
+use ftmpi_wire::header::{Exact, Kind};
+use ftmpi_wire::{Header, Ssn};
+use std::sync::atomic::Ordering;
 
-/// What [`Channel::look`] found.
+/// What [`Reader::look`] found.
 #[derive(Clone, Copy)]
 pub(super) struct Next {
     /// Its first word.
@@ -14,16 +22,54 @@ pub(super) struct Next {
     second: bool,
 }
 
-/// What a line, or half of one, is.
+/// The kind of a line, or of half of one.
 #[inline]
 pub(super) fn kind_of(word: u64) -> u64 {
     word >> 32 & 0xff
 }
 
-impl<T: Copy> Channel<T> {
-    /// What is next: the first word of its line, or of the second half of the line before.
+/// The reading half of one end.
+pub(super) struct Reader<T> {
+    pub(super) into: Direction,
+    /// Lines that were read.
+    pub(super) read: u64,
+    /// A frame may come yet in the second half of the line before: the line is not consumed.
+    half_read: bool,
+    /// Bytes of bulk that were read, laps counted whole.
+    read_bulk: u64,
+    /// Lines and bytes of bulk that were published as consumed.
+    published: u64,
+    published_bulk: u64,
+    /// Anything was published since the last question.
+    published_any: bool,
+    pub(super) incoming: Option<Incoming<T>>,
+    pub(super) fetches: Fetches,
+}
+
+impl<T: Copy> Reader<T> {
+    pub(super) fn new(into: Direction) -> Self {
+        Self {
+            into,
+            read: 0,
+            half_read: false,
+            read_bulk: 0,
+            published: 0,
+            published_bulk: 0,
+            published_any: false,
+            incoming: None,
+            fetches: Fetches::new(),
+        }
+    }
+
+    /// Whether anything was published as consumed since the last question.
     #[inline]
-    fn look(&self) -> Option<Next> {
+    pub(super) fn take_published(&mut self) -> bool {
+        std::mem::take(&mut self.published_any)
+    }
+
+    /// The next frame: the first word of its line, or of the second half of the line before.
+    #[inline]
+    pub(super) fn look(&self) -> Option<Next> {
         if self.half_read
             && let Some(next) = self.look_at_second()
         {
@@ -49,18 +95,8 @@ impl<T: Copy> Channel<T> {
         there.then_some(Next { word, second: true })
     }
 
-    /// Takes what has come. `true` if anything did.
-    #[inline]
-    pub fn poll<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
-        if self.look().is_none() {
-            self.get_ready();
-            return false;
-        }
-        self.take(receiver)
-    }
-
     /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything was.
-    pub fn poll_expected<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
+    pub(super) fn take_expected<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
         let mut taken = 0;
         while taken < LINES
             && let Some(next) = self.look()
@@ -77,7 +113,7 @@ impl<T: Copy> Channel<T> {
             } else if !self.take_early(receiver, next) {
                 break;
             }
-            self.tell_lines();
+            self.publish_lines();
             taken += 1;
         }
         taken > 0
@@ -97,7 +133,7 @@ impl<T: Copy> Channel<T> {
     #[inline]
     pub(super) fn head_words(&self, next: Next) -> [u64; 3] {
         let place = self.place(next);
-        // SAFETY: what is published is ours until we tell that it is consumed; a half has four words.
+        // SAFETY: what is published is ours until we publish that it is consumed; a half has four words.
         unsafe {
             if kind_of(next.word) == KIND_SHORT {
                 [place.add(1).read(), next.word >> 40, place.add(2).read()]
@@ -114,13 +150,13 @@ impl<T: Copy> Channel<T> {
         self.read += u64::from(!next.second);
     }
 
-    /// Tells the writer how many lines were read, now and then.
+    /// Publishes how many lines were read, now and then.
     #[inline]
-    fn tell_lines(&mut self) {
-        if self.consumed() - self.told >= TELL_LINES {
-            self.told = self.consumed();
-            self.told_anything = true;
-            self.into.consumed_lines().store(self.told, Ordering::Release);
+    fn publish_lines(&mut self) {
+        if self.consumed() - self.published >= TELL_LINES {
+            self.published = self.consumed();
+            self.published_any = true;
+            self.into.consumed_lines().store(self.published, Ordering::Release);
         }
     }
 
@@ -130,31 +166,14 @@ impl<T: Copy> Channel<T> {
         self.read - u64::from(self.half_read)
     }
 
-    /// If the next frame does not come in chunks, has this context and tag (any if none is given), no flags, and a number that
-    /// is `fresh`, and fits: puts its payload to `at`. `blocks`: the begin of it may be put there while the rest comes.
-    ///
-    /// # Safety
-    /// `at` is writable for `capacity` bytes.
+    /// The header of the next frame as far as its first word tells, if that is a message with this
+    /// context and tag (any if none is given) and without flags.
     #[inline]
-    pub unsafe fn take_exact(
-        &mut self,
-        context: u16,
-        tag: Option<i32>,
-        at: *mut u8,
-        capacity: usize,
-        blocks: bool,
-        fresh: impl Fn(Ssn) -> bool,
-    ) -> Exact {
-        let Some(next) = self.look() else {
-            self.get_ready();
-            return Exact::Nothing;
-        };
-        let kind = kind_of(next.word);
-        let place = self.place(next);
-        // SAFETY: what is published is ours until we tell that it is consumed.
-        let first = unsafe { place.add(1).read() };
+    pub(super) fn matches(&self, next: Next, context: u16, tag: Option<i32>) -> Option<Header> {
+        // SAFETY: what is published is ours until we publish that it is consumed.
+        let first = unsafe { self.place(next).add(1).read() };
         // As it was written, in one comparison.
-        let mut header = Header {
+        let header = Header {
             kind: Kind::Eager,
             flags: 0,
             context,
@@ -162,9 +181,24 @@ impl<T: Copy> Channel<T> {
             len: 0,
             ssn: Ssn(0),
         };
-        if first != header.to_words()[0] {
-            return Exact::Other;
-        }
+        (first == header.to_words()[0]).then_some(header)
+    }
+
+    /// If the next frame does not come in chunks, its number is `fresh`, and it fits into what is at `at`:
+    /// puts its payload there. `blocks`: the begin of it may be put there while the rest comes.
+    ///
+    /// # Safety
+    /// `at` is writable for `capacity` bytes; `header` is from [`matches`](Self::matches).
+    #[inline]
+    pub(super) unsafe fn take_matching(
+        &mut self,
+        next: Next,
+        mut header: Header,
+        (at, capacity): (*mut u8, usize),
+        blocks: bool,
+        fresh: impl Fn(Ssn) -> bool,
+    ) -> Exact {
+        let (kind, place) = (kind_of(next.word), self.place(next));
         if kind == KIND_SHORT {
             header.len = next.word >> 40;
             // SAFETY: as above; half a line has four words.
@@ -176,7 +210,7 @@ impl<T: Copy> Channel<T> {
             // SAFETY: the payload fits where it lies and where it goes.
             unsafe { copy_small(place.add(3).cast(), at, len) };
             self.advance(next);
-            self.tell_lines();
+            self.publish_lines();
             return Exact::Took(header);
         }
         let most = match kind {
@@ -204,7 +238,7 @@ impl<T: Copy> Channel<T> {
                 return Exact::Other;
             }
             self.advance(next);
-            self.tell_lines();
+            self.publish_lines();
             if header.len > SINGLE_COPY_MIN {
                 self.note_received(&header, false);
             }
@@ -222,30 +256,20 @@ impl<T: Copy> Channel<T> {
                 }
             }
         }
-        self.tell_lines();
+        self.publish_lines();
         Exact::Took(header)
     }
 
-    /// Nothing has come: a moment for what the next message out will need.
+    /// Whether there is anything to take, and all of it.
     #[inline]
-    fn get_ready(&mut self) {
-        self.waited = true;
-        if self.ahead > 0 {
-            self.own_ahead();
-        }
-    }
-
-    /// Is there anything to take, and all of it?
-    #[inline]
-    pub fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         self.look().is_some_and(|next| self.is_whole(next))
     }
 
     #[inline]
-    fn take<R: Receiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
+    pub(super) fn take<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
         let mut any = false;
-        // A bound, so that one busy writer does not keep us from the others.
-        for _ in 0..64 {
+        for _ in 0..FRAMES_PER_LOOK {
             let Some(next) = self.look() else { break };
             if kind_of(next.word) == KIND_CHUNK {
                 self.take_chunk(receiver);
@@ -254,20 +278,20 @@ impl<T: Copy> Channel<T> {
             } else if !self.take_early(receiver, next) {
                 break;
             }
-            self.tell_lines();
+            self.publish_lines();
             any = true;
         }
         any
     }
 
     #[inline]
-    fn take_head<R: Receiver<Token = T>>(&mut self, receiver: &mut R, next: Next) {
+    fn take_head<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R, next: Next) {
         let (kind, place, words) = (kind_of(next.word), self.place(next), self.head_words(next));
         self.advance(next);
         // A header that makes no sense is dropped with its line.
         let Ok(header) = Header::from_words(words) else { return };
         if kind == KIND_SINGLE_COPY {
-            // It comes here meanwhile.
+            // The word comes to this processor meanwhile.
             ftmpi_copy::own(self.into.offer_state().as_ptr().cast());
         }
         let (at, capacity, token) = receiver.begin(&header);
@@ -282,7 +306,7 @@ impl<T: Copy> Channel<T> {
             if !fetched {
                 self.incoming = Some(Incoming { header, at, capacity, token, received: 0 });
             }
-            self.tell();
+            self.publish();
             if fetched {
                 self.note_received(&header, true);
                 receiver.end(&header, token);
@@ -313,7 +337,7 @@ impl<T: Copy> Channel<T> {
         receiver.end(&header, token);
     }
 
-    /// Copies what of a frame of `len` bytes lies in the lines behind its head, as far as it `fits`;
+    /// Copies what of a frame of `len` bytes lies in the lines behind its head, as far as it `fits`; gives
     /// the number of these lines.
     ///
     /// # Safety
@@ -359,27 +383,28 @@ impl<T: Copy> Channel<T> {
         self.piece_was_read(position, len, asks);
     }
 
-    /// What of `len` bytes lies at `position` was read; its writer `asks` to be told, or may be by now.
+    /// A piece of `len` bytes at `position` was read. That is published if its writer `asks` for it, or if
+    /// enough was read.
     #[inline]
     pub(super) fn piece_was_read(&mut self, position: u64, len: u64, asks: bool) {
         self.read_bulk = end_of(position, len.max(APART));
-        if asks || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
-            self.tell();
+        if asks || self.read_bulk.wrapping_sub(self.published_bulk) >= self.into.tell_bulk() {
+            self.publish();
         }
     }
 
-    /// Tells the writer what has been consumed.
-    pub(super) fn tell(&mut self) {
-        self.told_bulk = self.read_bulk;
-        self.told = self.consumed();
-        self.told_anything = true;
+    /// Publishes what has been consumed.
+    pub(super) fn publish(&mut self) {
+        self.published_bulk = self.read_bulk;
+        self.published = self.consumed();
+        self.published_any = true;
         self.into.consumed_bulk().store(self.read_bulk, Ordering::Release);
-        self.into.consumed_lines().store(self.told, Ordering::Release);
+        self.into.consumed_lines().store(self.published, Ordering::Release);
     }
 
     #[inline(never)]
-    fn take_chunk<R: Receiver<Token = T>>(&mut self, receiver: &mut R) {
-        // SAFETY: the line is published and ours until we tell that it is consumed.
+    fn take_chunk<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) {
+        // SAFETY: the line is published and ours until we publish that it is consumed.
         let (position, chunk, flags) = unsafe {
             let line = self.into.line(self.read).cast::<u64>();
             (line.add(1).read(), line.add(2).read(), line.add(3).read())
@@ -415,8 +440,11 @@ impl<T: Copy> Channel<T> {
         incoming.received += chunk;
         self.read_bulk = end_of(position, chunk);
         let whole = incoming.received == incoming.header.len;
-        if whole || asks || self.read_bulk.wrapping_sub(self.told_bulk) >= self.into.tell_bulk() {
-            self.tell();
+        if whole
+            || asks
+            || self.read_bulk.wrapping_sub(self.published_bulk) >= self.into.tell_bulk()
+        {
+            self.publish();
         }
         if whole && let Some(done) = self.incoming.take() {
             if done.header.len > SINGLE_COPY_MIN {

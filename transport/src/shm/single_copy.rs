@@ -1,16 +1,23 @@
-//! Payloads that their reader fetches from where they lie: one copy by the kernel instead of two through the ring.
+//! Payloads that their reader fetches from where they lie: one copy by the kernel instead of two through
+//! the ring.
 //!
-//! Guarantees: what is taken is the payload of that very message, or nothing: in the same system call the reader reads a
-//! word that only this life of the writer knows and has told it, unless the message was sent just now. Whether the kernel lets it is tried beforehand, without
-//! a message; what it refuses all the same goes through the ring, and from then on everything of that writer does. A
-//! writer that wants its buffer back takes it back ([`Channel::withdraw`]), unless its reader
-//! is fetching it at this moment: one word, which both change only from what they know it to be, decides between them.
-//! A send that need not wait for its receiver does not wait for it here either: a payload that was not announced is taken
-//! back after some microseconds, and copied into the ring.
+//! Guarantees: what is taken is the payload of that very message, or nothing. In the same system call the
+//! reader reads a word that only this incarnation of the writer knows and has published, unless the
+//! message was offered just now. Whether the kernel permits that is tried beforehand, without a message;
+//! what it refuses all the same goes through the ring, and from then on everything of that writer does.
+//! A writer that wants its buffer back takes it back ([`Writer::withdraw`]), unless its reader fetches it
+//! at this moment. One word, which both change only from the value that they know, decides between them.
+//! A send that need not wait for its receiver does not wait for it here either: a payload that was not
+//! announced is taken back after some microseconds, and copied into the ring.
 
-use super::direction::{Direction, SINGLE_COPY_MIN, SINGLE_COPY_PATIENCE, SINGLE_COPY_PAUSE_MAX};
-use super::{Channel, Header, Kind, ticks};
+use super::direction::Direction;
+use super::read::Reader;
+use super::tuning::{OFFER_FRESH, SINGLE_COPY_MIN, SINGLE_COPY_PATIENCE, SINGLE_COPY_PAUSE_MAX};
+use super::write::Writer;
+use super::{KIND_SINGLE_COPY, ticks};
 use crate::single_copy_policy::{SingleCopyPolicy, class_of};
+use ftmpi_wire::Header;
+use ftmpi_wire::header::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What became of a payload, beside its line.
@@ -19,22 +26,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) enum Fate {
     /// It waits for its reader.
     Offered = 1,
-    /// Its reader is at it.
+    /// Its reader fetches it, or has.
     Taken = 2,
-    /// The kernel does not let its reader.
+    /// The kernel does not permit the fetch.
     Refused = 3,
     /// Its writer wants it back.
     Withdrawn = 4,
 }
 
 impl Fate {
-    /// Of the payload that was lent in this line.
+    /// The fate of the payload that was offered in this line.
     pub(super) fn of(self, line: u64) -> u64 {
         line << 3 | self as u64
     }
 }
 
-/// Changes the fate of the payload in a line; `false` if it was not what it was thought to be.
+/// Changes the fate of the payload in a line; `false` if it was not `from`.
 fn change(direction: Direction, line: u64, from: Fate, to: Fate) -> bool {
     direction
         .offer_state()
@@ -42,22 +49,98 @@ fn change(direction: Direction, line: u64, from: Fate, to: Fate) -> bool {
         .is_ok()
 }
 
-/// A payload that is offer.
+/// A payload that is offered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Offer {
     pub(super) line: u64,
-    /// When it was single_copy, and how long it is at the most, if its send need not wait for its receiver.
+    /// When it was offered and how long the offer stands, in ticks, if its send need not wait for its
+    /// receiver.
     limit: Option<(u64, u64)>,
 }
 
-impl Offer {
-    /// It goes through the ring if its reader does not come.
+/// What a writer knows of single copies.
+#[derive(Debug)]
+pub(super) struct Offers {
+    pub(super) enabled: bool,
+    /// The peer cannot fetch our payloads.
+    pub(super) refused: bool,
+    /// The payload that is offered.
+    pub(super) offer: Option<Offer>,
+    /// Payloads that fit into the ring and are not offered, and how many they were the last time.
+    skip: u32,
+    pause: u32,
+}
+
+impl Offers {
+    pub(super) fn new() -> Self {
+        // (Elsewhere there are no `ticks`, by which the policy measures.)
+        let enabled = cfg!(target_arch = "x86_64");
+        Self { enabled, refused: false, offer: None, skip: 0, pause: 0 }
+    }
+
+    /// Nothing is offered any more.
+    pub(super) fn disable(&mut self) {
+        self.enabled = false;
+    }
+
+    /// The payload that is offered.
+    #[inline]
+    pub(super) fn current(&self) -> Option<Offer> {
+        self.offer
+    }
+
+    /// Whether a payload is offered that goes through the ring if its reader does not come.
     pub(super) fn may_be_withdrawn(&self) -> bool {
-        self.limit.is_some()
+        self.offer.as_ref().is_some_and(|offer| offer.limit.is_some())
+    }
+
+    /// Whether a message that could as well go through the ring is offered.
+    #[inline]
+    fn take_turn(&mut self) -> bool {
+        let offers = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        offers
+    }
+
+    /// The reader has fetched the payload.
+    fn fetched(&mut self) {
+        self.pause = 0;
+    }
+
+    /// The offer was taken back.
+    fn withdrawn(&mut self, offer: Offer) {
+        self.offer = None;
+        if offer.limit.is_some() {
+            self.pause = (self.pause * 2).clamp(1, SINGLE_COPY_PAUSE_MAX);
+            self.skip = self.pause;
+        }
     }
 }
 
-/// Who a writer is: what it has introduced itself with.
+/// What a reader knows of single copies.
+#[derive(Debug)]
+pub(super) struct Fetches {
+    pub(super) enabled: bool,
+    /// How long payloads are wanted, once there was one, and what the writer knows of it.
+    policy: Option<Box<SingleCopyPolicy>>,
+    published: u64,
+    /// The writer, if its payloads can be fetched, once that was tried.
+    pub(super) source: Option<Option<Peer>>,
+}
+
+impl Fetches {
+    pub(super) fn new() -> Self {
+        let enabled = cfg!(target_arch = "x86_64");
+        Self { enabled, policy: None, published: 0, source: None }
+    }
+
+    /// Nothing is fetched any more.
+    pub(super) fn disable(&mut self) {
+        self.enabled = false;
+    }
+}
+
+/// Who a writer is, as it has published.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer {
     process: i32,
@@ -66,19 +149,15 @@ pub(super) struct Peer {
     pub(super) word: u64,
 }
 
-/// What was lent so many ticks ago, or less, is still this process's: within a fraction of a millisecond no number of a
-/// process comes round again. Its word need not be read (0.16 µs).
-const FRESH: u64 = 1 << 20;
-
-/// The word of this life; 0 if it has none yet.
+/// The word of this incarnation; 0 if it has none yet.
 static WORD: AtomicU64 = AtomicU64::new(0);
 
-/// This process begins from an image: the word in it is that of an earlier life.
+/// This process begins from an image: the word in it is that of an earlier incarnation.
 pub fn begin_incarnation() {
     WORD.store(0, Ordering::Relaxed);
 }
 
-/// The word of this life, if the kernel has random numbers.
+/// The word of this incarnation, if the kernel has random numbers.
 fn word() -> Option<u64> {
     let known = WORD.load(Ordering::Relaxed);
     if known != 0 {
@@ -105,12 +184,13 @@ impl Peer {
         Some(Self { process, word_at: WORD.as_ptr().expose_provenance() as u64, word })
     }
 
-    /// Fetches `len` bytes from `payload` on; `false` if they could not be had. `known`: it is this process for sure.
+    /// Fetches `len` bytes from `payload` on; `false` if the kernel does not give them. `known`: the process
+    /// is certainly the same.
     ///
     /// # Safety
     /// `to` is writable for `len` bytes.
     unsafe fn fetch(&self, payload: u64, to: *mut u8, len: usize, known: bool) -> bool {
-        /// Less than what the kernel does in one call.
+        /// Bytes of one call: less than what the kernel does in one.
         const MOST: usize = 1 << 30;
         let (first, more) = if known { (1, 0) } else { (0, 8) };
         let mut done = 0;
@@ -155,7 +235,7 @@ fn is_message(kind: Kind) -> bool {
     matches!(kind, Kind::Eager | Kind::Data)
 }
 
-/// Tells the reader who we are, so that it can try whether it may read there.
+/// Publishes who this process is, so that the reader can try whether it may read there.
 pub(super) fn introduce(out: Direction) {
     let Some(this) = Peer::this() else { return };
     let [process, at, word] = out.introduction();
@@ -164,7 +244,7 @@ pub(super) fn introduce(out: Direction) {
     word.store(this.word, Ordering::Release);
 }
 
-/// Who the writer is, if we may read what it has introduced itself with.
+/// Who the writer is, if we may read the word that it has published.
 fn may_fetch(into: Direction) -> Option<Peer> {
     let [process, at, word] = into.introduction();
     let word = word.load(Ordering::Acquire);
@@ -181,33 +261,26 @@ fn may_fetch(into: Direction) -> Option<Peer> {
 pub(super) enum OfferOutcome {
     /// Its reader has it.
     Fetched,
-    /// It may yet.
+    /// Its reader may come yet.
     Waits,
     /// It goes through the ring.
     Ring,
 }
 
-impl<T: Copy> Channel<T> {
-    /// Whether the reader wants to fetch this one: a message of the program.
+impl Writer {
+    /// Whether the reader wants to fetch this frame: a message of the program.
     #[inline]
     pub(super) fn wants_single_copy(&mut self, header: &Header) -> bool {
-        if header.len <= SINGLE_COPY_MIN
-            || !self.single_copy
-            || self.refused
-            || !is_message(header.kind)
-        {
+        let may = header.len > SINGLE_COPY_MIN && self.offers.enabled && !self.offers.refused;
+        if !may || !is_message(header.kind) {
             return false;
         }
-        let wanted =
-            self.out.policy().load(Ordering::Relaxed) >> class_of(SINGLE_COPY_MIN, header.len) & 1;
-        if wanted == 1 && header.kind != Kind::Data && self.offers_to_skip > 0 {
-            self.offers_to_skip -= 1;
-            return false;
-        }
-        wanted == 1
+        let policy = self.out.policy().load(Ordering::Relaxed);
+        let wanted = policy >> class_of(SINGLE_COPY_MIN, header.len) & 1 == 1;
+        wanted && (header.kind == Kind::Data || self.offers.take_turn())
     }
 
-    /// Lends a payload.
+    /// Offers a payload. One line is free.
     #[inline(never)]
     pub(super) fn offer(&mut self, header: &Header, payload: *const u8) {
         // What the program has written past its caches is on its way for its own processor only.
@@ -217,7 +290,7 @@ impl<T: Copy> Channel<T> {
             std::arch::x86_64::_mm_sfence();
         }
         let now = ticks();
-        // SAFETY: one line is ours, the caller has seen to that.
+        // SAFETY: one line is ours, as the caller promises.
         unsafe {
             self.write_head(header);
             let line = self.out.line(self.written).cast::<u64>();
@@ -225,48 +298,46 @@ impl<T: Copy> Channel<T> {
             line.add(5).write(now);
         }
         self.out.offer_state().store(Fate::Offered.of(self.written), Ordering::Relaxed);
-        self.publish(self.written, super::KIND_SINGLE_COPY);
-        let limit =
-            (header.kind != Kind::Data).then_some((now, SINGLE_COPY_PATIENCE + header.len / 2));
-        self.offer = Some(Offer { line: self.written, limit });
+        self.publish(self.written, KIND_SINGLE_COPY);
+        let patience = SINGLE_COPY_PATIENCE + header.len / 2;
+        let limit = (header.kind != Kind::Data).then_some((now, patience));
+        self.offers.offer = Some(Offer { line: self.written, limit });
         self.written += 1;
     }
 
-    /// What has become of the payload that is offer.
+    /// What has become of the payload that is offered.
     pub(super) fn check_offer(&mut self, offer: Offer) -> OfferOutcome {
         self.learn_consumed();
-        if self.out_consumed <= offer.line {
+        if self.consumed <= offer.line {
             let late = offer.limit.is_some_and(|(since, most)| ticks().wrapping_sub(since) > most);
             if !late || !self.withdraw() {
                 return OfferOutcome::Waits;
             }
             return OfferOutcome::Ring;
         }
-        self.offer = None;
+        self.offers.offer = None;
         if self.out.offer_state().load(Ordering::Acquire) == Fate::Taken.of(offer.line) {
-            self.offer_pause = 0;
+            self.offers.fetched();
             return OfferOutcome::Fetched;
         }
-        self.refused = true;
+        self.offers.refused = true;
         OfferOutcome::Ring
     }
 
-    /// The payload of the frame that has begun is to be free. `true`: nobody reads it, the frame goes on with whatever is
-    /// given to the next [`push`](Self::push). `false`: its reader is fetching it, and will be through with it soon.
-    pub fn withdraw(&mut self) -> bool {
-        let Some(offer) = self.offer else { return true };
+    /// Takes back the payload of the frame that has begun: see [`Channel::withdraw`](super::Channel).
+    pub(super) fn withdraw(&mut self) -> bool {
+        let Some(offer) = self.offers.offer else { return true };
         let withdrawn = change(self.out, offer.line, Fate::Offered, Fate::Withdrawn);
         if withdrawn {
-            self.offer = None;
-            if offer.may_be_withdrawn() {
-                self.offer_pause = (self.offer_pause * 2).clamp(1, SINGLE_COPY_PAUSE_MAX);
-                self.offers_to_skip = self.offer_pause;
-            }
+            self.offers.withdrawn(offer);
         }
         withdrawn
     }
+}
 
-    /// Takes the payload that was lent in the line that was just read; `false`: it comes through the ring.
+impl<T: Copy> Reader<T> {
+    /// Fetches the payload that was offered in the line that was just read; `false`: it comes through the
+    /// ring.
     ///
     /// # Safety
     /// `line` is that line, `at` is writable for `len` bytes.
@@ -275,12 +346,12 @@ impl<T: Copy> Channel<T> {
         if !change(self.into, position, Fate::Offered, Fate::Taken) {
             return false;
         }
-        // SAFETY: the line is ours until we tell that it is consumed.
+        // SAFETY: the line is ours until we publish that it is consumed.
         let (payload, since) = unsafe { (line.add(4).read(), line.add(5).read()) };
-        let known = ticks().wrapping_sub(since) < FRESH;
+        let known = ticks().wrapping_sub(since) < OFFER_FRESH;
         // SAFETY: by the caller.
         let fetched =
-            self.peer().is_some_and(|peer| unsafe { peer.fetch(payload, at, len, known) });
+            self.source().is_some_and(|peer| unsafe { peer.fetch(payload, at, len, known) });
         if !fetched {
             self.into.offer_state().store(Fate::Refused.of(position), Ordering::Release);
         }
@@ -288,26 +359,25 @@ impl<T: Copy> Channel<T> {
     }
 
     /// The writer, if its payloads can be fetched; this is tried once.
-    pub(super) fn peer(&mut self) -> Option<Peer> {
+    pub(super) fn source(&mut self) -> Option<Peer> {
         let into = self.into;
-        *self.fetches.get_or_insert_with(|| may_fetch(into))
+        *self.fetches.source.get_or_insert_with(|| may_fetch(into))
     }
 
-    /// A payload has come: tells the writer how such ones are wanted.
+    /// A long payload has come: publishes how such payloads are wanted.
     pub(super) fn note_received(&mut self, header: &Header, single_copy: bool) {
-        if self.single_copy && is_message(header.kind) {
-            if self.peer().is_none() {
-                return;
-            }
-            let ring = self.into.bulk;
-            let policy = self
-                .policy
-                .get_or_insert_with(|| Box::new(SingleCopyPolicy::new(SINGLE_COPY_MIN, ring)));
-            let bits = policy.took(header.len, single_copy, ticks());
-            if bits != self.policy_sent {
-                self.policy_sent = bits;
-                self.into.policy().store(bits, Ordering::Relaxed);
-            }
+        if !self.fetches.enabled || !is_message(header.kind) || self.source().is_none() {
+            return;
+        }
+        let ring = self.into.bulk;
+        let policy = self
+            .fetches
+            .policy
+            .get_or_insert_with(|| Box::new(SingleCopyPolicy::new(SINGLE_COPY_MIN, ring)));
+        let bits = policy.took(header.len, single_copy, ticks());
+        if bits != self.fetches.published {
+            self.fetches.published = bits;
+            self.into.policy().store(bits, Ordering::Relaxed);
         }
     }
 }

@@ -1,8 +1,10 @@
-//! Payloads that are single_copy, in one process, which may read itself as it may read another of the same user.
+//! Single copies within one process, which may read itself as it may read another of the same user.
 
 use super::single_copy::Fate;
 use super::tests::{Collect, pair};
+use super::tuning::*;
 use super::*;
+use ftmpi_wire::header::Kind;
 
 const LONG: usize = (SINGLE_COPY_MIN as usize) + 12_345;
 
@@ -45,7 +47,7 @@ fn sink() -> Collect {
 /// A channel whose reader wants everything offer.
 fn offering() -> (Channel<u32>, Channel<u32>) {
     let (a, b) = pair();
-    b.into.policy().store(u64::MAX, Ordering::Relaxed);
+    b.reader.into.policy().store(u64::MAX, Ordering::Relaxed);
     (a, b)
 }
 
@@ -65,19 +67,19 @@ fn both_ways_are_tried_and_every_message_is_whole() {
     let (mut a, mut b) = pair();
     let mut lent = 0;
     for ssn in 0..400 {
-        lent += u32::from(a.wants_single_copy(&Under::new(ssn).header));
+        lent += u32::from(a.writer.wants_single_copy(&Under::new(ssn).header));
         let message = if ssn % 2 == 0 { Under::new(ssn) } else { Under::eager(ssn) };
         comes(&mut a, &mut b, message, &payload(ssn));
     }
     assert!((10..400).contains(&lent), "{lent} of 400");
-    assert!(!a.refused, "the kernel lets a process read itself");
+    assert!(!a.writer.offers.refused, "the kernel lets a process read itself");
 }
 
 #[test]
 fn a_lent_payload_is_awaited_and_heard_of() {
     let (mut a, mut b) = offering();
     let (mut message, bytes) = (Under::new(1), payload(1));
-    assert!(!message.push(&mut a, &bytes) && message.begun && a.offer.is_some());
+    assert!(!message.push(&mut a, &bytes) && message.begun && a.writer.offers.offer.is_some());
     assert!(!a.can_go_on(), "its reader has not come");
     assert!(!message.push(&mut a, &bytes) && !a.can_go_on());
     a.set_sleeping(true);
@@ -113,8 +115,8 @@ fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows()
             let (mut a, mut b) = offering();
             let (mut message, bytes) = (Under::new(1), payload(1));
             assert!(!message.push(&mut a, &bytes));
-            let line = a.offer.unwrap().line;
-            let line = a.out.line(line).cast::<u64>();
+            let line = a.writer.offers.offer.unwrap().line;
+            let line = a.writer.out.line(line).cast::<u64>();
             // SAFETY: nobody reads the line meanwhile; it has eight words.
             unsafe {
                 if long_ago {
@@ -122,10 +124,10 @@ fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows()
                 }
                 line.add(word).write(value);
             }
-            assert!(b.peer().is_some());
-            b.fetches.as_mut().unwrap().as_mut().unwrap().word ^= life;
+            assert!(b.reader.source().is_some());
+            b.reader.fetches.source.as_mut().unwrap().as_mut().unwrap().word ^= life;
             comes(&mut a, &mut b, message, &bytes);
-            assert!(a.refused && a.offer.is_none(), "{word}");
+            assert!(a.writer.offers.refused && a.writer.offers.offer.is_none(), "{word}");
             comes(&mut a, &mut b, Under::new(2), &payload(2));
         }
     }
@@ -142,15 +144,15 @@ fn a_buffer_can_be_had_back() {
     let copy = bytes.clone();
     bytes.fill(0);
     comes(&mut a, &mut b, message, &copy);
-    assert!(!a.refused, "nothing speaks against it next time");
+    assert!(!a.writer.offers.refused, "nothing speaks against it next time");
 
     // Its reader was quicker.
     let mut message = Under::new(2);
     assert!(!message.push(&mut a, &copy));
-    let line = a.offer.unwrap().line;
-    b.into.offer_state().store(Fate::Taken.of(line), Ordering::Relaxed);
+    let line = a.writer.offers.offer.unwrap().line;
+    b.reader.into.offer_state().store(Fate::Taken.of(line), Ordering::Relaxed);
     assert!(!a.withdraw());
-    b.into.offer_state().store(Fate::Offered.of(line), Ordering::Relaxed);
+    b.reader.into.offer_state().store(Fate::Offered.of(line), Ordering::Relaxed);
     comes(&mut a, &mut b, message, &copy);
 }
 
@@ -160,10 +162,10 @@ fn a_send_that_need_not_wait_for_its_receiver_does_not() {
     let mut ssn = 0;
     for pause in [1, 2, 4] {
         let (mut message, bytes) = (Under::eager(ssn), payload(ssn));
-        assert!(!message.push(&mut a, &bytes) && a.offer.is_some());
+        assert!(!message.push(&mut a, &bytes) && a.writer.offers.offer.is_some());
         assert!(a.can_go_on(), "its writer must not sleep");
         while !message.push(&mut a, &bytes) {}
-        assert!(a.offer.is_none() && !a.refused);
+        assert!(a.writer.offers.offer.is_none() && !a.writer.offers.refused);
         ssn += 1;
         for _ in 0..pause {
             assert!(Under::eager(ssn).push(&mut a, &payload(ssn)), "this one is not lent");
@@ -191,11 +193,11 @@ fn a_send_that_need_not_wait_for_its_receiver_does_not() {
 fn where_the_kernel_refuses_nothing_is_lent_at_all() {
     for (word, value) in [(0, 0), (0, u64::MAX), (1, 4096), (2, 0), (2, 3)] {
         let (mut a, mut b) = pair();
-        a.out.introduction()[word].store(value, Ordering::Relaxed);
+        a.writer.out.introduction()[word].store(value, Ordering::Relaxed);
         for ssn in 0..200 {
-            assert!(!a.wants_single_copy(&Under::new(ssn).header));
+            assert!(!a.writer.wants_single_copy(&Under::new(ssn).header));
             comes(&mut a, &mut b, Under::new(ssn), &payload(ssn));
         }
-        assert!(matches!(b.fetches, Some(None)), "{word} {value}");
+        assert!(matches!(b.reader.fetches.source, Some(None)), "{word} {value}");
     }
 }

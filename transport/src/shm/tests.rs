@@ -1,4 +1,6 @@
+use super::tuning::*;
 use super::*;
+use ftmpi_wire::header::Kind;
 use proptest::prelude::*;
 
 pub(super) struct Collect {
@@ -7,7 +9,7 @@ pub(super) struct Collect {
     pub(super) got: Vec<(Header, Vec<u8>)>,
 }
 
-impl Receiver for Collect {
+impl FrameReceiver for Collect {
     type Token = u32;
     fn expects(&self, header: &Header) -> bool {
         header.len != 77
@@ -293,7 +295,7 @@ fn short_frames_share_lines_and_nothing_old_is_taken_for_one() {
     // Payloads that look like second halves of a later lap, then single short frames in their lines.
     for _ in 0..3 {
         for _ in 0..LINES {
-            let fake = (a.written + LINES + 1) & 0xffff_ffff | KIND_SHORT << 32 | 8 << 40;
+            let fake = (a.writer.written + LINES + 1) & 0xffff_ffff | KIND_SHORT << 32 | 8 << 40;
             let payload: Vec<u8> =
                 [fake, 1, 1, 1].iter().flat_map(|word| word.to_le_bytes()).collect();
             assert!(send(&mut a, 1, &payload, &mut false, &mut 0));
@@ -307,7 +309,7 @@ fn short_frames_share_lines_and_nothing_old_is_taken_for_one() {
             assert_eq!(sink.got.len(), 1);
             sink.got.clear();
             // The second half stays empty.
-            a.half_free = false;
+            a.writer.half_free = false;
         }
     }
 }
@@ -388,7 +390,7 @@ fn a_writer_that_waits_changes_nothing() {
         let (mut ssn, mut got) = ([0u64; 2], [0u64; 2]);
         let mut on_its_way: [Option<(Vec<u8>, bool, u64)>; 2] = [None, None];
         // As on a processor where it pays; it does no harm on others.
-        ends.iter_mut().for_each(|end| end.owns_ahead = true);
+        ends.iter_mut().for_each(|end| end.writer.owns_ahead = true);
         let payload_of = |side: usize, ssn: u64, len: usize| -> Vec<u8> {
             (0..len).map(|i| (i as u64 * 13 + ssn * 7 + side as u64) as u8).collect()
         };
@@ -486,7 +488,7 @@ fn laps_are_as_long_as_the_reader_is_behind() {
                 }
             }
             let needed = ((behind + 3) * size.max(256) as u64 * 8).next_power_of_two();
-            assert!(a.lap <= LAP_MIN.max(needed), "{size} {behind}: {}", a.lap);
+            assert!(a.writer.lap <= LAP_MIN.max(needed), "{size} {behind}: {}", a.writer.lap);
         }
     }
 }
@@ -496,25 +498,27 @@ fn laps_are_as_long_as_the_reader_is_behind() {
 fn pieces_of_who_waits_end_with_a_page() {
     for size in [256, 300, 512, 2000, 2048, 4096, 5000, 8192, 10_000, 16_384] {
         let (mut a, mut b) = pair();
-        a.owns_ahead = true;
+        a.writer.owns_ahead = true;
         // (Long ones may be offer.)
-        a.single_copy = false;
-        b.single_copy = false;
+        a.writer.offers.disable();
+        a.reader.fetches.disable();
+        b.writer.offers.disable();
+        b.reader.fetches.disable();
         let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
         let payload = vec![7; size];
         for ssn in 0..5000 {
             assert!(!a.poll(&mut sink));
-            while a.ahead > 0 {
+            while a.writer.ahead > 0 {
                 a.poll(&mut sink);
             }
             assert!(send(&mut a, ssn, &payload, &mut false, &mut 0));
-            assert_eq!(a.written_bulk % PAGE, 0, "{size}");
+            assert_eq!(a.writer.written_bulk % PAGE, 0, "{size}");
             assert!(b.poll(&mut sink));
             let (_, got) = sink.got.pop().unwrap();
             assert_eq!(got, payload);
         }
         let most = (8 * (size as u64).next_multiple_of(PAGE)).next_power_of_two();
-        assert!(a.lap <= most, "{size}: {}", a.lap);
+        assert!(a.writer.lap <= most, "{size}: {}", a.writer.lap);
     }
 }
 
@@ -529,7 +533,7 @@ proptest! {
         owns_ahead: bool,
     ) {
         let (mut a, mut b) = pair_of(segment_bytes(ranks));
-        a.owns_ahead = owns_ahead;
+        a.writer.owns_ahead = owns_ahead;
         let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
         let mut taken = 0;
         for (ssn, &(size, shift, reads, waits)) in (1..).zip(&messages) {

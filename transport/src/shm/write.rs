@@ -1,19 +1,106 @@
-//! The way into a ring: frames in one line, in lines, in one piece of bulk memory, in chunks.
+//! The writing half: frames in half a line, in lines, in one piece of bulk memory, in chunks.
 
 use super::copy::{copy_small, copy_tail};
 use super::direction::*;
-use super::early::{EARLY_MAX, EARLY_MIN};
-use super::single_copy::OfferOutcome;
-use super::*;
+use super::single_copy::{OfferOutcome, Offers};
+use super::tuning::*;
+use super::{KIND_BULK, KIND_CHUNK, KIND_INLINE, KIND_SHORT, KIND_TAIL, KIND_WHOLE, end_of, ticks};
+use crate::pace::Pace;
+use ftmpi_wire::Header;
+use std::sync::atomic::Ordering;
 
-impl<T: Copy> Channel<T> {
-    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when it
-    /// is whole on its way.
+/// The writing half of one end.
+pub(super) struct Writer {
+    pub(super) out: Direction,
+    /// Lines that were written.
+    pub(super) written: u64,
+    /// The second half of the last line is free.
+    pub(super) half_free: bool,
+    /// Bytes of bulk that were written, laps counted whole.
+    pub(super) written_bulk: u64,
+    /// Bytes of the bulk area that are used in turn.
+    pub(super) lap: u64,
+    /// Laps since the lap is so long.
+    laps: u32,
+    /// From the writer's position up to this one the area was never used.
+    unused: u64,
+    /// Whether lines of the bulk area are asked for while the writer waits.
+    pub(super) owns_ahead: bool,
+    /// Lines that are yet to be asked for, and from where.
+    pub(super) ahead: u64,
+    ahead_at: u64,
+    /// Nothing had come at a look since the last push.
+    waited: bool,
+    /// Lines and bytes of bulk that the reader has consumed, as far as the writer knows.
+    pub(super) consumed: u64,
+    consumed_bulk: u64,
+    /// The last push found no room.
+    stalled: bool,
+    /// Both ends may share one processor.
+    oversubscribed: bool,
+    /// Whether to copy past the caches, where it is a question.
+    pace: Option<Pace>,
+    pub(super) offers: Offers,
+}
+
+impl Writer {
+    pub(super) fn new(out: Direction) -> Self {
+        Self {
+            out,
+            written: 0,
+            half_free: false,
+            written_bulk: 0,
+            lap: LAP_MIN,
+            laps: 0,
+            unused: 0,
+            owns_ahead: ftmpi_copy::owns_ahead(),
+            ahead: 0,
+            ahead_at: 0,
+            waited: false,
+            consumed: 0,
+            consumed_bulk: 0,
+            stalled: false,
+            oversubscribed: false,
+            pace: (!ftmpi_copy::takes_lines_whole()).then(Pace::default),
+            offers: Offers::new(),
+        }
+    }
+
+    /// Both ends may share one processor.
+    pub(super) fn set_oversubscribed(&mut self) {
+        self.oversubscribed = true;
+        self.offers.disable();
+    }
+
+    /// Whether the last push found no room.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
+    /// Whether a push that found no room may find some now.
+    pub(super) fn can_go_on(&self) -> bool {
+        self.stalled
+            && (self.offers.may_be_withdrawn()
+                || self.out.consumed_lines().load(Ordering::Acquire) != self.consumed
+                || self.out.consumed_bulk().load(Ordering::Acquire) != self.consumed_bulk)
+    }
+
+    /// Nothing has come: a moment for what the next message out will need.
+    #[inline]
+    pub(super) fn get_ready(&mut self) {
+        self.waited = true;
+        if self.ahead > 0 {
+            self.own_ahead();
+        }
+    }
+
+    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when all of
+    /// it is on its way.
     ///
     /// # Safety
     /// `payload` points to `header.len` readable bytes, the same in every call for this frame.
     #[inline]
-    pub unsafe fn push(
+    pub(super) unsafe fn push(
         &mut self,
         header: &Header,
         payload: *const u8,
@@ -75,6 +162,8 @@ impl<T: Copy> Channel<T> {
         self.stalled = false;
     }
 
+    /// # Safety
+    /// As [`push`](Self::push).
     #[inline(never)]
     unsafe fn push_long(
         &mut self,
@@ -84,44 +173,11 @@ impl<T: Copy> Channel<T> {
         sent: &mut u64,
     ) -> bool {
         self.half_free = false;
-        // Its reader may wait as well. One message of many on their way is quicker where it lies.
+        // The reader may wait as well. One message of many on their way is quicker where it lies.
         let waited = std::mem::take(&mut self.waited);
-        let len = header.len as usize;
-        if len <= INLINE_MAX {
-            let tails = len.saturating_sub(HEAD_BYTES).div_ceil(TAIL_BYTES) as u64;
-            if !self.room(1 + tails) {
-                return false;
-            }
-            // The head is published last: who sees it sees the whole frame.
-            for tail in 0..tails {
-                let from = HEAD_BYTES + tail as usize * TAIL_BYTES;
-                let position = self.written + 1 + tail;
-                // SAFETY: `room` gave these lines to us; the source range lies in the payload.
-                unsafe {
-                    copy_tail(
-                        payload.add(from),
-                        self.out.line(position).add(8),
-                        TAIL_BYTES.min(len - from),
-                    );
-                }
-                let word = tag_of(position) | KIND_TAIL << 32;
-                self.out.tag(position).store(word, Ordering::Relaxed);
-                if waited {
-                    ftmpi_copy::demote(self.out.line(position), LINE);
-                }
-            }
-            // SAFETY: as above, for the head.
-            unsafe {
-                self.write_head(header);
-                copy_small(payload, self.out.line(self.written).add(32), len.min(HEAD_BYTES));
-            }
-            self.publish(self.written, KIND_INLINE);
-            self.written += 1 + tails;
-            // The next message is often like this one: its lines come here while the program goes on.
-            for tail in 1..=tails {
-                ftmpi_copy::own(self.out.line(self.written + tail));
-            }
-            return true;
+        if header.len as usize <= INLINE_MAX {
+            // SAFETY: as the caller promises.
+            return unsafe { self.push_in_lines(header, payload, waited) };
         }
         // What was asked for is taken now.
         let asked = waited && self.owns_ahead && self.ahead == 0;
@@ -130,7 +186,7 @@ impl<T: Copy> Channel<T> {
             // SAFETY: as the caller promises.
             return unsafe { self.push_piece(header, payload, waited, asked) };
         }
-        if let Some(offer) = self.offer {
+        if let Some(offer) = self.offers.current() {
             match self.check_offer(offer) {
                 OfferOutcome::Fetched => return true,
                 OfferOutcome::Waits => return false,
@@ -140,7 +196,7 @@ impl<T: Copy> Channel<T> {
             if !self.room(1) {
                 return false;
             }
-            // What is consumed from now on is news ([`Channel::can_go_on`]).
+            // What is consumed from now on is news ([`Writer::can_go_on`]).
             self.learn_consumed();
             self.offer(header, payload);
             *begun = true;
@@ -161,59 +217,118 @@ impl<T: Copy> Channel<T> {
             *begun = true;
         }
         while *sent < header.len {
-            // SAFETY: so much was sent of the payload.
-            let from = unsafe { payload.add(*sent as usize) };
-            let left = header.len - *sent;
-            let shift = ftmpi_copy::shift_for(from) as u64;
-            let most = self.chunk_of(header.len, *sent, waited).min(left);
-            if !self.room(1) {
-                return false;
+            // SAFETY: as the caller promises; so much was sent of the payload.
+            match unsafe { self.push_chunk(header.len, payload, *sent, waited) } {
+                Some(chunk) => *sent += chunk,
+                None => return false,
             }
-            let least = shift + most.min(CHUNK_FIRST);
-            let Some(chunk) = self.place_in_bulk(least, shift + most, true) else {
-                return false;
-            };
-            let chunk = chunk - shift;
-            let position = self.written_bulk + shift;
-            let timed = chunk >= CHUNK_FIRST && self.pace.as_ref().is_some_and(Pace::is_trial);
-            let past_caches = self.pace.as_ref().is_some_and(Pace::past_caches);
-            let begin = if timed { ticks() } else { 0 };
-            // SAFETY: `place_in_bulk` gave the chunk to us, it does not cross the end of the area, and
-            // the source range lies in the payload.
-            unsafe {
-                let to = self.out.bulk(position);
-                if past_caches {
-                    ftmpi_copy::stream(from, to, chunk as usize);
-                } else {
-                    ftmpi_copy::give(from, to, chunk as usize);
-                    ftmpi_copy::settle();
-                }
-                let line = self.out.line(self.written).cast::<u64>();
-                line.add(1).write(position);
-                line.add(2).write(chunk);
-                line.add(3).write(u64::from(timed) | u64::from(self.asks(position, chunk)) << 1);
-            }
-            if let Some(pace) = &mut self.pace {
-                if timed {
-                    let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
-                    let (at, theirs) = unpack_pace(self.out.pace().load(Ordering::Relaxed));
-                    pace.took(self.written as u32, took, at, theirs);
-                } else {
-                    pace.passed();
-                }
-            }
-            self.publish(self.written, KIND_CHUNK);
-            self.written += 1;
-            // Chunks begin on cache lines, but for what their payload is shifted by.
-            self.written_bulk = end_of(position, chunk);
-            *sent += chunk;
         }
         self.expect_another(header.len, false);
         true
     }
 
-    /// A frame goes through the bulk area in one piece, of up to [`CHUNK_FIRST`] bytes, or [`EARLY_MAX`] if its lines were
-    /// `asked` for while its writer `waited`.
+    /// A frame of up to [`INLINE_MAX`] bytes, in lines.
+    ///
+    /// # Safety
+    /// `payload` points to `header.len` readable bytes.
+    #[inline(always)]
+    unsafe fn push_in_lines(&mut self, header: &Header, payload: *const u8, waited: bool) -> bool {
+        let len = header.len as usize;
+        let tails = len.saturating_sub(HEAD_BYTES).div_ceil(TAIL_BYTES) as u64;
+        if !self.room(1 + tails) {
+            return false;
+        }
+        // The head is published last: a reader that sees it sees the whole frame.
+        for tail in 0..tails {
+            let from = HEAD_BYTES + tail as usize * TAIL_BYTES;
+            let position = self.written + 1 + tail;
+            // SAFETY: `room` gave these lines to us; the source range lies in the payload.
+            unsafe {
+                copy_tail(
+                    payload.add(from),
+                    self.out.line(position).add(8),
+                    TAIL_BYTES.min(len - from),
+                );
+            }
+            let word = tag_of(position) | KIND_TAIL << 32;
+            self.out.tag(position).store(word, Ordering::Relaxed);
+            if waited {
+                ftmpi_copy::demote(self.out.line(position), LINE);
+            }
+        }
+        // SAFETY: as above, for the head.
+        unsafe {
+            self.write_head(header);
+            copy_small(payload, self.out.line(self.written).add(32), len.min(HEAD_BYTES));
+        }
+        self.publish(self.written, KIND_INLINE);
+        self.written += 1 + tails;
+        // The next message is often like this one: its lines come here while the program goes on.
+        for tail in 1..=tails {
+            ftmpi_copy::own(self.out.line(self.written + tail));
+        }
+        true
+    }
+
+    /// The next chunk of a payload of `len` bytes, of which so many were `sent`; how many bytes it has.
+    /// `None`: there is no room now.
+    ///
+    /// # Safety
+    /// `payload` points to `len` readable bytes; `sent` is less.
+    #[inline(always)]
+    unsafe fn push_chunk(
+        &mut self,
+        len: u64,
+        payload: *const u8,
+        sent: u64,
+        waited: bool,
+    ) -> Option<u64> {
+        // SAFETY: as the caller promises.
+        let from = unsafe { payload.add(sent as usize) };
+        let shift = ftmpi_copy::shift_for(from) as u64;
+        let most = self.chunk_of(len, sent, waited).min(len - sent);
+        if !self.room(1) {
+            return None;
+        }
+        let least = shift + most.min(CHUNK_FIRST);
+        let chunk = self.place_in_bulk(least, shift + most, true)? - shift;
+        let position = self.written_bulk + shift;
+        let timed = chunk >= CHUNK_FIRST && self.pace.as_ref().is_some_and(Pace::is_trial);
+        let past_caches = self.pace.as_ref().is_some_and(Pace::past_caches);
+        let begin = if timed { ticks() } else { 0 };
+        // SAFETY: `place_in_bulk` gave the chunk to us, it does not cross the end of the area, and the
+        // source range lies in the payload.
+        unsafe {
+            let to = self.out.bulk(position);
+            if past_caches {
+                ftmpi_copy::stream(from, to, chunk as usize);
+            } else {
+                ftmpi_copy::give(from, to, chunk as usize);
+                ftmpi_copy::settle();
+            }
+            let line = self.out.line(self.written).cast::<u64>();
+            line.add(1).write(position);
+            line.add(2).write(chunk);
+            line.add(3).write(u64::from(timed) | u64::from(self.asks(position, chunk)) << 1);
+        }
+        if let Some(pace) = &mut self.pace {
+            if timed {
+                let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
+                let (at, theirs) = unpack_pace(self.out.pace().load(Ordering::Relaxed));
+                pace.took(self.written as u32, took, at, theirs);
+            } else {
+                pace.passed();
+            }
+        }
+        self.publish(self.written, KIND_CHUNK);
+        self.written += 1;
+        // Chunks begin on cache lines, but for what their payload is shifted by.
+        self.written_bulk = end_of(position, chunk);
+        Some(chunk)
+    }
+
+    /// A frame goes through the bulk area in one piece: of up to [`CHUNK_FIRST`] bytes, or [`EARLY_MAX`] if
+    /// its lines were `asked` for while its writer `waited`.
     ///
     /// # Safety
     /// `payload` points to `header.len` readable bytes.
@@ -234,7 +349,7 @@ impl<T: Copy> Channel<T> {
         } else {
             shift + len
         };
-        // (What goes round and round by itself needs no longer laps.)
+        // (Pieces that are kept apart go round by themselves: they need no longer laps.)
         if !self.room(1) || self.place_in_bulk(bytes, bytes, !alone).is_none() {
             return false;
         }
@@ -273,9 +388,10 @@ impl<T: Copy> Channel<T> {
         true
     }
 
-    /// Bytes of the next chunk of a message of which so many were `sent`: so many that there are four, for the reader to
-    /// begin early and the writer to end early, within what a chunk is worth and what stays in the nearest caches. Where it
-    /// pays, what somebody waits for begins with little, and doubles (as does what the end of a lap has cut).
+    /// Bytes of the next chunk of a message of which so many were `sent`. There are four chunks, for the
+    /// reader to begin early and the writer to end early, within what a chunk is worth and what stays in
+    /// the nearest caches. Where it pays, a message that its reader waits for begins with a small chunk,
+    /// and chunks double (also one that the end of a lap has cut).
     #[inline]
     fn chunk_of(&self, len: u64, sent: u64, waited: bool) -> u64 {
         let most = (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK);
@@ -289,10 +405,10 @@ impl<T: Copy> Channel<T> {
         self.owns_ahead && !self.oversubscribed && (APART..=EARLY_MAX).contains(&len)
     }
 
-    /// The next message is often like the one of `len` bytes that was just written, and as much `alone`: its lines of the
-    /// bulk area are asked for beforehand. While it waits ([`Channel::get_ready`]), if it did before; or few of them at
-    /// once, where they come while the program goes on (but what it wants to read at this moment comes later for it: in
-    /// `MPI_Sendrecv` 2 KiB take 0.57 µs instead of 0.73 since they are not asked for at once there).
+    /// The next message is often like the one of `len` bytes that was just written, and as much `alone`:
+    /// its lines of the bulk area are asked for beforehand. That happens while the writer waits
+    /// ([`Writer::get_ready`]), if it waited before. Otherwise few lines are asked for at once, and come
+    /// while the program goes on; but what the program reads at this moment comes later for that.
     #[inline]
     fn expect_another(&mut self, len: u64, alone: bool) {
         let at = self.out.in_bulk(self.written_bulk);
@@ -351,20 +467,20 @@ impl<T: Copy> Channel<T> {
 
     #[inline]
     fn room(&mut self, lines: u64) -> bool {
-        if self.written + lines - self.out_consumed <= LINES {
+        if self.written + lines - self.consumed <= LINES {
             return true;
         }
         self.learn_consumed();
-        self.written + lines - self.out_consumed <= LINES
+        self.written + lines - self.consumed <= LINES
     }
 
-    /// Finds room in the bulk area at `written_bulk`, for `most` bytes in one piece, or what is left of this lap if
-    /// that is `least` or more; gives how many. `None`: there is none now.
+    /// Finds room in the bulk area at `written_bulk`: for `most` bytes in one piece, or for what is left of
+    /// this lap if that is `least` or more; gives how many. `None`: there is none now.
     ///
-    /// A lap goes through the beginning of the area only, for as long as the reader is fast: what was never
-    /// touched costs a page fault on either side, which takes longer than to copy what goes there. Where the
-    /// reader has not yet made room the lap grows, into what no lap has used before; and with the time, if it is worth
-    /// it (`grows`) or too short for eight of them.
+    /// As long as the reader is fast, a lap goes through the beginning of the area only: a page that was
+    /// never touched costs a page fault on either side, which takes longer than the copy. Where the
+    /// reader has not yet made room the lap grows, into what no lap has used before. It also grows with
+    /// the time, if that is worth it (`grows`) or the lap is too short for eight messages.
     fn place_in_bulk(&mut self, least: u64, most: u64, grows: bool) -> Option<u64> {
         loop {
             let at = self.out.in_bulk(self.written_bulk);
@@ -396,8 +512,9 @@ impl<T: Copy> Channel<T> {
         }
     }
 
-    /// Whether the reader is to tell at once when it has taken what lies at `position`: in the middle of a lap, so that
-    /// its beginning can be used again when it is over. (After a jump to the beginning it tells by itself.)
+    /// Whether the reader is to publish at once that it has taken what lies at `position`: in the middle of
+    /// a lap, so that its beginning can be used again when the lap is over. (After a jump to the beginning
+    /// the reader publishes by itself.)
     #[inline]
     pub(super) fn asks(&self, position: u64, len: u64) -> bool {
         let (half, at) = (self.lap / 2, self.out.in_bulk(position));
@@ -407,25 +524,26 @@ impl<T: Copy> Channel<T> {
     /// Whether these bytes of the bulk area are the writer's.
     #[inline]
     fn room_from(&mut self, position: u64, bytes: u64) -> bool {
-        if position + bytes - self.out_consumed_bulk <= self.out.bulk {
+        if position + bytes - self.consumed_bulk <= self.out.bulk {
             return true;
         }
         self.learn_consumed();
-        position + bytes - self.out_consumed_bulk <= self.out.bulk
+        position + bytes - self.consumed_bulk <= self.out.bulk
     }
 
-    /// How far the reader is, in lines and in bulk memory: [`Channel::can_go_on`] compares both, and a writer
-    /// that knew only of the one that it was short of would take the other for news, and never sleep.
+    /// Learns how far the reader is, in lines and in bulk memory. [`Writer::can_go_on`] compares both: a
+    /// writer that knew only of the one that it was short of would take the other for news, and never
+    /// sleep.
     #[inline(never)]
     pub(super) fn learn_consumed(&mut self) {
         // A reader that claims more than was written is not believed.
         let consumed = self.out.consumed_lines().load(Ordering::Acquire);
         if consumed <= self.written {
-            self.out_consumed = self.out_consumed.max(consumed);
+            self.consumed = self.consumed.max(consumed);
         }
         let consumed = self.out.consumed_bulk().load(Ordering::Acquire);
         if consumed <= self.written_bulk {
-            self.out_consumed_bulk = self.out_consumed_bulk.max(consumed);
+            self.consumed_bulk = self.consumed_bulk.max(consumed);
         }
     }
 }

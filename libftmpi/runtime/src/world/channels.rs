@@ -4,11 +4,13 @@
 //! Guarantees: no frame of an old life is handed over once a newer one is known, and a frame that a
 //! channel's end cuts in the middle of landing is reported (`Sink::aborted`).
 
-use super::{World, fatal, reach_point};
+use super::{World, reach_point};
 use crate::control::close;
+use crate::ending::fatal;
 use crate::sleep;
 use ftmpi_core::engine::{Landing, Sink, Token};
-use ftmpi_transport::shm::{self, Receiver};
+use ftmpi_transport::FrameReceiver;
+use ftmpi_transport::shm;
 use ftmpi_transport::tcp::{self, Outcome};
 use ftmpi_wire::control::ChannelKind;
 use ftmpi_wire::{Header, Incarnation, Rank};
@@ -42,7 +44,7 @@ pub(super) struct ChannelReceiver<'a, S: Sink> {
     pub(super) inject: &'a mut Vec<(String, u64)>,
 }
 
-impl<S: Sink> Receiver for ChannelReceiver<'_, S> {
+impl<S: Sink> FrameReceiver for ChannelReceiver<'_, S> {
     type Token = Token;
 
     #[inline]

@@ -1,15 +1,16 @@
 //! The [`Link`] of the engine: frames to and from peers, the logger, the agent, the clock, sleep.
 
 use super::channels::{Channel, ChannelReceiver};
-use super::{EAGER_MAX, URGENT, World, reach_point};
+use super::{World, reach_point};
+use crate::attention::{REPORT_CALL_ENDS, URGENT};
 use crate::control::close;
 use crate::sleep::{self, LOOKS_ROOMY, Sleeper};
 use crate::threads;
 use ftmpi_core::engine::{Counters, DirectReceive, Exact, Frame, Link, Piece, Push, Sink};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
-use ftmpi_transport::shm;
 use ftmpi_transport::tcp::Outcome;
+use ftmpi_transport::{shm, tcp};
 use ftmpi_wire::control::FromRank;
 use ftmpi_wire::{ImageNo, Incarnation, Rank, Ssn, event_log};
 use std::sync::atomic::Ordering;
@@ -51,10 +52,12 @@ impl Link for World {
 
     #[inline]
     fn eager_limit(&self, to: Rank) -> usize {
-        let shared = self.send_on[to.index()]
-            .is_some_and(|index| matches!(self.channels[index].channel, Channel::Shm { .. }));
-        // A memory takes everything at once.
-        if self.memories && !shared { usize::MAX } else { EAGER_MAX }
+        match self.send_on[to.index()].map(|index| &self.channels[index].channel) {
+            Some(Channel::Shm { .. }) => shm::EAGER_MAX,
+            // A memory takes everything at once.
+            _ if self.memories => usize::MAX,
+            _ => tcp::EAGER_MAX,
+        }
     }
 
     fn open(&mut self, peer: Rank, incarnation: Incarnation) {
@@ -275,18 +278,18 @@ impl Link for World {
     }
 
     fn give_up(&mut self, why: String) -> ! {
-        crate::life::abort_with(self, 1, why)
+        crate::abort::abort_with(self, 1, why)
     }
 
     fn roll_back(&mut self, why: String, before: Option<ImageNo>) -> ! {
         self.notify_agent(FromRank::Orphan { why, before });
-        crate::life::wait_for_the_end(self)
+        crate::abort::wait_for_the_end(self)
     }
 
     fn refuse(&mut self, image: ImageNo, why: &str) {
         if let Some((_, fd)) = self.image_due.take() {
             close(fd);
-            self.refuse_image(image, why);
+            self.report_refused_image(image, why);
         }
     }
 
@@ -304,7 +307,7 @@ impl Link for World {
     }
 
     fn report_call_ends(&mut self, wanted: bool) {
-        crate::life::REPORT_CALL_ENDS.store(wanted, Ordering::Relaxed);
+        REPORT_CALL_ENDS.store(wanted, Ordering::Relaxed);
     }
 
     fn share(&mut self, piece: Piece) -> Option<UserPtr> {

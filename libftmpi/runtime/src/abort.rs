@@ -1,0 +1,43 @@
+//! `MPI_Abort`, and the wait for the end that the dispatcher decides.
+
+use crate::ending::die;
+use crate::job;
+use crate::world::World;
+use ftmpi_wire::control::{FromRank, ToRank};
+
+/// `MPI_Abort`: ends the whole job.
+pub fn abort(code: i32) -> ! {
+    // SAFETY: the call does not return, so nothing else uses the job afterwards.
+    match unsafe { job::slot().as_mut() } {
+        Some(job) => abort_with(&mut job.engine.link, code, String::new()),
+        None => die(code),
+    }
+}
+
+/// Reports the reason to the dispatcher, and waits for the end that it decides.
+pub(crate) fn abort_with(world: &mut World, code: i32, text: String) -> ! {
+    // SAFETY: flushes the program's streams; the process ends after it.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    let Some(control) = &mut world.control else {
+        if !text.is_empty() {
+            eprintln!("ftmpi: {text}");
+        }
+        die(code)
+    };
+    control.send(&FromRank::Abort { code, text }, None);
+    wait_for_the_end(world)
+}
+
+/// Nothing is left to do for this incarnation: waits for its end.
+pub(crate) fn wait_for_the_end(world: &mut World) -> ! {
+    loop {
+        match &mut world.control {
+            Some(control) => {
+                if let Some((ToRank::Die { code }, _)) = control.receive(true) {
+                    die(code);
+                }
+            }
+            None => die(1),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Begin and end of every call of the program, and what is done between two calls.
+//!
+//! Guarantees: the engine is used by one thread at a time; the signal handler does what is urgent only
+//! while no call is under way.
+
+use crate::attention::{REPORT_CALL_ENDS, URGENT, depth, set_depth, step_in, step_out};
+use crate::job;
+use crate::threads;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+/// Begin of a call.
+#[inline]
+pub fn enter() {
+    if threads::on() && !threads::is_mine() {
+        threads::take();
+    }
+    set_depth(depth() + 1);
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// From now on several threads may call at once, also before MPI has started. (A thread that is inside
+/// by now has called `MPI_Init` for a level at which no other thread calls.)
+pub fn let_threads_in() {
+    threads::switch_on(false);
+}
+
+/// End of a call.
+#[inline]
+pub fn leave() {
+    if URGENT.load(Ordering::Relaxed) {
+        attend();
+    }
+    if REPORT_CALL_ENDS.load(Ordering::Relaxed) {
+        call_ends();
+    }
+    compiler_fence(Ordering::SeqCst);
+    set_depth(depth() - 1);
+    if threads::on() {
+        return leave_shared();
+    }
+    // The signal may have come between the look and the store.
+    if URGENT.load(Ordering::Relaxed) && depth() == 0 {
+        on_signal();
+    }
+}
+
+/// The end of a call where other threads may be waiting.
+#[cold]
+fn leave_shared() {
+    if depth() > 0 {
+        return;
+    }
+    wake_other_threads();
+    threads::give();
+    // The signal may have come between the look and now.
+    if URGENT.load(Ordering::Relaxed) {
+        attend_if_free();
+    }
+}
+
+/// What this call has done may be what other threads wait for.
+fn wake_other_threads() {
+    // SAFETY: the calling thread has the lock.
+    let job = unsafe { job::slot().as_ref() };
+    let sleeper = job.and_then(|job| job.engine.link.sleeper.as_ref());
+    threads::wake(sleeper.map(|sleeper| sleeper.doorbell()));
+}
+
+/// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as they
+/// may where a call rests: the function may wait for what a thread has that waits for this one (the lock
+/// of an interpreter).
+///
+/// The caller takes nothing of the job for unchanged afterwards, and what the function was given is not
+/// the job's.
+#[inline]
+pub fn outside<R>(function: impl FnOnce() -> R) -> R {
+    if !threads::lets_go_for_functions() {
+        return function();
+    }
+    wake_other_threads();
+    let depth = step_out();
+    threads::give();
+    let answer = function();
+    threads::take();
+    step_in(depth);
+    answer
+}
+
+/// Does what is urgent, unless another thread is inside, which will do it.
+fn attend_if_free() {
+    if threads::try_take() {
+        threads::keep(true);
+        set_depth(1);
+        attend();
+        set_depth(0);
+        threads::keep(false);
+        threads::give();
+    }
+}
+
+/// A call of the program ends; one from a callback is part of another call.
+#[cold]
+fn call_ends() {
+    if depth() != 1 {
+        return;
+    }
+    // SAFETY: nobody else is inside.
+    if let Some(job) = unsafe { job::slot().as_mut() } {
+        job.engine.call_ends();
+    }
+}
+
+/// Called by the boot library's signal handler, on the main thread.
+pub(crate) extern "C" fn on_signal() {
+    URGENT.store(true, Ordering::Relaxed);
+    if threads::on() {
+        return attend_if_free();
+    }
+    if depth() > 0 {
+        return;
+    }
+    set_depth(1);
+    attend();
+    set_depth(0);
+}
+
+/// Does at once what cannot wait for the next call: news of peers, an image. Only at the edge of the
+/// library (one call deep), where no operation is half done.
+#[cold]
+fn attend() {
+    if depth() != 1 {
+        return;
+    }
+    // SAFETY: nobody else is inside.
+    let Some(job) = (unsafe { job::slot().as_mut() }) else { return };
+    job.engine.attend();
+}

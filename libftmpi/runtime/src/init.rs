@@ -1,0 +1,168 @@
+//! `MPI_Init`: joins the job, or becomes a job of one process.
+
+use crate::attention::{URGENT, depth};
+use crate::boot::Boot;
+use crate::calls::on_signal;
+use crate::finalize::at_exit;
+use crate::job::{self, get};
+use crate::threads;
+use crate::world::World;
+use ftmpi_core::engine::{Engine, Link};
+use ftmpi_core::error::{ErrorClass, MpiError, Result};
+use ftmpi_core::mpi::Mpi;
+use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use ftmpi_wire::status::Phase;
+use ftmpi_wire::{Incarnation, Rank};
+use std::sync::atomic::Ordering;
+
+/// `MPI_Init`: joins the job, or becomes a job of one. Gives the level of thread support, which is at
+/// most what was wanted.
+///
+/// A protocol that repeats a rank's course from its log must find the same order of calls again, while
+/// it is decided anew each time which of two threads comes first. There `MPI_THREAD_MULTIPLE` is not
+/// granted. (`SERIALIZED` is: the program orders its calls itself, and must do so in the same way again,
+/// as barriers and single sections do.)
+///
+/// # Errors
+/// It was called before.
+pub fn init(wanted: Threads) -> Result<Threads> {
+    // An incarnation that repeats waits here for its peers. Another thread that also began with a call
+    // that may come first must not start MPI a second time meanwhile.
+    threads::keep(true);
+    let granted = start(wanted);
+    threads::keep(false);
+    granted
+}
+
+fn start(wanted: Threads) -> Result<Threads> {
+    // SAFETY: the caller is inside a call.
+    let slot = unsafe { job::slot() };
+    if slot.is_some() {
+        return Err(MpiError::new(ErrorClass::Other, "MPI_Init was called twice"));
+    }
+    let mut world = World::alone();
+    let boot = Boot::find();
+    if let Some(env) = rank_of_this_process(boot.as_ref()) {
+        world.me = env.rank;
+        world.incarnation = env.incarnation;
+        crate::control::begin_own();
+        if let Some(boot) = &boot {
+            let bits = crate::control::own_bits();
+            (boot.0.keep_open)(bits.as_ptr(), bits.len());
+        }
+        world.greet(boot, None);
+        for fd in [fds::CONTROL, fds::STATUS] {
+            // SAFETY: children of the program are no ranks: they must not inherit these.
+            unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+    world.point("init");
+    let (incarnations, config) = match &world.job {
+        Some(job) => (job.incarnations.clone(), Some(job.protocol.clone())),
+        None => (vec![Incarnation(0)], None),
+    };
+    let protocol = match &config {
+        Some(config) => ftmpi_plugin::host::make(config, world.me, &incarnations)
+            .map_err(|why| MpiError::new(ErrorClass::Other, why))?,
+        None => Box::new(ftmpi_protocols::none::None),
+    };
+    let (me, again) = (world.me, world.incarnation > Incarnation(0));
+    let status = world.status;
+    let hosts = world.job.as_ref().map_or_else(|| vec![0], |job| job.node_of.clone());
+    let oversubscribed = world.job.as_ref().is_some_and(|job| job.oversubscribed);
+    let limit = log_limit(&world);
+    let reserve = world.job.as_ref().map_or(0, |job| job.log_reserve.min(limit));
+    let world_lean = world.job.as_ref().is_some_and(|job| job.lean_images);
+    let mut engine = Engine::new(world, me, &incarnations, protocol);
+    engine.set_log_limit(limit);
+    engine.reserve_log(reserve);
+    engine.lean_images(world_lean);
+    status.phase(if again { Phase::Replaying } else { Phase::Running });
+    if again {
+        engine.replay_from_start();
+    }
+    *slot = Some(Mpi::new(engine, hosts, oversubscribed));
+    let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
+    // The signal comes on the process's first thread; where another thread calls, that is a second one
+    // inside.
+    if granted >= Threads::Serialized || !on_first_thread() {
+        threads::switch_on(depth() > 0);
+    }
+    ftmpi_core::usermem::set_program_allocator(ftmpi_core::usermem::ProgramAllocator {
+        // SAFETY: asks for memory.
+        take: |len| unsafe { libc::calloc(len, 1) },
+        // SAFETY: it is from there, and nobody uses it any more.
+        give: |at| unsafe { libc::free(at) },
+    });
+    if granted == Threads::Multiple {
+        threads::let_many_in();
+    }
+    if let Some(boot) = boot {
+        (boot.0.set_hook)(Some(on_signal));
+        // SAFETY: registers a function of this library, which is never unloaded.
+        unsafe { on_exit(at_exit, std::ptr::null_mut()) };
+    }
+    // Something may have come before the hook was set.
+    URGENT.store(true, Ordering::Relaxed);
+    Ok(granted)
+}
+
+fn on_first_thread() -> bool {
+    // SAFETY: no precondition.
+    unsafe { libc::gettid() == libc::getpid() }
+}
+
+/// Levels of thread support.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Threads {
+    /// One thread.
+    Single,
+    /// Only the main thread calls.
+    Funneled,
+    /// One thread calls at a time.
+    Serialized,
+    /// Any thread calls at any time.
+    Multiple,
+}
+
+/// Bytes that the sender log may hold: as the job says, or a quarter of the host's memory shared among
+/// its ranks. Without images nothing would ever cut the log, so there is no point in waiting.
+fn log_limit(world: &World) -> u64 {
+    const LIMIT_MIN: u64 = 64 << 20;
+    match &world.job {
+        // Under this protocol a sender drops a message as soon as a memory has it.
+        Some(job) if job.traits.memory && job.log_limit > 0 => job.log_limit,
+        Some(job) if job.images && job.log_limit > 0 => job.log_limit,
+        Some(job) if job.images || job.traits.memory => {
+            // SAFETY: asks for two numbers.
+            let (pages, size) =
+                unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+            let memory = pages.max(0) as u64 * size.max(0) as u64;
+            (memory / 4 / u64::from(job.local_ranks.max(1))).max(LIMIT_MIN)
+        }
+        _ => u64::MAX,
+    }
+}
+
+// SAFETY: the signatures are those of the C side.
+unsafe extern "C" {
+    fn on_exit(
+        function: extern "C" fn(libc::c_int, *mut libc::c_void),
+        argument: *mut libc::c_void,
+    ) -> libc::c_int;
+}
+
+/// Which rank this process is, if the agent started it as one and it has the agent's socket.
+fn rank_of_this_process(boot: Option<&Boot>) -> Option<RankEnv> {
+    if let Some(boot) = boot {
+        return Some(RankEnv {
+            rank: Rank(boot.0.rank),
+            incarnation: Incarnation(boot.0.incarnation()),
+            restore: false,
+            died: 0,
+        });
+    }
+    let env = RankEnv::decode(&std::env::var(RANK_ENV).ok()?)?;
+    // SAFETY: asks for the flags of a descriptor.
+    (unsafe { libc::fcntl(fds::CONTROL, libc::F_GETFD) } >= 0).then_some(env)
+}
