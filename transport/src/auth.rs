@@ -1,5 +1,5 @@
 //! Mutual challenge–response on a fresh connection: both sides prove that they hold the job's key
-//! before either acts on a word of the other.
+//! before either acts on a message of the other.
 //!
 //! ```text
 //! caller → callee   magic, version, nonce                       44 bytes
@@ -8,15 +8,15 @@
 //! callee → caller   length, welcome, proof over the welcome     ≤ 4 + 4096 + 32 bytes
 //! ```
 //!
-//! A proof is HMAC-SHA256 with the job's key over a label (its direction and step), both nonces
-//! and what it vouches for; it is compared in constant time. Labels differ, so nothing can be
+//! A proof is HMAC-SHA256 with the job's key over a label (its direction and step), both nonces and
+//! the contents that it proves; it is compared in constant time. Labels differ, so nothing can be
 //! reflected; nonces are fresh on both sides, so nothing can be replayed. What follows the
 //! handshake is not encrypted: the key keeps strangers and other jobs out, it does not hide.
 //!
-//! Guarantees: never a byte is read beyond the handshake (the raw descriptor may be handed to
-//! another process); a silent, slow or garbage-sending peer costs one bounded buffer until the
-//! caller's time limit and then gets an error; the first twelve bytes never change, so that two
-//! versions of ftmpi can tell each other so.
+//! Guarantees: no byte is read beyond the handshake (the raw descriptor may be handed to another
+//! process). A silent, slow or garbage-sending peer costs one bounded buffer until the caller's
+//! time limit and then gets an error. The first twelve bytes never change, so that two versions of
+//! ftmpi recognise each other.
 
 mod key;
 mod listener;
@@ -44,7 +44,7 @@ const WELCOME_BYTES_MAX: usize = 4096;
 /// How long a handshake should be given when nothing speaks for another limit.
 pub const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Why a connection did not come about, and with whom.
+/// Why a connection could not be made, and with whom.
 #[derive(Debug, thiserror::Error)]
 #[error("{peer}: {problem}")]
 pub struct AuthError {
@@ -67,7 +67,7 @@ pub enum Problem {
     /// The time limit passed.
     #[error("no complete handshake within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    /// The first bytes are not ours.
+    /// The first bytes are not those of ftmpi.
     #[error("it does not speak ftmpi's protocol: another program uses this port")]
     NotFtmpi,
     /// Another version of ftmpi.
@@ -82,16 +82,16 @@ pub enum Problem {
     /// The proof is wrong.
     #[error("it does not hold this job's key: it belongs to another job")]
     WrongKey,
-    /// It proved the key, but what it said cannot be understood.
+    /// The other side proved the key, but what it sent cannot be understood.
     #[error("it sent a malformed {0}")]
     Malformed(&'static str),
-    /// The callee says that this incarnation is not (or no longer) the living one.
+    /// The callee regards this incarnation as dead.
     #[error("it regards this incarnation as dead")]
     Stale,
-    /// The callee cannot serve now, and says why.
+    /// The callee cannot serve now, and gives the reason.
     #[error("{0}")]
     Hindered(String),
-    /// The callee refuses, and says why.
+    /// The callee refuses, and gives the reason.
     #[error("it refuses: {0}")]
     Refused(String),
 }
@@ -159,7 +159,7 @@ where
     let ours = nonce();
     stream.write_all(&prefix(&ours)).await?;
     let mut answer = [0; PREFIX_BYTES + PROOF_BYTES];
-    // The version first: another version's answer may be shorter than ours.
+    // The version first: the answer of another version may be shorter.
     read_exact(stream, &mut answer[..MAGIC.len() + 4]).await?;
     check_prefix(&answer)?;
     read_exact(stream, &mut answer[MAGIC.len() + 4..]).await?;
@@ -215,8 +215,8 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Tells the caller whether it may go on. Give the stream that [`accept`] returned. A reason
-    /// that is too long is cut.
+    /// Sends the caller the answer whether it may go on. Give the stream that [`accept`] returned.
+    /// A reason that is too long is cut.
     ///
     /// # Errors
     /// The connection broke, or took no byte within [`TIME_LIMIT`].

@@ -1,16 +1,16 @@
-//! The event ring: shared memory between a rank and the event logger of its own computer, in which
-//! determinants are stored in the moment in which they are written.
+//! The event ring: shared memory between a rank and the event logger of its own computer. A
+//! determinant is stored there at the moment at which it is written.
 //!
-//! It is a file of the logger's directory that both have mapped, so what is in it survives the death
-//! of the rank, of the logger and of both, as what the logger has written into its log does. A rank
-//! need not wait for an acknowledgement of what it has [put](Writer::put) there; the logger carries it
-//! into its log later, and in any case before it answers anybody who asks for it.
+//! It is a file of the logger's directory that both have mapped. So what is in it survives the
+//! death of the rank, of the logger and of both, like what the logger has written into its log. A
+//! rank need not wait for an acknowledgement of what it has [put](Writer::put) there. The logger
+//! carries it into its log later, and in any case before it answers a question about it.
 //!
 //! Guarantees:
-//! - What [`Writer::put`] stored is given by [`Reader::take`], whoever dies when; nothing of what it did
-//!   not store is. The position is published by one compare-exchange, after the bytes.
-//! - After [`Reader::seal`] nothing is stored any more, until [`Reader::unseal`]: the seal is a bit of
-//!   the writer's position. A logger that seals all rings has them all at one instant.
+//! - What [`Writer::put`] stored is given by [`Reader::take`], whichever process dies when, and
+//!   nothing else is. The position is published by one compare-exchange, after the bytes.
+//! - After [`Reader::seal`] nothing is stored any more, until [`Reader::unseal`]: the seal is a bit
+//!   of the writer's position. A logger that seals all rings has them all at one instant.
 //! - Whatever the other side writes into it, no address outside of the ring is touched.
 //!
 //! ```text
@@ -61,7 +61,7 @@ impl Memory {
             return Err(io::Error::other("an event ring has another length"));
         }
         let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED };
-        // SAFETY: the caller gives the range at `at` to us; otherwise the kernel chooses one.
+        // SAFETY: the caller gives the range at `at` away; otherwise the kernel chooses one.
         let base = unsafe {
             libc::mmap(
                 at.cast(),
@@ -81,12 +81,12 @@ impl Memory {
     #[inline]
     fn word(&self, offset: usize) -> &AtomicU64 {
         debug_assert!(offset.is_multiple_of(8) && offset < DATA);
-        // SAFETY: the offset is a constant of this module within the mapped file, and aligned; words of
-        // shared memory are only accessed atomically.
+        // SAFETY: the offset is a constant of this module within the mapped file, and aligned;
+        // words of shared memory are only accessed atomically.
         unsafe { &*self.base.add(offset).cast::<AtomicU64>() }
     }
 
-    /// Copies between the ring and memory of ours, around its end.
+    /// Place of a position in the ring, and how many of `len` bytes lie before its end.
     #[inline]
     fn parts(position: u64, len: usize) -> (usize, usize) {
         let at = (position % CAPACITY as u64) as usize;
@@ -96,8 +96,8 @@ impl Memory {
     #[inline]
     fn write(&self, position: u64, bytes: &[u8]) {
         let (at, first) = Self::parts(position, bytes.len());
-        // SAFETY: both pieces lie within the ring, which only this process writes to there: the reader
-        // has given this part back, or never had it.
+        // SAFETY: both pieces lie within the ring, which only this process writes to there: the
+        // reader has given this part back, or never had it.
         unsafe {
             ptr::copy_nonoverlapping(bytes.as_ptr(), self.base.add(DATA + at), first);
             let rest = bytes.len() - first;
@@ -109,8 +109,8 @@ impl Memory {
         let (at, first) = Self::parts(position, len);
         let begin = out.len();
         out.resize(begin + len, 0);
-        // SAFETY: both pieces lie within the ring. The writer, if it keeps to the rules, does not touch
-        // what it has published; if it does not, we read other bytes, which are checked as all are.
+        // SAFETY: both pieces lie within the ring. A correct writer does not touch what it has
+        // published. If a writer does, other bytes are read, which are checked as all are.
         unsafe {
             let to = out.as_mut_ptr().add(begin);
             ptr::copy_nonoverlapping(self.base.add(DATA + at), to, first);
@@ -144,7 +144,8 @@ pub enum Put {
     Refused,
 }
 
-/// The rank's end. It does not unmap: a restored process has nothing there, and says so by dropping it.
+/// The rank's end. It does not unmap: a restored process has nothing there, and says so by dropping
+/// it.
 #[derive(Debug)]
 pub struct Writer {
     memory: Memory,
@@ -279,8 +280,8 @@ impl Reader {
         Ok(Self { memory, file, taken: 0, given: 0 })
     }
 
-    /// A ring that an earlier logger made, with whose it is; `None` if nothing was promised of what is in
-    /// it: it was never finished, or is of another boot of the system.
+    /// A ring that an earlier logger made, with its rank and incarnation. `None` if nothing was
+    /// promised of its contents: it was never finished, or is of another boot of the system.
     ///
     /// # Errors
     /// It cannot be opened now, or is damaged.

@@ -1,9 +1,9 @@
 //! Typed messages over an authenticated connection: postcard frames behind a `u32` length
 //! (little-endian), each bounded by a limit that the user of the connection gives.
 //!
-//! Guarantees: a frame longer than the limit is refused before its memory is asked for; bytes
-//! after a decoded message, or a message that is not one, end the connection with an error;
-//! receiving may be cancelled at any time without losing a frame.
+//! Guarantees: a frame longer than the limit is refused before its memory is asked for. Bytes after
+//! a decoded message, or a message that is not one, end the connection with an error. Receiving may
+//! be cancelled at any time without losing a frame.
 
 use bytes::buf::Chain;
 use bytes::{Buf, Bytes, BytesMut};
@@ -22,7 +22,7 @@ pub enum FrameError {
     /// The bytes of a frame are no message of the expected kind.
     #[error("the other side sent a malformed message; are all hosts on the same version?")]
     Malformed,
-    /// A message of ours is longer than the limit.
+    /// A message to be sent is longer than the limit.
     #[error("a message of {bytes} bytes is longer than a frame may be ({limit})")]
     TooLong {
         /// Its size.
@@ -101,8 +101,8 @@ impl<R: AsyncRead + Unpin, In: DeserializeOwned> FrameReader<R, In> {
         Self { frames: FramedRead::new(stream, codec(limit)), kind: PhantomData }
     }
 
-    /// The next message, or, where `bulk` tells where the bytes of one begin, these alone, without a copy;
-    /// `None` when the other side has closed between two frames.
+    /// The next message. Where `bulk` finds the begin of a message's bytes, gives these bytes
+    /// alone, without a copy. `None` when the other side has closed between two frames.
     ///
     /// # Errors
     /// See [`FrameError`]; the connection is of no use afterwards.
@@ -150,9 +150,9 @@ impl<W: AsyncWrite + Unpin, Out: Serialize> FrameWriter<W, Out> {
         Self { frames, begun: None, limit, kind: PhantomData }
     }
 
-    /// Sends one message whose encoding is `head` followed by `bulk`, without copying the bulk, and waits
-    /// until the system took it all. May be given up at any time: the rest of the frame goes before
-    /// whatever is sent next.
+    /// Sends one message whose encoding is `head` followed by `bulk`, without copying the bulk, and
+    /// waits until the system took it all. The call may be given up at any time: the rest of the
+    /// frame goes before what is sent next.
     ///
     /// # Errors
     /// See [`FrameError`].
@@ -212,7 +212,8 @@ impl<W: AsyncWrite + Unpin, Out: Serialize> FrameWriter<W, Out> {
         Ok(SinkExt::<Bytes>::flush(&mut self.frames).await?)
     }
 
-    /// Sends what was fed, and that nothing follows: the other side sees the end, though its words may still come.
+    /// Sends what was fed, and that nothing follows. The other side sees the end; its messages may
+    /// still come.
     ///
     /// # Errors
     /// See [`FrameError`].

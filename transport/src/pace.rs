@@ -1,19 +1,21 @@
 //! How a writer copies into a ring: through its cache or past it.
 //!
-//! Between two processors that share a cache, a copy through the cache is fastest: the reader finds it
-//! there. Where they do not (another core complex, another socket), every line of the ring has to be
-//! fetched back from the reader's cache before it is written, and then from the writer's before it is
-//! read. Stores past the caches are quicker there. Which case it is cannot be asked for, and changes when
-//! ranks move. It shows in the time that a chunk takes its writer *and* its reader: stores past the caches
-//! are always quick for their writer, and the reader then waits for memory. So each writer tries both, in
-//! turns that grow rare, asks its reader how long the chunks of a trial took there, and takes the way with
-//! the smaller sum.
+//! Between two processors that share a cache, a copy through the cache is fastest: the reader finds
+//! it there. Where they do not (another core complex, another socket), every line of the ring has
+//! to be fetched back from the reader's cache before it is written, and then from the writer's
+//! before it is read. Stores past the caches are quicker there. Which case it is cannot be asked
+//! for, and changes when ranks move. It shows in the time that a chunk takes its writer *and* its
+//! reader: stores past the caches are always quick for their writer, and the reader then waits for
+//! memory. So each writer tries both, in turns that grow rare, asks its reader how long the chunks
+//! of a trial took there, and takes the way with the smaller sum.
 //!
-//! It is a question only where a copy through the cache fetches the lines that it writes. Where the string
-//! instruction takes them whole ([`ftmpi_copy::takes_lines_whole`]) it is never slower than stores past the
-//! caches, and a ring has no pace. (Measurements: `docs/performance/log.md`, "Shared-memory rings".)
+//! It is a question only where a copy through the cache fetches the lines that it writes. Where the
+//! string instruction takes them whole ([`ftmpi_copy::takes_lines_whole`]) it is never slower than
+//! stores past the caches, and a ring has no pace. (Measurements: `docs/performance/log.md`,
+//! "Shared-memory rings".)
 //!
-//! A pure machine: call [`Pace::took`] or [`Pace::passed`] for each chunk; [`Pace::past_caches`] answers.
+//! A pure machine: call [`Pace::took`] or [`Pace::passed`] for each chunk; [`Pace::past_caches`]
+//! answers.
 
 /// Chunks in a trial.
 const TRIAL: u32 = 48;
@@ -86,8 +88,9 @@ impl Pace {
         }
     }
 
-    /// The copy of the chunk that is announced in `line` took so many ticks, scaled to a whole chunk. The
-    /// latest chunk that the reader has measured was announced in `at`, and took it `theirs`.
+    /// The copy of the chunk that is announced in `line` took so many ticks, scaled to a whole
+    /// chunk. The latest chunk that the reader has measured was announced in `at`, and took it
+    /// `theirs`.
     pub fn took(&mut self, line: u32, ticks: u64, at: u32, theirs: u64) {
         self.count += 1;
         if self.count == COUNTED {
@@ -144,7 +147,8 @@ mod tests {
     const NEIGHBOURS: Times = Times { through: (1500, 1500), past: (900, 4000) };
     const APART: Times = Times { through: (9000, 9000), past: (3600, 4000) };
 
-    /// Share of chunks, of the last half, that went past the caches; the reader is `lag` chunks late.
+    /// Share of chunks, of the last half, that went past the caches; the reader is `lag` chunks
+    /// late.
     fn share(pace: &mut Pace, chunks: u32, times: &Times, lag: usize) -> f64 {
         let mut count = 0;
         let mut told = std::collections::VecDeque::new();

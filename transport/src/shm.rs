@@ -1,17 +1,18 @@
 //! Channels between ranks of one host: a shared segment with a ring in each direction.
 //!
 //! A ring is a sequence of 64-byte *lines*, and a *bulk* area beside it. The first word of a line
-//! carries its position (plus one) and is stored last. So a reader polls one cache line and gets header
-//! and small payload with it; a line of an earlier lap, and the payload in it, can never be taken for a
-//! new one. Two of the shortest frames that follow each other share a line: the second half of it has a
-//! first word of its own, which is empty until then. Larger payloads go through the bulk area in chunks.
-//! Lines announce the chunks, while the writer already copies the next one. Or the reader fetches the
-//! payload with the kernel's single copy, where that is quicker (`single_copy_policy`, `single_copy`).
+//! carries its position (plus one) and is stored last. So a reader polls one cache line and gets
+//! header and small payload with it; a line of an earlier lap, and the payload in it, can never be
+//! taken for a new one. Two of the shortest frames that follow each other share a line: the second
+//! half of it has a first word of its own, which is empty until then. Larger payloads go through
+//! the bulk area in chunks. Lines announce the chunks, while the writer already copies the next
+//! one. Or the reader fetches the payload with the kernel's single copy, where that is quicker
+//! (`single_copy_policy`, `single_copy`).
 //!
-//! Guarantees: first-in first-out. A writer that dies leaves no half-published frame: the head of an
-//! inline frame is published after the rest of it, and a frame that is in chunks, offered or announced
-//! early ends with its channel. A hostile writer is bounded: offsets and lengths are checked against the
-//! segment.
+//! Guarantees: first-in first-out. A writer that dies leaves no half-published frame: the head of
+//! an inline frame is published after the rest of it, and a frame that is in chunks, offered or
+//! announced early ends with its channel. A hostile writer is bounded: offsets and lengths are
+//! checked against the segment.
 //!
 //! | part | what |
 //! | --- | --- |
@@ -72,8 +73,8 @@ pub struct Channel<T> {
 }
 
 impl<T: Copy> Channel<T> {
-    /// Maps the segment behind descriptor `fd`, of so many `bytes` ([`bytes_of`]), at the fixed address
-    /// `at` (inside a reserved window). `first` tells which of the two sides this is.
+    /// Maps the segment behind descriptor `fd`, of so many `bytes` ([`bytes_of`]), at the fixed
+    /// address `at` (inside a reserved window). `first` tells which of the two sides this is.
     ///
     /// # Errors
     /// The kernel refuses the mapping, or this is not the size of a segment.
@@ -105,9 +106,9 @@ impl<T: Copy> Channel<T> {
         Ok(Self { writer: Writer::new(out), reader: Reader::new(into) })
     }
 
-    /// For ranks that share fewer processors. A writer of a single copy would wait for its reader's turn
-    /// on a processor, while one that puts the payload into the ring does not; and many channels touch
-    /// as few pages as they can.
+    /// For ranks that share fewer processors. A writer of a single copy would wait for its reader's
+    /// turn on a processor, while one that puts the payload into the ring does not; and many
+    /// channels touch as few pages as they can.
     #[must_use]
     pub fn oversubscribed(mut self) -> Self {
         self.writer.set_oversubscribed();
@@ -115,8 +116,8 @@ impl<T: Copy> Channel<T> {
         self
     }
 
-    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when all of
-    /// it is on its way.
+    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when all
+    /// of it is on its way.
     ///
     /// # Safety
     /// `payload` points to `header.len` readable bytes, the same in every call for this frame.
@@ -132,9 +133,9 @@ impl<T: Copy> Channel<T> {
         unsafe { self.writer.push(header, payload, begun, sent) }
     }
 
-    /// Takes back the payload of the frame that has begun. `true`: nobody reads it, and the frame goes on
-    /// with what is given to the next [`push`](Self::push). `false`: its reader fetches it, and is
-    /// through soon.
+    /// Takes back the payload of the frame that has begun. `true`: nobody reads it, and the frame
+    /// goes on with what is given to the next [`push`](Self::push). `false`: its reader fetches it,
+    /// and is through soon.
     pub fn withdraw(&mut self) -> bool {
         self.writer.withdraw()
     }
@@ -149,14 +150,15 @@ impl<T: Copy> Channel<T> {
         self.reader.take(receiver)
     }
 
-    /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything was.
+    /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything
+    /// was.
     pub fn poll_expected<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
         self.reader.take_expected(receiver)
     }
 
-    /// If the next frame does not come in chunks, has this context and tag (any if none is given), no
-    /// flags, and a number that is `fresh`, and fits: puts its payload to `at`. `blocks`: the begin of it
-    /// may be put there while the rest comes.
+    /// If the next frame does not come in chunks, has this context and tag (any if none is given),
+    /// no flags, and a number that is `fresh`, and fits: puts its payload to `at`. `blocks`: the
+    /// begin of it may be put there while the rest comes.
     ///
     /// # Safety
     /// `at` is writable for `capacity` bytes.
@@ -185,12 +187,12 @@ impl<T: Copy> Channel<T> {
         self.reader.is_ready()
     }
 
-    /// After a push: whether the reader's doorbell must be rung, since the reader sleeps. Says so once
-    /// for a sleep: the caller that gets `true` must ring.
+    /// After a push: whether the reader's doorbell must be rung, since the reader sleeps. Says so
+    /// once for a sleep: the caller that gets `true` must ring.
     ///
     /// The reader raises its flag, makes every processor see it (`membarrier`), and looks once more
-    /// before it sleeps; so an ordinary load is enough here. A flag that is taken back late, when the
-    /// reader sleeps again, does no harm either: the ring follows.
+    /// before it sleeps; so an ordinary load is enough here. A flag that is taken back late, when
+    /// the reader sleeps again, does no harm either: the ring follows.
     #[inline]
     pub fn must_ring(&self) -> bool {
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
@@ -202,8 +204,8 @@ impl<T: Copy> Channel<T> {
         sleeps
     }
 
-    /// Whether the other side has learnt since the last question that there is room again, sleeps, and
-    /// waits for just that: then its doorbell must be rung.
+    /// Whether the other side has learnt since the last question that there is room again, sleeps,
+    /// and waits for just that: then its doorbell must be rung.
     #[inline]
     pub fn must_ring_for_room(&mut self) -> bool {
         let sleeping = self.writer.out.sleeping();
@@ -272,8 +274,8 @@ fn no_segment() -> io::Error {
     )
 }
 
-/// The first line behind what lies at `position`. Nonsense that was written there gives nonsense, which
-/// the writer does not believe.
+/// The first line behind what lies at `position`. Nonsense that was written there gives nonsense,
+/// which the writer does not believe.
 fn end_of(position: u64, len: u64) -> u64 {
     position.wrapping_add(len).wrapping_add(LINE as u64 - 1) & !(LINE as u64 - 1)
 }

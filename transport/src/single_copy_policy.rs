@@ -1,33 +1,35 @@
-//! Whether a long payload is fetched by its reader, with one copy by the kernel, or goes through the ring.
+//! Whether a long payload is fetched by its reader, with one copy by the kernel, or goes through
+//! the ring.
 //!
-//! Neither is better as such. The ring takes two copies, on two processors at a time, between caches. The
-//! kernel takes one, by the reader alone, line by line out of the writer's cache. The kernel's copy is
-//! quicker where the payload was not touched since it was sent last, where both ranks send at the same
-//! time, or where they share too few processors. The ring is quicker where the writer has just written
-//! the payload.
+//! Neither is better as such. The ring takes two copies, on two processors at a time, between
+//! caches. The kernel takes one, by the reader alone, line by line out of the writer's cache. The
+//! kernel's copy is quicker where the payload was not touched since it was sent last, where both
+//! ranks send at the same time, or where they share too few processors. The ring is quicker where
+//! the writer has just written the payload.
 //!
 //! So the reader measures both: the time from one message of a size to the next, which is what the
-//! program waits for, with all that either way costs on either side. It does so in trials that grow rare,
-//! for each size by itself, and publishes for the writer what it wants. Where messages are so rare that it
-//! makes no difference, the ring stays.
+//! program waits for, with all that either way costs on either side. It does so in trials that grow
+//! rare, for each size by itself, and publishes for the writer what it wants. Where messages are so
+//! rare that it makes no difference, the ring stays.
 //!
-//! A pure machine: call [`SingleCopyPolicy::took`] with what came and when; it answers what to publish.
+//! A pure machine: call [`SingleCopyPolicy::took`] with what came and when; it answers what to
+//! publish.
 
-/// Intervals of a turn in a trial. They count together: a message that is taken late makes one interval
-/// longer and the next one shorter.
+/// Intervals of a turn in a trial. They count together: a message that is taken late makes one
+/// interval longer and the next one shorter.
 const TURN: u32 = 8;
-/// Messages at the begin of a turn by the kernel, and of the very first turn, that do not count: the caches
-/// are not yet filled as they will be. By the ring it is so many as go once around it.
+/// Messages at the begin of a turn by the kernel, and of the very first turn, that do not count:
+/// the caches are not yet filled as they will be. By the ring it is so many as go once around it.
 const WARM: u32 = 2;
-/// Turns of a trial, of either way in turn: the best turn of each counts, since others may find other
-/// circumstances.
+/// Turns of a trial, of either way in turn: the best turn of each counts, since others may find
+/// other circumstances.
 const TURNS: u32 = 4;
 /// Messages between trials at first: each trial that changes nothing doubles them.
 const PAUSE_MIN: u32 = 256;
 /// Messages between trials at the most.
 const PAUSE_MAX: u32 = 1 << 13;
-/// Turns in a row that take another time than in the last trial, until a trial begins at once: the program
-/// does something else.
+/// Turns in a row that take another time than in the last trial, until a trial begins at once: the
+/// program does something else.
 const ODD_TURNS: u32 = 4;
 /// A turn takes another time if it is so many times as long, or as short.
 const ODD: f64 = 1.5;
@@ -60,8 +62,8 @@ struct Choice {
     /// Messages until the next trial, and how many they were when the last one ended.
     left: u32,
     pause: u32,
-    /// Turns in a row that took another time than in the last trial; whether this trial began for that;
-    /// and from how many messages after the last trial on the next one may begin for that.
+    /// Turns in a row that took another time than in the last trial; whether this trial began for
+    /// that; and from how many messages after the last trial on the next one may begin for that.
     odd: u32,
     at_once: bool,
     patience: u32,
@@ -179,8 +181,8 @@ impl SingleCopyPolicy {
         Self { choices: [Choice::new(); CLASSES], least, lap }
     }
 
-    /// A payload of so many bytes has come at the time `now`. Gives what to publish for the writer: a bit for
-    /// each class.
+    /// A payload of so many bytes has come at the time `now`. Gives what to publish for the writer:
+    /// a bit for each class.
     pub fn took(&mut self, bytes: u64, single_copy: bool, now: u64) -> u64 {
         let lap = (self.lap / bytes.max(1)) as u32;
         self.choices[class_of(self.least, bytes)].took(single_copy, now, lap);
@@ -201,7 +203,8 @@ pub fn class_of(least: u64, bytes: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// Messages of a size until `count` were taken, by the time that each way takes; how many of them were offer.
+    /// Takes `count` messages of a size, with the time that each way takes; gives how many were
+    /// single copies.
     fn run(
         policy: &mut SingleCopyPolicy,
         count: usize,

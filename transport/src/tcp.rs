@@ -1,9 +1,9 @@
 //! Channels between hosts (or within one, with `--transport tcp`): a connected, authenticated,
 //! non-blocking socket that the agent made. Only raw `send` and `recv` here.
 //!
-//! A frame is the 24-byte header, little-endian, and the payload. A small frame costs one system call
-//! on each side, together with what a causal protocol puts before it. A payload that is larger than
-//! what was read along with its header goes straight to its landing place.
+//! A frame is the 24-byte header, little-endian, and the payload. A small frame costs one system
+//! call on each side, together with what a causal protocol puts before it. A payload that is larger
+//! than what was read along with its header goes straight to its landing place.
 
 mod tuning;
 
@@ -268,8 +268,9 @@ impl<T: Copy> Channel<T> {
         let Some(incoming) = &mut self.incoming else {
             let Some(head) = held.first_chunk::<{ Header::BYTES }>() else { return Ok(false) };
             let word = |i: usize| u64::from_le_bytes(head[i..i + 8].try_into().expect("8 bytes"));
-            // Behind a header that makes no sense nobody knows where the next one begins: what follows
-            // would be read at the wrong place. It stays where it is; a new connection begins at a frame.
+            // Behind a header that makes no sense nobody knows where the next one begins: what
+            // follows would be read at the wrong place. It stays where it is; a new connection
+            // begins at a frame.
             let Ok(header) = Header::from_words([word(0), word(8), word(16)]) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };

@@ -1,18 +1,18 @@
 //! Copies of payload, fast at every alignment.
 //!
-//! The C library copies blocks of more than a few KiB with `rep movsb` where the processor calls that
-//! fast. On AMD processors (Zen 3 and 4; glibc bug 30994) it is not if the target lies 1 to 31 bytes
-//! behind the source modulo 4096: 1 to 1.5 GB/s were measured where a loop over vector registers
-//! reaches 40. That is the usual case here: large arrays of a program begin 16 bytes after a page
-//! (`malloc`'s header), our rings and logs at its start.
+//! The C library copies blocks of more than a few KiB with `rep movsb` where the processor calls
+//! that fast. On AMD processors (Zen 3 and 4; glibc bug 30994) it is slow if the target lies 1 to
+//! 31 bytes behind the source modulo 4096: a loop over vector registers is many times as fast. That
+//! case is usual here: large arrays of a program begin 16 bytes after a page (`malloc`'s header),
+//! rings and logs at its start.
 //!
-//! Between two processors the string instruction is the better one on both makes: it takes possession of whole
-//! lines of the target without fetching them first. Ping-pong through a ring on neighbours (Zen 5), one way:
-//! 64 KiB in 1.5 µs, with vectors 2.5; 256 KiB in 4.9 and 8.6. So what goes from one processor to another has
-//! a copy of its own ([`across`]), and rings lay a payload so that the slow case above does not occur.
+//! Between two processors the string instruction is the better one on both makes: it takes
+//! possession of whole lines of the target without fetching them first. So what goes from one
+//! processor to another has a copy of its own ([`across`]), and rings lay a payload so that the
+//! slow case above does not occur. On Intel processors the string instruction is the way for all
+//! long copies.
 //!
-//! On Intel processors it is the way for all long copies. Between two cores without a common cache (Sapphire
-//! Rapids) a ring that both sides copy so moves 10.5 GB/s, with the loop 8.5.
+//! Measurements: `docs/performance/log.md`, "Copies".
 
 const LINE: usize = 64;
 /// Below this `memcpy` uses vector registers itself.
@@ -51,8 +51,8 @@ pub unsafe fn copy_apart(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies `len` bytes between ranges that do not overlap, of which one lies in another processor's cache: a
-/// ring that is written or read.
+/// Copies `len` bytes between ranges that do not overlap, where one lies in another processor's
+/// cache: a ring that is written or read.
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes, and they do not overlap.
@@ -68,7 +68,8 @@ pub unsafe fn across(from: *const u8, to: *mut u8, len: usize) {
     unsafe { owned(from, to, len) }
 }
 
-/// As [`across`], for whoever writes: where it pays, lines of the target are asked for well before they are stored to.
+/// As [`across`], for the writer: where it pays, lines of the target are asked for well before they
+/// are stored to.
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes, and they do not overlap.
@@ -84,7 +85,8 @@ pub unsafe fn give(from: *const u8, to: *mut u8, len: usize) {
     unsafe { across(from, to, len) }
 }
 
-/// Whether it pays to ask for lines of a target before they are stored to ([`own`]), for as much as a few pages.
+/// Whether it pays to ask for lines of a target before they are stored to ([`own`]), for as much as
+/// a few pages.
 #[inline]
 #[must_use]
 pub fn owns_ahead() -> bool {
@@ -108,14 +110,15 @@ pub fn own(at: *mut u8) {
     let _ = at;
 }
 
-/// Where the processor can: moves the lines from `at` on, that were just written, to the cache that it shares with the
-/// one that will read them. Any address will do.
+/// Moves the lines from `at` on, which were just written, to the cache that this processor shares
+/// with the one that will read them, where the processor can. Any address will do.
 #[inline]
 pub fn demote(at: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if way::of_this_processor() & way::DEMOTE != 0 {
         for line in (0..len).step_by(LINE) {
-            // SAFETY: `cldemote [rdi]`, a hint that changes nothing and cannot fault, whatever the address.
+            // SAFETY: `cldemote [rdi]`, a hint that changes nothing and cannot fault, whatever the
+            // address.
             unsafe {
                 std::arch::asm!(".byte 0x0f, 0x1c, 0x07", in("rdi") at.wrapping_add(line),
                     options(nostack, preserves_flags))
@@ -140,10 +143,9 @@ pub fn takes_lines_whole() -> bool {
 
 /// A moment between a copy with [`across`] and the store that announces it.
 ///
-/// On AMD processors the string instruction ends before its last lines are there. A store right behind it is ready too
-/// early, and reaches its reader later than one that waits for some 30 ns (Zen 5, distant processors: 4 KiB in 0.61 µs
-/// instead of 0.77, 512 KiB in 17.8 instead of 20.3; neighbours: 8 KiB in 0.25 instead of 0.28). No barrier does it,
-/// and reading the last line back even less.
+/// On AMD processors the string instruction ends before its last lines are there. A store right
+/// behind it is ready too early, and reaches its reader later than one that waits for some 30 ns.
+/// No barrier does it, and reading the last line back even less.
 #[inline]
 pub fn settle() {
     #[cfg(target_arch = "x86_64")]
@@ -153,15 +155,16 @@ pub fn settle() {
     }
 }
 
-/// Bytes that a target has to lie behind the begin of a line, for [`across`] to be fast from here.
+/// Bytes by which a target has to lie behind the begin of a line, for [`across`] to be fast from
+/// here.
 #[inline]
 #[must_use]
 pub fn shift_for(from: *const u8) -> usize {
     from.addr() % LINE
 }
 
-/// Copies `len` bytes between ranges that do not overlap, where the lines of the target were asked for
-/// beforehand: a few KiB, with vector registers.
+/// Copies `len` bytes between ranges that do not overlap, where the lines of the target were asked
+/// for beforehand: a few KiB, with vector registers.
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes, and they do not overlap.
@@ -237,7 +240,7 @@ unsafe fn string(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Which ways are fast.
+/// Which ways to copy are fast on this processor.
 #[cfg(target_arch = "x86_64")]
 mod way {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -313,7 +316,7 @@ unsafe fn avx<const HOW: u8>(from: *const u8, to: *mut u8, len: usize) {
     };
     const WIDE: usize = 32;
     const STEP: usize = 4 * WIDE;
-    /// Bytes that are asked for ahead: so many lines are on their way at a time.
+    /// Bytes that are asked for ahead: the lines that are on their way at a time.
     const AHEAD: usize = 32 * LINE;
     let ask = |at: usize| own(to.wrapping_add(at));
     if HOW == ASKED_AHEAD {

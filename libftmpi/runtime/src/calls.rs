@@ -1,7 +1,7 @@
 //! Begin and end of every call of the program, and what is done between two calls.
 //!
-//! Guarantees: the engine is used by one thread at a time; the signal handler does what is urgent only
-//! while no call is under way.
+//! Guarantees: the engine is used by one thread at a time; the signal handler does what is urgent
+//! only while no call is under way.
 
 use crate::attention::{REPORT_CALL_ENDS, URGENT, depth, set_depth, step_in, step_out};
 use crate::job;
@@ -18,8 +18,8 @@ pub fn enter() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// From now on several threads may call at once, also before MPI has started. (A thread that is inside
-/// by now has called `MPI_Init` for a level at which no other thread calls.)
+/// From now on several threads may call at once, also before MPI has started. (A thread that is
+/// inside by now has called `MPI_Init` for a level at which no other thread calls.)
 pub fn let_threads_in() {
     threads::switch_on(false);
 }
@@ -66,12 +66,12 @@ fn wake_other_threads() {
     threads::wake(sleeper.map(|sleeper| sleeper.doorbell()));
 }
 
-/// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as they
-/// may where a call rests: the function may wait for what a thread has that waits for this one (the lock
-/// of an interpreter).
+/// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as
+/// they may where a call rests: the function may wait for what a thread has that waits for this one
+/// (the lock of an interpreter).
 ///
-/// The caller takes nothing of the job for unchanged afterwards, and what the function was given is not
-/// the job's.
+/// The caller takes nothing of the job for unchanged afterwards, and what the function was given is
+/// not the job's.
 #[inline]
 pub fn outside<R>(function: impl FnOnce() -> R) -> R {
     if !threads::lets_go_for_functions() {
@@ -124,8 +124,8 @@ pub(crate) extern "C" fn on_signal() {
     set_depth(0);
 }
 
-/// Does at once what cannot wait for the next call: news of peers, an image. Only at the edge of the
-/// library (one call deep), where no operation is half done.
+/// Does at once what cannot wait for the next call: news of peers, an image. Only at the edge of
+/// the library (one call deep), where no operation is half done.
 #[cold]
 fn attend() {
     if depth() != 1 {

@@ -1,7 +1,7 @@
 //! The control socket: datagrams to and from the agent, with passed descriptors.
 //!
-//! The agent's death shows as the end of the socket; a rank without its agent cannot be reached or
-//! restarted, so it ends at once (the dispatcher restarts it with its host).
+//! The agent's death shows as the end of the socket. A rank without its agent cannot be reached or
+//! restarted, so it ends at once; the dispatcher restarts it with its host.
 
 use crate::ending::{fall, fatal};
 use ftmpi_wire::control::{self, FromRank, ToRank, fds};
@@ -16,7 +16,7 @@ const PASSED_MAX: usize = 4;
 pub struct Control {
     fd: i32,
     buffer: Vec<u8>,
-    /// The agent has spoken our language.
+    /// The agent has sent a message that this version understands.
     understood: bool,
 }
 
@@ -91,11 +91,12 @@ impl Control {
                     self.understood = true;
                     return Some((message, passed));
                 }
-                // A message of another version: not for us; but all depends on the first one.
+                // A message of another version is ignored; but everything depends on the first
+                // message.
                 Err(_) if self.understood => passed.into_iter().for_each(close),
                 Err(error) => fatal(
-                    "ftmpiexec says something that this libmpi does not understand: are both of the same \
-                     version?",
+                    "ftmpiexec sent a message that this libmpi does not understand; install the same version \
+                     of both",
                     &error,
                 ),
             }
@@ -103,9 +104,9 @@ impl Control {
     }
 }
 
-/// Asks the agent something and waits for its answer, without memory of its own: for moments at which other
-/// threads stand still wherever they are. Nothing else may be on its way. The length of the answer, and the
-/// descriptor that came along.
+/// Asks the agent something and waits for its answer, without allocating: for moments at which
+/// other threads stand still wherever they are. Nothing else may be on its way. Gives the length of
+/// the answer, and the descriptor that came along.
 pub fn ask(request: &[u8], answer: &mut [u8]) -> (usize, Option<i32>) {
     // SAFETY: the request lives over the call.
     let sent = || unsafe {
@@ -141,9 +142,10 @@ impl Came {
     }
 }
 
-/// Takes a message with all its descriptors. The first look leaves it where it is, and gives copies of them:
-/// where the kernel has no room for one, because the program is at its limit, it would be lost otherwise, and
-/// with it a channel that nobody sends again. Allocates nothing.
+/// Takes a message with all its descriptors. The first look leaves the message where it is, and
+/// gives copies of the descriptors. Where the kernel has no room for one, because the program is at
+/// its limit, it would be lost otherwise, and with it a channel that nobody sends again. Allocates
+/// nothing.
 fn take(fd: i32, buffer: &mut [u8], came: &mut Came, flags: i32) -> io::Result<usize> {
     let mut look = |came: &mut Came, flags| {
         let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -204,9 +206,10 @@ fn passed_descriptors(header: &libc::msghdr) -> Came {
     passed
 }
 
-/// Which descriptors from [`fds::FIRST_OWN`] on are ours. An image contains none of ours and cannot contain
-/// others there, so it must be known. Bits, because they are set where nothing can be allocated; a number
-/// beyond them counts as the program's, of which there are too many for an image then, anyhow.
+/// The descriptors from [`fds::FIRST_OWN`] on that are the library's. An image contains none of
+/// them and cannot contain others there, so they must be known. Bits, because they are set where
+/// nothing can be allocated. A number beyond them counts as the program's; then the program has too
+/// many for an image anyhow.
 static OWN: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 /// The word and the bit of a descriptor.
@@ -238,7 +241,8 @@ fn note(fd: i32) {
     }
 }
 
-/// Those of the life's begin and that [`own`] gave, and nobody has closed, in ascending order.
+/// The descriptors of the incarnation's begin, and those that [`own`] gave and nobody has closed,
+/// in ascending order.
 pub fn all_own() -> Vec<i32> {
     let mut all = Vec::new();
     for (index, word) in OWN.iter().enumerate() {
@@ -251,7 +255,8 @@ pub fn all_own() -> Vec<i32> {
     all
 }
 
-/// A life begins, from an image or without: there are those only that the agent opened for it.
+/// An incarnation begins, from an image or without: the library has only the descriptors that the
+/// agent opened for it.
 pub fn begin_own() {
     OWN.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     note(fds::CONTROL);
@@ -263,8 +268,8 @@ pub fn own_bits() -> &'static [AtomicU64] {
     &OWN
 }
 
-/// Does something for which the program may have left no descriptors: its own limit on their number may be below
-/// ours. Up to the hard limit everybody may have them.
+/// Does something for which the program may have left no descriptors: its own limit on their number
+/// may be below the library's. Up to the hard limit everybody may have them.
 fn with_all_descriptors<T>(act: impl FnOnce() -> T) -> Option<T> {
     let mut own = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: valid for writing.
@@ -288,7 +293,7 @@ fn with_all_descriptors<T>(act: impl FnOnce() -> T) -> Option<T> {
     Some(result)
 }
 
-/// Closes a descriptor of ours.
+/// Closes a descriptor of the library.
 pub fn close(fd: i32) {
     // (Before somebody else has that number.)
     if let Some((word, bit)) = place(fd) {

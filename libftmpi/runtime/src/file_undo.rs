@@ -1,6 +1,6 @@
-//! Journals of the program's files, under a protocol that takes all ranks back to a wave: what a change
-//! destroys is written down before the change (`ftmpi_checkpoint::undo`), so that the files return with
-//! the ranks. The operations are in `world/files.rs`.
+//! Journals of the program's files, under a protocol that takes all ranks back to a wave: what a
+//! change destroys is written down before the change (`ftmpi_checkpoint::undo`), so that the files
+//! return with the ranks. The operations are in `world/files.rs`.
 
 use ftmpi_checkpoint::undo::{Author, Journals};
 use ftmpi_wire::ImageNo;
@@ -25,8 +25,8 @@ pub(crate) struct FileUndo {
 }
 
 impl FileUndo {
-    /// For an incarnation that begins from an image, or from the beginning; `before`: the journals of the
-    /// incarnation whose image it was.
+    /// For an incarnation that begins from an image, or from the beginning; `before`: the journals
+    /// of the incarnation whose image it was.
     pub(crate) fn of(
         job: &JobView,
         author: Author,
@@ -50,8 +50,8 @@ impl FileUndo {
         self.journals.image(image.0);
     }
 
-    /// A wave was committed, and nobody returns further than to `oldest`; but to the beginning, as long as
-    /// there is only one wave.
+    /// A wave was committed, and nobody returns further than to `oldest`; but to the beginning, as
+    /// long as there is only one wave.
     pub(crate) fn committed(&mut self, image: ImageNo, oldest: ImageNo) -> io::Result<()> {
         if *self.first.get_or_insert(image) == oldest && image == oldest {
             return Ok(());

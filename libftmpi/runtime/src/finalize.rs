@@ -10,7 +10,8 @@ use ftmpi_wire::control::FromRank;
 use ftmpi_wire::status::Phase;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `MPI_Finalize`: returns when every rank is there; serves the other ranks from the log until then.
+/// `MPI_Finalize`: returns when every rank is there; serves the other ranks from the log until
+/// then.
 pub fn finalize() {
     let engine = &mut get().engine;
     engine.link.point("finalize-begin");
@@ -24,8 +25,8 @@ pub fn finalize() {
             if reported != Some(engine.link.incarnation) {
                 engine.conclude();
                 reported = Some(engine.link.incarnation);
-                // Also where all ranks were here before (sessions after `MPI_Finalize`): this incarnation
-                // may not have reported it.
+                // Also where all ranks were here before (sessions after `MPI_Finalize`): this
+                // incarnation may not have reported it.
                 engine.link.notify_agent(FromRank::Finalizing);
                 engine.link.point("finalize");
             }
@@ -42,8 +43,8 @@ pub fn finalize() {
 }
 
 /// A session is opened after [`finalize`]. No process has gone, since none does before all end
-/// ([`at_exit`]), so messages can travel again. No image is taken any more: a rank that fails repeats
-/// all of it.
+/// ([`at_exit`]), so messages can travel again. No image is taken any more: a rank that fails
+/// repeats all of it.
 pub fn reopen() {
     let engine = &mut get().engine;
     engine.come_back();

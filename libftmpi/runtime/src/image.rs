@@ -9,8 +9,8 @@ use ftmpi_wire::control::FromRank;
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation};
 
-/// Takes the image that is due. Returns twice: in this life, and in each one that the image begins.
-/// The contents of `useless` are not wanted in it.
+/// Takes the image that is due. Returns twice: in this incarnation, and in each one that the image
+/// begins. The contents of `useless` are not wanted in it.
 pub(crate) fn capture(
     world: &mut World,
     image: ImageNo,
@@ -81,7 +81,7 @@ pub(crate) fn capture(
             Captured::Running
         }
         1 => {
-            // A later life: nothing that the kernel held for us is there any more.
+            // A later incarnation: nothing that the kernel held for the library is there any more.
             world.incarnation = Incarnation(boot.0.incarnation());
             world.greet(Some(boot), Some(image));
             let job = world.job.as_ref().expect("the agent answered");

@@ -15,19 +15,19 @@ use ftmpi_wire::status::Phase;
 use ftmpi_wire::{Incarnation, Rank};
 use std::sync::atomic::Ordering;
 
-/// `MPI_Init`: joins the job, or becomes a job of one. Gives the level of thread support, which is at
-/// most what was wanted.
+/// `MPI_Init`: joins the job, or becomes a job of one. Gives the level of thread support, which is
+/// at most what was wanted.
 ///
-/// A protocol that repeats a rank's course from its log must find the same order of calls again, while
-/// it is decided anew each time which of two threads comes first. There `MPI_THREAD_MULTIPLE` is not
-/// granted. (`SERIALIZED` is: the program orders its calls itself, and must do so in the same way again,
-/// as barriers and single sections do.)
+/// A protocol that repeats a rank's course from its log must find the same order of calls again,
+/// while it is decided anew each time which of two threads comes first. There `MPI_THREAD_MULTIPLE`
+/// is not granted. (`SERIALIZED` is: the program orders its calls itself, and must do so in the
+/// same way again, as barriers and single sections do.)
 ///
 /// # Errors
 /// It was called before.
 pub fn init(wanted: Threads) -> Result<Threads> {
-    // An incarnation that repeats waits here for its peers. Another thread that also began with a call
-    // that may come first must not start MPI a second time meanwhile.
+    // An incarnation that repeats waits here for its peers. Another thread that also began with a
+    // call that may come first must not start MPI a second time meanwhile.
     threads::keep(true);
     let granted = start(wanted);
     threads::keep(false);
@@ -83,8 +83,8 @@ fn start(wanted: Threads) -> Result<Threads> {
     }
     *slot = Some(Mpi::new(engine, hosts, oversubscribed));
     let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
-    // The signal comes on the process's first thread; where another thread calls, that is a second one
-    // inside.
+    // The signal comes on the process's first thread; where another thread calls, that is a second
+    // one inside.
     if granted >= Threads::Serialized || !on_first_thread() {
         threads::switch_on(depth() > 0);
     }
@@ -125,8 +125,8 @@ pub enum Threads {
     Multiple,
 }
 
-/// Bytes that the sender log may hold: as the job says, or a quarter of the host's memory shared among
-/// its ranks. Without images nothing would ever cut the log, so there is no point in waiting.
+/// Bytes that the sender log may hold: as the job says, or a quarter of the host's memory shared
+/// among its ranks. Without images nothing would ever cut the log, so there is no point in waiting.
 fn log_limit(world: &World) -> u64 {
     const LIMIT_MIN: u64 = 64 << 20;
     match &world.job {

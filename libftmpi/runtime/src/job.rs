@@ -18,8 +18,8 @@ static JOB: Slot = Slot(UnsafeCell::new(None));
 /// MPI in this process, if it was started.
 ///
 /// # Safety
-/// The caller is inside a call, or has the lock, or knows that nobody else is inside; and nothing else
-/// of this process uses what an earlier call of this function gave.
+/// The caller is inside a call, or has the lock, or knows that nobody else is inside; and nothing
+/// else of this process uses what an earlier call of this function gave.
 #[inline(always)]
 pub(crate) unsafe fn slot() -> &'static mut Option<Job> {
     // SAFETY: as the caller promises; see `Slot`.

@@ -15,8 +15,8 @@
 //! | `shared_memory` | memory of `MPI_Win_allocate_shared` |
 //! | [`status`] | the page shared with the agent |
 //!
-//! One thread touches all this: the program's, inside a call, or the signal handler on it while it is
-//! outside (`docs/internals/threads-and-signals.md`).
+//! One thread touches all this: the program's, inside a call, or the signal handler on it while it
+//! is outside (`docs/internals/threads-and-signals.md`).
 
 mod abort;
 mod attention;
@@ -40,7 +40,7 @@ pub mod world;
 pub use abort::abort;
 pub use calls::{enter, leave, let_threads_in, outside};
 pub use finalize::{finalize, finalize_at_exit, reopen};
-/// What a front shows of the job.
+/// What an interface shows of the job.
 pub use ftmpi_wire::control::{Events, JobView};
 pub use init::{Threads, init};
 pub use job::{Job, get};

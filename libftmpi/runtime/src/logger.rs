@@ -1,18 +1,19 @@
-//! The connection to the event logger: frames out through a buffer, frames in, all non-blocking; and the
-//! [event ring](ftmpi_transport::event_ring), if the logger is on this computer: what is put there is
-//! stored at once.
+//! The connection to the event logger: frames out through a buffer, frames in, all non-blocking. If
+//! the logger is on this computer, there is an [event ring](ftmpi_transport::event_ring) as well:
+//! what is put there is stored at once.
 //!
-//! Order: the logger looks into the ring before it takes a frame from the socket. So events may follow
-//! others of the ring on the socket at any time, but events of the ring may follow others of the socket
-//! only once these are acknowledged.
+//! Order: the logger looks into the ring before it takes a frame from the socket. So events on the
+//! socket may follow events of the ring at any time. Events of the ring may follow events on the
+//! socket only once these are acknowledged.
 
 use ftmpi_transport::event_ring::{Put, Writer};
 use ftmpi_wire::EventNo;
 use ftmpi_wire::event_log::Frame;
 use std::io;
 
-/// Where nothing is expected the socket is only looked at after so many polls, and after each sleep: what
-/// comes then is not urgent (but what is left there ends every sleep at once).
+/// Polls between two looks at the socket while nothing is expected there. It is also looked at
+/// after each sleep: what comes then is not urgent, but what is left there ends every sleep at
+/// once.
 const SOCKET_EVERY: u32 = 4096;
 
 /// The connection is gone.
@@ -36,7 +37,7 @@ pub struct Logger {
     on_socket: Option<EventNo>,
     /// Something else that is answered there.
     asked: bool,
-    /// The logger was told that the ring fills up.
+    /// The logger knows that the ring fills up.
     told: bool,
     /// An encoded frame.
     frame: Vec<u8>,
@@ -101,8 +102,8 @@ impl Logger {
         self.fd
     }
 
-    /// Hands over a frame. `true`: it holds events, and they are stored. A connection that is gone shows
-    /// at the next poll.
+    /// Hands over a frame. `true`: it holds events, and they are stored. A connection that is gone
+    /// shows at the next poll.
     pub fn send(&mut self, frame: &Frame) -> bool {
         match frame {
             Frame::Append { first, records, .. } if !records.is_empty() => {
@@ -239,8 +240,8 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
-    /// What nobody asked for is read after a sleep and, later, without one: left on the socket it would end
-    /// every sleep at once.
+    /// What nobody asked for is read after a sleep and, later, without one: left on the socket it
+    /// would end every sleep at once.
     #[test]
     fn what_comes_unasked_is_read() {
         let frame = Frame::EventRing { process: 1, descriptor: 2, cookie: 3 };

@@ -42,8 +42,8 @@ pub(crate) fn refused(doing: Doing, path: &Path, error: &Error) -> MpiError {
     }
 }
 
-/// A digest of device, number and time of birth of a file: numbers are used again, soon after a file is
-/// deleted. 0 if there is none.
+/// A digest of device, number and time of birth of a file: numbers are used again, soon after a
+/// file is deleted. 0 if there is none.
 fn identity(directory: i32, path: &CStr, flags: i32) -> u64 {
     // SAFETY: all-zero is valid, and the kernel fills it.
     let mut about: libc::statx = unsafe { std::mem::zeroed() };
@@ -176,8 +176,8 @@ impl Disk for Posix {
         while done < len {
             let place = into.offset(done as i64).as_ptr();
             let from = (at + done as u64) as libc::off_t;
-            // SAFETY: the place is the program's buffer (or a copy of ours) for `len` bytes, which the
-            // caller of the MPI function promised.
+            // SAFETY: the place is the program's buffer (or a copy of ours) for `len` bytes, which
+            // the caller of the MPI function promised.
             let came = again(|| unsafe { libc::pread(file.as_raw_fd(), place, len - done, from) });
             match came {
                 Ok(0) => break,
@@ -236,8 +236,8 @@ impl Disk for Posix {
 
     fn lock(&mut self, file: Handle, from: u64, to: u64, shared: bool) -> Result<()> {
         let (path, file) = self.get(file)?;
-        // A file that is open for writing only cannot be locked for reading, and vice versa: the access
-        // that wants the lock is of the kind that the file is open for.
+        // A file that is open for writing only cannot be locked for reading, and vice versa. The
+        // access that wants the lock is of the kind that the file is open for.
         let lock = range(if shared { libc::F_RDLCK } else { libc::F_WRLCK }, from, to);
         // SAFETY: `lock` lives over the call.
         let done = again(|| unsafe {

@@ -1,10 +1,11 @@
 //! Memory that ranks of one host share, for `MPI_Win_allocate_shared`.
 //!
-//! The agent makes it as a `memfd`, so nothing is left in the file system, whatever dies when. It is
-//! mapped inside the reserved window, at the same place in every incarnation, and is part of no image
-//! itself. Under waves each rank copies its own part into private memory while all ranks that share any
-//! stand still (`ftmpi_core::engine::shared_memory_barrier`). An incarnation that begins from the image
-//! asks for new memory and fills its part of it. The calls of the engine are in `world/sharing.rs`.
+//! The agent makes it as a `memfd`, so nothing is left in the file system, whatever dies when. It
+//! is mapped inside the reserved window, at the same place in every incarnation, and is part of no
+//! image itself. Under waves each rank copies its own part into private memory while all ranks that
+//! share any stand still (`ftmpi_core::engine::shared_memory_barrier`). An incarnation that begins
+//! from the image asks for new memory and fills its part of it. The calls of the engine are in
+//! `world/sharing.rs`.
 
 use crate::control::close;
 use crate::ending::die;
@@ -39,8 +40,8 @@ pub(crate) struct Table {
 impl Table {
     fn word(&self, rank: Rank, word: Column) -> &AtomicU64 {
         let row = self.ranks.binary_search(&rank).expect("a rank of this host");
-        // SAFETY: the mapping has a row for each rank and stays as long as the table; all that share it
-        // access it by atomic operations only.
+        // SAFETY: the mapping has a row for each rank and stays as long as the table; all that
+        // share it access it by atomic operations only.
         unsafe { &*self.at.byte_add(row * ROW).add(word as usize) }
     }
 }
@@ -159,7 +160,8 @@ impl Shared {
         }
     }
 
-    /// Reserves memory for the copies; it takes up no more than what is copied. `false`: there is none.
+    /// Reserves memory for the copies; it takes up no more than what is copied. `false`: there is
+    /// none.
     pub(crate) fn make_room(&mut self) -> bool {
         for held in &mut self.held {
             let copy = anonymous(held.piece.mine.len(), held.copy_was);
@@ -212,8 +214,8 @@ impl Held {
             if from >= to {
                 return;
             }
-            // SAFETY: within this rank's part of the mapping and within its copy, which is as long. All that
-            // could write to it stand still.
+            // SAFETY: within this rank's part of the mapping and within its copy, which is as long.
+            // All that could write to it stand still.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     self.at.add(from),
@@ -233,7 +235,8 @@ impl Held {
             // SAFETY: within the copy, which nobody writes to.
             let page = unsafe { std::slice::from_raw_parts(self.copy.add(at), bytes) };
             if page.iter().any(|&byte| byte != 0) {
-                // SAFETY: within this rank's part of the mapping; nobody else touches it before all are back.
+                // SAFETY: within this rank's part of the mapping; nobody else touches it before all
+                // are back.
                 unsafe {
                     let to = self.at.add(self.piece.mine.start + at);
                     std::ptr::copy_nonoverlapping(page.as_ptr(), to, bytes);
@@ -280,7 +283,8 @@ pub(crate) extern "C" fn made(context: *mut c_void) {
     }
 }
 
-/// Looks again and again, without the engine. A rank that has lost its agent ends, as it would elsewhere.
+/// Looks again and again, without the engine. A rank that has lost its agent ends, as it would
+/// elsewhere.
 fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
     let mut looks = 0u32;
     while !done() {
@@ -293,9 +297,9 @@ fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
             continue;
         }
         let mut agent = libc::pollfd { fd: fds::CONTROL, events: 0, revents: 0 };
-        // The system call itself: to find the C library's function may take a lock of the dynamic linker,
-        // which a thread that stands still may hold. It is also a pause of a millisecond at the most.
-        // SAFETY: one structure, which lives over the call.
+        // The system call itself: to find the C library's function may take a lock of the dynamic
+        // linker, which a thread that stands still may hold. It is also a pause of a millisecond at
+        // the most. SAFETY: one structure, which lives over the call.
         let hung_up = unsafe { libc::syscall(libc::SYS_poll, &raw mut agent, 1, 1) } > 0;
         if hung_up && agent.revents & (libc::POLLHUP | libc::POLLERR) != 0 {
             die(1);
@@ -309,14 +313,14 @@ pub(crate) fn map(fd: i32, len: usize, at: Option<usize>) -> Option<*mut u8> {
     let flags = libc::MAP_SHARED | if at.is_some() { libc::MAP_FIXED } else { 0 };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     let address = std::ptr::without_provenance_mut(at.unwrap_or(0));
-    // SAFETY: a mapping of a file that is at least so long (the agent has sealed it), at a place in the
-    // reserved window that nothing else uses, or at none in particular.
+    // SAFETY: a mapping of a file that is at least so long (the agent has sealed it), at a place in
+    // the reserved window that nothing else uses, or at none in particular.
     let at = unsafe { libc::mmap(address, pages(len), prot, flags, fd, 0) };
     (at != libc::MAP_FAILED).then_some(at.cast())
 }
 
-/// This incarnation began from the image, and its other threads wait. Makes the memory anew at its old
-/// places, and goes on when all ranks that share it have filled their parts. Allocates nothing.
+/// This incarnation began from the image, and its other threads wait. Makes the memory anew at its
+/// old places, and goes on when all ranks that share it have filled their parts. Allocates nothing.
 pub(crate) extern "C" fn restored(context: *mut c_void) {
     // SAFETY: as in `stopped`; this is the image's copy of it.
     let taking = unsafe { &mut *context.cast::<Taking<'_>>() };
@@ -326,7 +330,8 @@ pub(crate) extern "C" fn restored(context: *mut c_void) {
     }
 }
 
-/// Ends the job, and waits for the end. Allocates nothing: another thread may hold the allocator's lock.
+/// Ends the job, and waits for the end. Allocates nothing: another thread may hold the allocator's
+/// lock.
 fn give_up(rank: Rank, errno: i32) -> ! {
     use std::io::Write;
     let mut line = [0u8; 256];

@@ -1,12 +1,14 @@
 //! Waiting: spin, then sleep on a doorbell and the descriptors.
 //!
 //! Ranks may outnumber processors, and then a rank that spins takes the processor from the one that
-//! it waits for. So the time to spin depends on ranks per processor; and where those of this host
-//! would fit but others use it too (another job, another "host" on the same machine), a rank that
-//! finds that it lost the processor while it spun spins half as long the next time. Where ranks outnumber processors it
-//! gives way instead, as long as that is quick. Before it sleeps a rank raises
-//! a flag in each of its rings and makes all processors see it (`membarrier`), then looks once more;
-//! a writer that sees the flag writes to the doorbell. The writer's check is thus a plain load.
+//! it waits for. So the time to spin depends on ranks per processor. Where the ranks of this host
+//! would fit but others use the processors too (another job, another "host" on the same machine), a
+//! rank may lose the processor while it spins; then it spins half as long the next time. Where
+//! ranks outnumber processors a rank gives way instead, as long as that is quick.
+//!
+//! Before it sleeps a rank raises a flag in each of its rings and makes all processors see it
+//! (`membarrier`). Then it looks once more. A writer that sees the flag writes to the doorbell, so
+//! the writer's check is a plain load.
 
 use crate::control::own;
 use crate::status::StatusPage;
@@ -29,7 +31,7 @@ pub struct Sleeper {
     looks: u32,
     /// How long to spin then, in ticks.
     budget: u64,
-    /// Nothing has come since then; 0: not looked yet.
+    /// When nothing had come for the first time; 0: something came since.
     since: u64,
     /// The last look.
     last: u64,
@@ -37,39 +39,43 @@ pub struct Sleeper {
     status: StatusPage,
 }
 
-/// A tick is about a third of a nanosecond.
+/// Ticks to spin at the least and at the most; a tick is about a third of a nanosecond.
 const BUDGET_MIN: u64 = 12_000;
 const BUDGET_MAX: u64 = 1_500_000;
 /// Looks before a rank rests for the first time.
 pub const LOOKS_ROOMY: u32 = 16;
-/// Where ranks outnumber processors it then gives way at once: what it waits for is mostly to come from one
-/// that waits for this processor, and giving way in vain takes no longer than a few looks.
+/// Looks before a rank rests for the first time where ranks outnumber processors: it gives way at
+/// once. What it waits for mostly comes from a rank that waits for this processor, and giving way
+/// in vain takes no longer than a few looks.
 const LOOKS_OVERSUBSCRIBED: u32 = 1;
-/// Where ranks outnumber processors, one that waits gives way so long before it sleeps: the others, who are to
-/// answer, run at once, and nobody needs to be woken, which takes 22 us where a processor has gone idle. Longer than
-/// the time that one who computes has the processor for, or ranks sleep that should not (LU class W on 16 ranks and
-/// 2 processors: 1.7 s with a third of this, 1.4 with this, 1.5 with ten times as long).
+/// Ticks for which a rank gives way before it sleeps, where ranks outnumber processors: the ranks
+/// that are to answer run at once, and none needs to be woken. It is longer than one rank that
+/// computes has the processor for, or ranks would sleep that should not. (Measured:
+/// `docs/performance/log.md`, "Waiting".)
 const YIELDING: u64 = 10_000_000;
-/// Between two looks that lie further apart somebody else had the processor.
+/// Ticks between two looks from which on somebody else had the processor.
 const GAP: u64 = 150_000;
 
-/// Whether a rank gives way before it sleeps. Whoever gives way gets the processor back when all others that want
-/// it have had their turn: in a microsecond where these are ranks that give way as well, and in milliseconds where
-/// somebody computes. If that is a rank of this job, its work is what is waited for. If it is a stranger, a rank is
-/// better off asleep, because who wakes comes first: at once the next times, ever more of them while it goes on.
+/// Whether a rank gives way before it sleeps. A rank that gives way gets the processor back when
+/// all others that want it have had their turn. That takes a microsecond where these are ranks that
+/// give way as well, and milliseconds where one computes. If the one that computes is a rank of
+/// this job, its work is what is waited for. If it is another program, the rank is better off
+/// asleep, because a process that wakes comes first: it sleeps at once the next times, and ever
+/// more of them while the other program goes on.
 #[derive(Debug)]
 struct Patience {
-    /// So many times more it sleeps at once.
+    /// Times more that the rank sleeps at once.
     hasty: u32,
-    /// How many times it does so when giving way takes long the next time.
+    /// Times that it does so when giving way takes long the next time.
     next: u32,
 }
 
-/// Giving way took too long, in ticks: more than some turns of others.
+/// Ticks of a turn that took too long: more than some turns of others.
 const GIVEN_LONG: u64 = 30_000_000;
-/// And that where strangers use the processors: one turn.
+/// Ticks of a turn that took too long where other programs use the processors: one turn.
 const GIVEN_LONG_TO_OTHERS: u64 = 3_000_000;
-/// Strangers use the processors, in thousandths of one ([`word::EXTERNAL_LOAD`]). The job's own servers use less.
+/// Load from which other programs count, in thousandths of a processor ([`word::EXTERNAL_LOAD`]).
+/// The job's own servers use less.
 const EXTERNAL_LOAD: u64 = 300;
 const HASTE_MIN: u32 = 16;
 const HASTE_MAX: u32 = 4096;
@@ -146,7 +152,7 @@ impl Sleeper {
         Ok(sleeper)
     }
 
-    /// Decides how long to spin. `status`: where the agent tells of others.
+    /// Decides how long to spin. `status`: where the agent publishes the external load.
     pub fn set_subscription(&mut self, processors: u32, ranks: u32, status: StatusPage) {
         self.status = status;
         self.roomy = ranks <= processors;
@@ -219,7 +225,7 @@ impl Sleeper {
         true
     }
 
-    /// Gives others a turn, in a crowd and unless it is better to sleep.
+    /// Gives others a turn where ranks outnumber processors, unless it is better to sleep.
     pub fn give_turn(&mut self) -> bool {
         let gives = !self.roomy && self.patience.hasty == 0;
         if gives {
@@ -269,7 +275,7 @@ pub struct Ticket {
 impl Ticket {
     /// As [`Sleeper::sleep`].
     pub fn sleep(self, timeout_ms: i32) {
-        // Without the barrier a ring might be missed; then we look often.
+        // Without the barrier a ring might be missed; then the rank looks often.
         let timeout = if self.barrier { timeout_ms } else { timeout_ms.min(1) };
         // SAFETY: all-zero events are valid, and the kernel writes at most eight.
         let mut events: [libc::epoll_event; 8] = unsafe { std::mem::zeroed() };
@@ -295,7 +301,8 @@ pub fn give_way() {
 mod tests {
     use super::*;
 
-    /// How often a rank gives way in so many waits, if that takes so long each time and others use so much.
+    /// How often a rank gives way in so many waits, if that takes so long each time and others use
+    /// so much.
     fn given(patience: &mut Patience, waits: u32, took: u64, others: u64) -> u32 {
         let mut given = 0;
         for _ in 0..waits {
@@ -308,11 +315,11 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_way_to_strangers_sleeps() {
+    fn a_rank_that_gives_way_to_other_programs_sleeps() {
         for (took, others) in [(2 * GIVEN_LONG, 0), (2 * GIVEN_LONG_TO_OTHERS, EXTERNAL_LOAD)] {
             let mut patience = Patience::default();
             assert_eq!(given(&mut patience, 1000, 3000, others), 1000);
-            // Somebody computes beside us.
+            // Another program computes.
             assert_eq!(given(&mut patience, 1000, took, others), 6);
             assert_eq!(given(&mut patience, 100_000, took, others), 26);
             // And ends: it takes no longer than one of these rounds until it is noticed.
@@ -322,13 +329,13 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_way_to_ranks_that_compute_goes_on() {
+    fn a_rank_that_gives_way_to_ranks_that_compute_goes_on() {
         let mut patience = Patience::default();
         assert_eq!(given(&mut patience, 1000, 2 * GIVEN_LONG_TO_OTHERS, EXTERNAL_LOAD - 1), 1000);
     }
 
     #[test]
-    fn turns_are_given_in_a_crowd_only_and_not_to_strangers() {
+    fn turns_are_given_where_ranks_outnumber_processors_and_not_to_other_programs() {
         let mut sleeper = Sleeper::new(2, 2).unwrap();
         assert!(!sleeper.give_turn());
         sleeper.set_subscription(2, 3, StatusPage::NONE);

@@ -48,20 +48,20 @@ impl StatusPage {
         self.0.map_or(0, |page| page[index].load(Ordering::Acquire))
     }
 
-    /// Says what the rank is doing.
+    /// Publishes what the rank does.
     pub fn phase(self, phase: Phase) {
         self.set(word::PHASE, phase as u64);
     }
 
     /// Bytes that the program has written to a standard stream, or read from one: what the agent
-    /// has counted, corrected by what lies in the pipe. `busy` is odd while the agent is counting.
+    /// has counted, corrected by what lies in the pipe. `busy` is odd while the agent counts.
     #[must_use]
     pub fn stream_position(self, fd: i32, busy: usize, count: usize, reading: bool) -> u64 {
         let Some(page) = self.0 else { return 0 };
         for _ in 0..1_000_000 {
             let before = page[busy].load(Ordering::Acquire);
             let counted = page[count].load(Ordering::Acquire);
-            // The boot layer's own words, if they still lie in front of the program's.
+            // Output of the boot layer, if it still lies before the program's.
             let others = match count {
                 word::STDERR_READ => page[word::BOOT_STDERR]
                     .load(Ordering::Acquire)

@@ -1,13 +1,14 @@
-//! Several threads of the program in the library: one lock around it, taken by every call and let go
-//! while a call waits. Only where `MPI_Init_thread` granted `MPI_THREAD_SERIALIZED` or more, or was not
-//! called by the process's first thread; without that a call costs one predicted branch.
+//! Several threads of the program in the library: one lock around it, which every call takes, and
+//! lets go while it waits. The lock is on only where `MPI_Init_thread` granted
+//! `MPI_THREAD_SERIALIZED` or more, or was not called by the process's first thread. Without it a
+//! call costs one predicted branch.
 //!
-//! (There, and with `SERIALIZED`, the program takes care that threads do not meet, but the engine's signal
-//! comes on the main thread whatever the others do.)
+//! (There, and with `SERIALIZED`, the program takes care that threads do not meet, but the engine's
+//! signal comes on the main thread whatever the others do.)
 //!
 //! A call that waits lets others in where the engine would rest: between two steps, where an image
-//! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors, the
-//! others on a counter that everyone moves who may have done something for them.
+//! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors.
+//! The others sleep on a counter, which every thread moves that may have done something for them.
 
 use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -23,8 +24,8 @@ static OWNER: AtomicUsize = AtomicUsize::new(0);
 static SLEEPERS: AtomicU32 = AtomicU32::new(0);
 /// Counts what may have been done for those that wait.
 static MOVED: AtomicU32 = AtomicU32::new(0);
-/// The thread inside keeps the lock also while it waits: it is the main thread in its signal handler,
-/// where it could not be stopped for an image that another one takes.
+/// The thread inside keeps the lock also while it waits: it is the main thread in its signal
+/// handler. There it could not be stopped for an image that another thread takes.
 static KEPT: AtomicBool = AtomicBool::new(false);
 /// A thread sleeps on doorbell and descriptors.
 static POLLER: AtomicBool = AtomicBool::new(false);
@@ -57,8 +58,8 @@ pub fn let_many_in() {
     MANY.store(true, Ordering::Relaxed);
 }
 
-/// Whether others may come in while a function of the program runs. Not where threads never meet: nobody
-/// wants in there, and what a protocol repeats must not begin to depend on it.
+/// Whether others may come in while a function of the program runs. Not where threads never meet:
+/// no thread wants to come in there, and what a protocol repeats must not begin to depend on it.
 pub fn lets_go_for_functions() -> bool {
     MANY.load(Ordering::Relaxed) && is_mine() && may_let_go()
 }
@@ -142,8 +143,8 @@ pub fn let_in() {
     }
 }
 
-/// Sleeps without the lock: `poll` on doorbell and descriptors, if there are any and nobody else does,
-/// otherwise until somebody calls [`wake`], for 10 ms at the most.
+/// Sleeps without the lock, for 10 ms at the most: in `poll`, on doorbell and descriptors, if there
+/// are any and no other thread does; otherwise until a thread calls [`wake`].
 ///
 /// Nothing that the lock guards may be used in `poll`, nor be taken for unchanged afterwards.
 #[inline(never)]

@@ -1,5 +1,6 @@
 //! The world of a rank as the engine sees it: channels that the agent makes, the event logger, the
-//! clock, waiting. All of it belongs to one incarnation; a restored process drops it and builds it anew.
+//! clock, waiting. All of it belongs to one incarnation; a restored process drops it and builds it
+//! anew.
 
 mod channels;
 mod files;
@@ -27,7 +28,8 @@ use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-/// Polls between two looks at the control socket while neither the page nor a signal announces anything.
+/// Polls between two looks at the control socket while neither the page nor a signal announces
+/// anything.
 const CONTROL_EVERY: u32 = 512;
 
 /// The world.
@@ -58,8 +60,8 @@ pub struct World {
     seen_told: u64,
     /// Peers to which a channel was requested that has not come.
     asked: Vec<Rank>,
-    /// For each peer, its latest known incarnation, and how often the connection to that incarnation was
-    /// lost. Sockets of earlier rounds are over, whichever side noticed first.
+    /// For each peer, its latest known incarnation, and how often the connection to that
+    /// incarnation was lost. Sockets of earlier rounds are over, whichever side noticed first.
     rounds: Vec<(Incarnation, u32)>,
     /// At the other end of every channel is a channel memory, which has no incarnations.
     memories: bool,
@@ -132,10 +134,11 @@ impl World {
         }
     }
 
-    /// Sends `Hello` and waits for the agent's answer. Also the begin of a restored incarnation: what was
-    /// known of an earlier one is dropped, its descriptors untouched.
+    /// Sends `Hello` and waits for the agent's answer. Also the begin of a restored incarnation:
+    /// what was known of an earlier one is dropped, its descriptors untouched.
     pub fn greet(&mut self, boot: Option<Boot>, resumed: Option<ImageNo>) {
-        // Frames that were landing when the image was taken come anew; the engine must know of them.
+        // Frames that were landing when the image was taken come anew; the engine must know of
+        // them.
         self.broken_off.extend(self.channels.drain(..).filter_map(|mut way| {
             let (header, token) = way.channel.take_incoming()?;
             Some((way.peer, header, token))
@@ -213,8 +216,8 @@ impl World {
         self.rounds.get(rank).map(|(incarnation, _)| *incarnation)
     }
 
-    /// The logger is on this computer and offers a ring. If the ring cannot be opened here, or is not the
-    /// one that was meant, the socket remains.
+    /// The logger is on this computer and offers a ring. If the ring cannot be opened here, or is
+    /// not the one that was meant, the socket remains.
     fn join_event_ring(&mut self, process: u32, descriptor: u32, cookie: u64) {
         use std::os::fd::AsRawFd;
         let Ok(file) = event_ring::file_of(process, descriptor) else { return };
@@ -399,8 +402,9 @@ impl World {
         let (tired, doorbell) = (sleeper.tired(), sleeper.doorbell());
         // What was done since the last rest may be what another thread waits for.
         threads::wake(Some(doorbell));
-        // Other threads change this world meanwhile; the compiler must not assume that it is unchanged.
-        // The engine rests only at the end of a step, and looks at everything anew in the next.
+        // Other threads change this world meanwhile; the compiler must not assume that it is
+        // unchanged. The engine rests only at the end of a step, and looks at everything anew in
+        // the next.
         let world = std::hint::black_box(std::ptr::from_mut(self));
         if !tired {
             threads::let_in();

@@ -24,7 +24,7 @@ pub enum KeyError {
     File {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         error: std::io::Error,
     },

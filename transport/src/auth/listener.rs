@@ -1,9 +1,9 @@
-//! A listening socket that only ever yields callers who proved the job's key.
+//! A listening socket that yields only callers that proved the job's key.
 //!
-//! Handshakes run beside each other, so a silent caller delays nobody. Their number is bounded:
-//! when it is reached, the oldest one that had its fair chance is dropped for the newcomer, and if
-//! there is none, newcomers wait in the kernel's queue. A flood of garbage thus costs a bounded
-//! number of descriptors and a short delay.
+//! Handshakes run side by side, so a silent caller delays nobody. Their number is bounded. When it
+//! is reached, the oldest one that had its fair chance is dropped for the newcomer. If there is
+//! none, newcomers wait in the kernel's queue. A flood of garbage thus costs a bounded number of
+//! descriptors and a short delay.
 
 use super::{AuthError, JobKey, Responder, TIME_LIMIT, accept};
 use ftmpi_wire::hello::Purpose;
@@ -20,7 +20,7 @@ const PENDING_MAX: usize = 128;
 /// A handshake is not dropped for another one before this time.
 const FAIR_CHANCE: Duration = Duration::from_millis(250);
 
-/// A caller who proved the key and waits for an answer.
+/// A caller that proved the key and waits for an answer.
 #[derive(Debug)]
 pub struct Authenticated {
     /// The connection; not a byte after the handshake has been read.
@@ -74,8 +74,8 @@ impl Listener {
         self.rejected
     }
 
-    /// The next caller: `Ok` who proved the key, `Err` who did not, for the log (go on calling
-    /// either way). May be cancelled at any time without losing a caller.
+    /// The next caller: `Ok` if it proved the key, `Err` if it did not, for the log (go on calling
+    /// either way). The call may be cancelled at any time without losing a caller.
     ///
     /// # Errors
     /// One caller's failed handshake.

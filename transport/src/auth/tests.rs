@@ -21,7 +21,7 @@ async fn handshake(
     let answering = async move {
         let (purpose, responder) = answer_call(&mut b, &callee).await?;
         responder.answer(&mut b, welcome).await?;
-        // What the callee says next must still be in the stream for whoever gets it.
+        // What the callee sends next must still be in the stream.
         b.write_all(b"after").await?;
         Ok(purpose)
     };

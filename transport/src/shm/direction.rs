@@ -1,4 +1,5 @@
-//! Where things lie in a shared segment: per direction a control page, the lines, and the bulk area.
+//! Where things lie in a shared segment: per direction a control page, the lines, and the bulk
+//! area.
 //!
 //! Guarantees: whatever position is asked for, the address lies inside the segment.
 
@@ -54,8 +55,8 @@ impl Direction {
     pub(super) fn word(self, offset: usize) -> &'static AtomicU64 {
         debug_assert!(offset.is_multiple_of(8) && offset < REST + self.bulk as usize);
         // SAFETY: the offset lies in the mapped segment (constants of this module, positions taken
-        // modulo the ring), is aligned, and shared memory is only accessed atomically or under the
-        // ring's hand-over; the mapping outlives the channel that made this.
+        // modulo the ring), and is aligned. Shared memory is only accessed atomically or under the
+        // ring's hand-over. The mapping outlives the channel that made this.
         unsafe { &*self.base.add(offset).cast::<AtomicU64>() }
     }
 
@@ -111,35 +112,36 @@ impl Direction {
         self.word(8)
     }
 
-    /// Written by the reader when it was asked how long a chunk took ([`crate::pace`]), on a line of its
-    /// own.
+    /// Written by the reader when it was asked how long a chunk took ([`crate::pace`]), on a line
+    /// of its own.
     #[inline]
     pub(super) fn pace(self) -> &'static AtomicU64 {
         self.word(256)
     }
 
-    /// What became of the last payload that was offered ([`single_copy`](super::single_copy)); both ends
-    /// write it.
+    /// What became of the last payload that was offered ([`single_copy`](super::single_copy)); both
+    /// ends write it.
     #[inline]
     pub(super) fn offer_state(self) -> &'static AtomicU64 {
         self.word(320)
     }
 
-    /// Written by the reader: which sizes are to be single_copy, a bit of each class ([`crate::single_copy_policy`]).
+    /// Written by the reader: the sizes that are to be offered, a bit for each class
+    /// ([`crate::single_copy_policy`]).
     #[inline]
     pub(super) fn policy(self) -> &'static AtomicU64 {
         self.word(328)
     }
 
-    /// Written once by the writer: who it is ([`single_copy`](super::single_copy)); the last word when the
-    /// others are there.
+    /// Written once by the writer: who it is ([`single_copy`](super::single_copy)); the last word
+    /// when the others are there.
     #[inline]
     pub(super) fn introduction(self) -> [&'static AtomicU64; 3] {
         [self.word(384), self.word(392), self.word(400)]
     }
 
-    /// Written by the reader, on a cache line of its own that changes only when it goes to sleep: whether
-    /// the writer must ring its doorbell, and whether also when it has only made room.
+    /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:
+    /// whether the writer must ring its doorbell, and whether also when it has only made room.
     #[inline]
     pub(super) fn sleeping(self) -> &'static AtomicU32 {
         // SAFETY: as in `word`; offset 128 is aligned and inside the control page.

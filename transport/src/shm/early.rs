@@ -1,13 +1,13 @@
 //! Pieces that are announced before they are whole.
 //!
-//! Until the reader knows of a piece that it waits for, and gets the first lines of it, its writer has
-//! long written the others: the copy into the ring costs no time then. The line that announces the piece
-//! says how much of it is there. In the place of its last whole word lies one that is not zero when
-//! everything is there; the word that belongs there is in the announcement.
+//! Until the reader knows of a piece that it waits for, and gets the first lines of it, its writer
+//! has long written the others: the copy into the ring costs no time then. The line that announces
+//! the piece says how much of it is there. In the place of its last whole word lies one that is not
+//! zero when everything is there; the word that belongs there is in the announcement.
 //!
 //! Guarantees: nothing is read before it is there. A reader whose writer does not go on (it was
-//! displaced, or died) waits for some microseconds only. Then it is free to do something else, and may
-//! sleep: the frame ends later, or with its channel.
+//! displaced, or died) waits for some microseconds only. Then it is free to do something else, and
+//! may sleep: the frame ends later, or with its channel.
 
 use super::KIND_EARLY;
 use super::copy::{copy_piece, copy_small};
@@ -56,9 +56,9 @@ impl Writer {
     /// Writes a piece and announces it when the first of it is there.
     ///
     /// # Safety
-    /// The line at `written` is ours, and so are `header.len` bytes of the bulk area from `position` on,
-    /// where a line begins and which do not cross its end; `payload` points to as many readable bytes,
-    /// [`EARLY_MIN`] to [`EARLY_MAX`].
+    /// The line at `written` is ours, and so are `header.len` bytes of the bulk area from
+    /// `position` on, where a line begins and which do not cross its end; `payload` points to as
+    /// many readable bytes, [`EARLY_MIN`] to [`EARLY_MAX`].
     #[inline]
     pub(super) unsafe fn write_early(
         &mut self,
@@ -106,8 +106,8 @@ impl<T: Copy> Reader<T> {
         sound.then_some(Early { position, first: (first >> 1) as usize, asks: first & 1 != 0 })
     }
 
-    /// Whether all is there of what was announced, if it was early. (Nonsense counts as whole: it is dropped
-    /// when it is taken.)
+    /// Whether all is there of what was announced, if it was early. (Nonsense counts as whole: it
+    /// is dropped when it is taken.)
     #[inline]
     pub(super) fn is_whole(&self, next: Next) -> bool {
         if kind_of(next.word) != KIND_EARLY {
@@ -121,8 +121,8 @@ impl<T: Copy> Reader<T> {
         })
     }
 
-    /// Takes an early piece. `false`: the rest of it is not there yet, and it goes on landing where it has
-    /// begun to.
+    /// Takes an early piece. `false`: the rest of it is not there yet, and it goes on landing where
+    /// it has begun to.
     pub(super) fn take_early<R: FrameReceiver<Token = T>>(
         &mut self,
         receiver: &mut R,
@@ -156,8 +156,8 @@ impl<T: Copy> Reader<T> {
         true
     }
 
-    /// Copies an early piece of `len` bytes, as far as it fits, the first of it while the rest comes.
-    /// `false`: the rest did not come in time, and the piece has to be copied once more.
+    /// Copies an early piece of `len` bytes, as far as it fits, the first of it while the rest
+    /// comes. `false`: the rest did not come in time, and the piece has to be copied once more.
     ///
     /// # Safety
     /// `place` is its announcement, published and ours; `at` is writable for `capacity` bytes.
@@ -175,8 +175,8 @@ impl<T: Copy> Reader<T> {
         let whole = self.into.end_word(early.position, len);
         let fits = (len as usize).min(capacity);
         let (first, word) = (early.first.min(fits), (word_of(len) as usize).min(fits));
-        // SAFETY: the piece lies in the bulk area (checked), and `first` bytes of it were written before its
-        // line.
+        // SAFETY: the piece lies in the bulk area (checked), and `first` bytes of it were written
+        // before its line.
         unsafe { copy_piece(from, at, first, len) };
         let mut looks = 0;
         while whole.load(Ordering::Acquire) == 0 {
@@ -188,8 +188,8 @@ impl<T: Copy> Reader<T> {
                 std::hint::spin_loop();
             }
         }
-        // SAFETY: all of it was written before its last word; the announcement has the bytes from there on,
-        // and the landing has room for what fits.
+        // SAFETY: all of it was written before its last word; the announcement has the bytes from
+        // there on, and the landing has room for what fits.
         unsafe {
             copy_piece(from.add(first), at.add(first), word - first, len);
             if fits > word {

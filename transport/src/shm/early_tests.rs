@@ -7,7 +7,7 @@ fn collect(limit: usize) -> Collect {
     Collect { buffer: Vec::new(), limit, got: Vec::new() }
 }
 
-/// Ends of which the first announces early whatever it sends next, and lends nothing.
+/// Ends of which the first announces early whatever it sends next, and offers nothing.
 fn early_pair() -> (Channel<u32>, Channel<u32>) {
     early(pair())
 }
@@ -170,7 +170,7 @@ fn nonsense_stays_in_the_segment() {
         };
         // SAFETY: the line of the last announcement.
         unsafe { a.writer.out.line(a.writer.written - 1).cast::<u64>().add(word).write(value) };
-        // (Lengths are bounded by who allocates for them.)
+        // (Lengths are bounded by the code that allocates for them.)
         if word != 2 || value < EARLY_MAX {
             b.poll(&mut sink);
             for (_, got) in &sink.got {

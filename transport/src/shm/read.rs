@@ -95,7 +95,8 @@ impl<T: Copy> Reader<T> {
         there.then_some(Next { word, second: true })
     }
 
-    /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything was.
+    /// Takes what has come, frame by frame, as long as it is whole and awaited. `true` if anything
+    /// was.
     pub(super) fn take_expected<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) -> bool {
         let mut taken = 0;
         while taken < LINES
@@ -133,7 +134,8 @@ impl<T: Copy> Reader<T> {
     #[inline]
     pub(super) fn head_words(&self, next: Next) -> [u64; 3] {
         let place = self.place(next);
-        // SAFETY: what is published is ours until we publish that it is consumed; a half has four words.
+        // SAFETY: what is published is ours until we publish that it is consumed; a half has four
+        // words.
         unsafe {
             if kind_of(next.word) == KIND_SHORT {
                 [place.add(1).read(), next.word >> 40, place.add(2).read()]
@@ -184,8 +186,9 @@ impl<T: Copy> Reader<T> {
         (first == header.to_words()[0]).then_some(header)
     }
 
-    /// If the next frame does not come in chunks, its number is `fresh`, and it fits into what is at `at`:
-    /// puts its payload there. `blocks`: the begin of it may be put there while the rest comes.
+    /// If the next frame does not come in chunks, its number is `fresh`, and it fits into what is
+    /// at `at`: puts its payload there. `blocks`: the begin of it may be put there while the rest
+    /// comes.
     ///
     /// # Safety
     /// `at` is writable for `capacity` bytes; `header` is from [`matches`](Self::matches).
@@ -337,8 +340,8 @@ impl<T: Copy> Reader<T> {
         receiver.end(&header, token);
     }
 
-    /// Copies what of a frame of `len` bytes lies in the lines behind its head, as far as it `fits`; gives
-    /// the number of these lines.
+    /// Copies what of a frame of `len` bytes lies in the lines behind its head, as far as it
+    /// `fits`; gives the number of these lines.
     ///
     /// # Safety
     /// `at` is writable for `fits` bytes; the head has been read.
@@ -383,8 +386,8 @@ impl<T: Copy> Reader<T> {
         self.piece_was_read(position, len, asks);
     }
 
-    /// A piece of `len` bytes at `position` was read. That is published if its writer `asks` for it, or if
-    /// enough was read.
+    /// A piece of `len` bytes at `position` was read. That is published if its writer `asks` for
+    /// it, or if enough was read.
     #[inline]
     pub(super) fn piece_was_read(&mut self, position: u64, len: u64, asks: bool) {
         self.read_bulk = end_of(position, len.max(APART));

@@ -1,14 +1,15 @@
-//! Payloads that their reader fetches from where they lie: one copy by the kernel instead of two through
-//! the ring.
+//! Payloads that their reader fetches from where they lie: one copy by the kernel instead of two
+//! through the ring.
 //!
-//! Guarantees: what is taken is the payload of that very message, or nothing. In the same system call the
-//! reader reads a word that only this incarnation of the writer knows and has published, unless the
-//! message was offered just now. Whether the kernel permits that is tried beforehand, without a message;
-//! what it refuses all the same goes through the ring, and from then on everything of that writer does.
-//! A writer that wants its buffer back takes it back ([`Writer::withdraw`]), unless its reader fetches it
-//! at this moment. One word, which both change only from the value that they know, decides between them.
-//! A send that need not wait for its receiver does not wait for it here either: a payload that was not
-//! announced is taken back after some microseconds, and copied into the ring.
+//! Guarantees: what is taken is the payload of that very message, or nothing. In the same system
+//! call the reader reads a word that only this incarnation of the writer knows and has published,
+//! unless the message was offered just now. Whether the kernel permits that is tried beforehand,
+//! without a message; what it refuses all the same goes through the ring, and from then on
+//! everything of that writer does. A writer that wants its buffer back takes it back
+//! ([`Writer::withdraw`]), unless its reader fetches it at this moment. One word, which both change
+//! only from the value that they know, decides between them. A send that need not wait for its
+//! receiver does not wait for it here either: a payload that was not announced is taken back after
+//! some microseconds, and copied into the ring.
 
 use super::direction::Direction;
 use super::read::Reader;
@@ -53,8 +54,8 @@ fn change(direction: Direction, line: u64, from: Fate, to: Fate) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Offer {
     pub(super) line: u64,
-    /// When it was offered and how long the offer stands, in ticks, if its send need not wait for its
-    /// receiver.
+    /// When it was offered and how long the offer stands, in ticks, if its send need not wait for
+    /// its receiver.
     limit: Option<(u64, u64)>,
 }
 
@@ -184,8 +185,8 @@ impl Peer {
         Some(Self { process, word_at: WORD.as_ptr().expose_provenance() as u64, word })
     }
 
-    /// Fetches `len` bytes from `payload` on; `false` if the kernel does not give them. `known`: the process
-    /// is certainly the same.
+    /// Fetches `len` bytes from `payload` on; `false` if the kernel does not give them. `known`:
+    /// the process is certainly the same.
     ///
     /// # Safety
     /// `to` is writable for `len` bytes.
@@ -324,7 +325,8 @@ impl Writer {
         OfferOutcome::Ring
     }
 
-    /// Takes back the payload of the frame that has begun: see [`Channel::withdraw`](super::Channel).
+    /// Takes back the payload of the frame that has begun: see
+    /// [`Channel::withdraw`](super::Channel).
     pub(super) fn withdraw(&mut self) -> bool {
         let Some(offer) = self.offers.offer else { return true };
         let withdrawn = change(self.out, offer.line, Fate::Offered, Fate::Withdrawn);
@@ -336,8 +338,8 @@ impl Writer {
 }
 
 impl<T: Copy> Reader<T> {
-    /// Fetches the payload that was offered in the line that was just read; `false`: it comes through the
-    /// ring.
+    /// Fetches the payload that was offered in the line that was just read; `false`: it comes
+    /// through the ring.
     ///
     /// # Safety
     /// `line` is that line, `at` is writable for `len` bytes.

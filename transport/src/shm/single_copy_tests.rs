@@ -65,18 +65,18 @@ fn comes(a: &mut Channel<u32>, b: &mut Channel<u32>, mut message: Under, payload
 #[test]
 fn both_ways_are_tried_and_every_message_is_whole() {
     let (mut a, mut b) = pair();
-    let mut lent = 0;
+    let mut offered = 0;
     for ssn in 0..400 {
-        lent += u32::from(a.writer.wants_single_copy(&Under::new(ssn).header));
+        offered += u32::from(a.writer.wants_single_copy(&Under::new(ssn).header));
         let message = if ssn % 2 == 0 { Under::new(ssn) } else { Under::eager(ssn) };
         comes(&mut a, &mut b, message, &payload(ssn));
     }
-    assert!((10..400).contains(&lent), "{lent} of 400");
+    assert!((10..400).contains(&offered), "{offered} of 400");
     assert!(!a.writer.offers.refused, "the kernel lets a process read itself");
 }
 
 #[test]
-fn a_lent_payload_is_awaited_and_heard_of() {
+fn an_offered_payload_is_awaited_and_its_fetch_noticed() {
     let (mut a, mut b) = offering();
     let (mut message, bytes) = (Under::new(1), payload(1));
     assert!(!message.push(&mut a, &bytes) && message.begun && a.writer.offers.offer.is_some());
@@ -109,7 +109,7 @@ fn a_reader_with_little_room_takes_what_fits() {
 
 #[test]
 fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows() {
-    // Nobody's address just now and long ago, and an earlier life of the process.
+    // An address of nobody, just now and long ago; and an earlier incarnation of the process.
     for (word, value, life) in [(4, 8, 0), (5, 0, 2)] {
         for long_ago in [false, true] {
             let (mut a, mut b) = offering();
@@ -138,7 +138,7 @@ fn a_buffer_can_be_had_back() {
     let (mut a, mut b) = offering();
     let mut bytes = payload(1);
     let mut message = Under::new(1);
-    assert!(a.withdraw(), "nothing is lent");
+    assert!(a.withdraw(), "nothing is offered");
     assert!(!message.push(&mut a, &bytes));
     assert!(a.withdraw() && a.withdraw());
     let copy = bytes.clone();
@@ -168,7 +168,7 @@ fn a_send_that_need_not_wait_for_its_receiver_does_not() {
         assert!(a.writer.offers.offer.is_none() && !a.writer.offers.refused);
         ssn += 1;
         for _ in 0..pause {
-            assert!(Under::eager(ssn).push(&mut a, &payload(ssn)), "this one is not lent");
+            assert!(Under::eager(ssn).push(&mut a, &payload(ssn)), "this one is not offered");
             ssn += 1;
         }
         let mut sink = sink();
@@ -178,7 +178,7 @@ fn a_send_that_need_not_wait_for_its_receiver_does_not() {
         }
         assert_eq!(sink.got.len() as u64, pause + 1);
     }
-    // Who comes in time is trusted again.
+    // A reader that comes in time gets offers again.
     for ssn in ssn..ssn + 2 {
         let (mut message, bytes) = (Under::eager(ssn), payload(ssn));
         assert!(!message.push(&mut a, &bytes));
@@ -190,7 +190,7 @@ fn a_send_that_need_not_wait_for_its_receiver_does_not() {
 }
 
 #[test]
-fn where_the_kernel_refuses_nothing_is_lent_at_all() {
+fn where_the_kernel_refuses_nothing_is_offered_at_all() {
     for (word, value) in [(0, 0), (0, u64::MAX), (1, 4096), (2, 0), (2, 3)] {
         let (mut a, mut b) = pair();
         a.writer.out.introduction()[word].store(value, Ordering::Relaxed);

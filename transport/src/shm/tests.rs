@@ -181,7 +181,8 @@ fn an_exact_message_is_taken_and_no_other() {
         let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
         assert!(!b.poll(&mut sink));
     }
-    // A writer never finds the ring full whose reader takes one message after the other, however they are placed.
+    // The ring of a reader that takes one message after the other is never full, however the
+    // messages are placed.
     for (ssn, size) in
         (5000..).zip([89, 192, 256, 300, 1000, 4096].map(|size| [size; 700]).concat())
     {
@@ -230,7 +231,8 @@ fn a_full_ring_refuses_and_recovers() {
 
 #[test]
 fn a_writer_that_found_no_room_goes_on_only_when_there_is_more() {
-    // Of what it is not short of, the reader has told something that the writer need not have looked at.
+    // The reader has published more of what the writer is not short of; the writer need not have
+    // looked at that.
     for (before, size) in [([1; 5000].as_slice(), 20), (&[1; 20], 16_000)] {
         let (mut a, mut b) = pair();
         let mut sink = Collect { buffer: Vec::new(), limit: 100, got: Vec::new() };
@@ -266,10 +268,10 @@ fn only_what_is_awaited_and_whole_is_taken_in_advance() {
     assert!(!b.poll_expected(&mut sink), "nobody waits for the next");
     assert!(b.poll(&mut sink));
     assert_eq!(lens(&mut sink), [77, 8]);
-    // What comes in chunks takes its time, and is left to those who wait.
+    // A message in chunks takes its time, and is left to receives that wait.
     assert!(send(&mut a, 7, &vec![3; 20_000], &mut false, &mut 0));
     assert!(!b.poll_expected(&mut sink));
-    // The writer hears that there is room, lap after lap.
+    // The writer learns that there is room, lap after lap.
     while b.poll(&mut sink) {}
     lens(&mut sink);
     for ssn in 8..2000 {
@@ -292,7 +294,8 @@ fn short_frames_share_lines_and_nothing_old_is_taken_for_one() {
     for (at, (header, payload)) in (0u64..).zip(sink.got.drain(..)) {
         assert_eq!((header.ssn, &payload[..]), (Ssn(at + 1), &at.to_le_bytes()[..]));
     }
-    // Payloads that look like second halves of a later lap, then single short frames in their lines.
+    // Payloads that look like second halves of a later lap, then single short frames in their
+    // lines.
     for _ in 0..3 {
         for _ in 0..LINES {
             let fake = (a.writer.written + LINES + 1) & 0xffff_ffff | KIND_SHORT << 32 | 8 << 40;
@@ -314,7 +317,8 @@ fn short_frames_share_lines_and_nothing_old_is_taken_for_one() {
     }
 }
 
-/// Frames of all kinds in any order, taken in all ways, while the writer is any number of frames ahead.
+/// Frames of all kinds in any order, taken in all ways, while the writer is any number of frames
+/// ahead.
 #[test]
 fn any_mixture_arrives_in_order() {
     use rand::{Rng, SeedableRng};
@@ -376,8 +380,8 @@ fn any_mixture_arrives_in_order() {
     }
 }
 
-/// Both sides send and look at the other's ring in any order: what a waiting writer asks for beforehand changes nothing,
-/// also in the middle of a frame that has found no room.
+/// Both sides send and look at the other's ring in any order: what a waiting writer asks for
+/// beforehand changes nothing, also in the middle of a frame that has found no room.
 #[test]
 fn a_writer_that_waits_changes_nothing() {
     use rand::{Rng, SeedableRng};
@@ -493,7 +497,8 @@ fn laps_are_as_long_as_the_reader_is_behind() {
     }
 }
 
-/// Its reader's processor asks for nothing behind them, and they do not go through ever more memory.
+/// Its reader's processor asks for nothing behind them, and they do not go through ever more
+/// memory.
 #[test]
 fn pieces_of_who_waits_end_with_a_page() {
     for size in [256, 300, 512, 2000, 2048, 4096, 5000, 8192, 10_000, 16_384] {
@@ -524,8 +529,8 @@ fn pieces_of_who_waits_end_with_a_page() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// However far behind the reader is, nothing is overwritten, and a reader that has read all never leaves its writer
-    /// without room.
+    /// However far behind the reader is, nothing is overwritten, and a reader that has read all
+    /// never leaves its writer without room.
     #[test]
     fn windows_of_any_size_arrive(
         ranks in prop::sample::select(vec![2usize, 16, 64]),

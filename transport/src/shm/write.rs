@@ -94,8 +94,8 @@ impl Writer {
         }
     }
 
-    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when all of
-    /// it is on its way.
+    /// Hands over as much of a frame as fits; `begun` and `sent` keep its progress. `true` when all
+    /// of it is on its way.
     ///
     /// # Safety
     /// `payload` points to `header.len` readable bytes, the same in every call for this frame.
@@ -270,8 +270,8 @@ impl Writer {
         true
     }
 
-    /// The next chunk of a payload of `len` bytes, of which so many were `sent`; how many bytes it has.
-    /// `None`: there is no room now.
+    /// The next chunk of a payload of `len` bytes, of which so many were `sent`; how many bytes it
+    /// has. `None`: there is no room now.
     ///
     /// # Safety
     /// `payload` points to `len` readable bytes; `sent` is less.
@@ -296,8 +296,8 @@ impl Writer {
         let timed = chunk >= CHUNK_FIRST && self.pace.as_ref().is_some_and(Pace::is_trial);
         let past_caches = self.pace.as_ref().is_some_and(Pace::past_caches);
         let begin = if timed { ticks() } else { 0 };
-        // SAFETY: `place_in_bulk` gave the chunk to us, it does not cross the end of the area, and the
-        // source range lies in the payload.
+        // SAFETY: `place_in_bulk` gave the chunk to us, it does not cross the end of the area, and
+        // the source range lies in the payload.
         unsafe {
             let to = self.out.bulk(position);
             if past_caches {
@@ -327,8 +327,8 @@ impl Writer {
         Some(chunk)
     }
 
-    /// A frame goes through the bulk area in one piece: of up to [`CHUNK_FIRST`] bytes, or [`EARLY_MAX`] if
-    /// its lines were `asked` for while its writer `waited`.
+    /// A frame goes through the bulk area in one piece: of up to [`CHUNK_FIRST`] bytes, or
+    /// [`EARLY_MAX`] if its lines were `asked` for while its writer `waited`.
     ///
     /// # Safety
     /// `payload` points to `header.len` readable bytes.
@@ -355,7 +355,8 @@ impl Writer {
         }
         let position = self.written_bulk + if alone { gap_before(len, bytes) } else { shift };
         if alone && plain && len >= EARLY_MIN {
-            // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, from the begin of a line.
+            // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, from the begin of
+            // a line.
             unsafe { self.write_early(header, payload, position) };
             self.written += 1;
             self.written_bulk = end_of(position, len);
@@ -363,8 +364,8 @@ impl Writer {
             return true;
         }
         debug_assert!(len <= CHUNK_FIRST, "its reader would not take it");
-        // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross the end of
-        // the area.
+        // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross
+        // the end of the area.
         unsafe {
             let to = self.out.bulk(position);
             if plain {
@@ -388,10 +389,10 @@ impl Writer {
         true
     }
 
-    /// Bytes of the next chunk of a message of which so many were `sent`. There are four chunks, for the
-    /// reader to begin early and the writer to end early, within what a chunk is worth and what stays in
-    /// the nearest caches. Where it pays, a message that its reader waits for begins with a small chunk,
-    /// and chunks double (also one that the end of a lap has cut).
+    /// Bytes of the next chunk of a message of which so many were `sent`. There are four chunks,
+    /// for the reader to begin early and the writer to end early, within what a chunk is worth and
+    /// what stays in the nearest caches. Where it pays, a message that its reader waits for begins
+    /// with a small chunk, and chunks double (also one that the end of a lap has cut).
     #[inline]
     fn chunk_of(&self, len: u64, sent: u64, waited: bool) -> u64 {
         let most = (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK);
@@ -399,16 +400,18 @@ impl Writer {
         if begins { sent.next_multiple_of(4 << 10).clamp(CHUNK_BEGIN, most) } else { most }
     }
 
-    /// Whether a frame of `len` bytes has its pages for itself and ends with them, if its writer has waited.
+    /// Whether a frame of `len` bytes has its pages for itself and ends with them, if its writer
+    /// has waited.
     #[inline]
     fn is_kept_apart(&self, len: u64) -> bool {
         self.owns_ahead && !self.oversubscribed && (APART..=EARLY_MAX).contains(&len)
     }
 
-    /// The next message is often like the one of `len` bytes that was just written, and as much `alone`:
-    /// its lines of the bulk area are asked for beforehand. That happens while the writer waits
-    /// ([`Writer::get_ready`]), if it waited before. Otherwise few lines are asked for at once, and come
-    /// while the program goes on; but what the program reads at this moment comes later for that.
+    /// The next message is often like the one of `len` bytes that was just written, and as much
+    /// `alone`: its lines of the bulk area are asked for beforehand. That happens while the writer
+    /// waits ([`Writer::get_ready`]), if it waited before. Otherwise few lines are asked for at
+    /// once, and come while the program goes on; but what the program reads at this moment comes
+    /// later for that.
     #[inline]
     fn expect_another(&mut self, len: u64, alone: bool) {
         let at = self.out.in_bulk(self.written_bulk);
@@ -474,13 +477,14 @@ impl Writer {
         self.written + lines - self.consumed <= LINES
     }
 
-    /// Finds room in the bulk area at `written_bulk`: for `most` bytes in one piece, or for what is left of
-    /// this lap if that is `least` or more; gives how many. `None`: there is none now.
+    /// Finds room in the bulk area at `written_bulk`: for `most` bytes in one piece, or for what is
+    /// left of this lap if that is `least` or more; gives how many. `None`: there is none now.
     ///
-    /// As long as the reader is fast, a lap goes through the beginning of the area only: a page that was
-    /// never touched costs a page fault on either side, which takes longer than the copy. Where the
-    /// reader has not yet made room the lap grows, into what no lap has used before. It also grows with
-    /// the time, if that is worth it (`grows`) or the lap is too short for eight messages.
+    /// As long as the reader is fast, a lap goes through the beginning of the area only: a page
+    /// that was never touched costs a page fault on either side, which takes longer than the copy.
+    /// Where the reader has not yet made room the lap grows, into what no lap has used before. It
+    /// also grows with the time, if that is worth it (`grows`) or the lap is too short for eight
+    /// messages.
     fn place_in_bulk(&mut self, least: u64, most: u64, grows: bool) -> Option<u64> {
         loop {
             let at = self.out.in_bulk(self.written_bulk);
@@ -512,9 +516,9 @@ impl Writer {
         }
     }
 
-    /// Whether the reader is to publish at once that it has taken what lies at `position`: in the middle of
-    /// a lap, so that its beginning can be used again when the lap is over. (After a jump to the beginning
-    /// the reader publishes by itself.)
+    /// Whether the reader is to publish at once that it has taken what lies at `position`: in the
+    /// middle of a lap, so that its beginning can be used again when the lap is over. (After a jump
+    /// to the beginning the reader publishes by itself.)
     #[inline]
     pub(super) fn asks(&self, position: u64, len: u64) -> bool {
         let (half, at) = (self.lap / 2, self.out.in_bulk(position));
@@ -531,9 +535,9 @@ impl Writer {
         position + bytes - self.consumed_bulk <= self.out.bulk
     }
 
-    /// Learns how far the reader is, in lines and in bulk memory. [`Writer::can_go_on`] compares both: a
-    /// writer that knew only of the one that it was short of would take the other for news, and never
-    /// sleep.
+    /// Learns how far the reader is, in lines and in bulk memory. [`Writer::can_go_on`] compares
+    /// both: a writer that knew only of the one that it was short of would take the other for news,
+    /// and never sleep.
     #[inline(never)]
     pub(super) fn learn_consumed(&mut self) {
         // A reader that claims more than was written is not believed.
@@ -548,7 +552,8 @@ impl Writer {
     }
 }
 
-/// What comes before a frame of `len` bytes that ends with the `bytes` it is given, but for less than a line.
+/// What comes before a frame of `len` bytes that ends with the `bytes` it is given, but for less
+/// than a line.
 #[inline]
 fn gap_before(len: u64, bytes: u64) -> u64 {
     (bytes - len) & !(LINE as u64 - 1)

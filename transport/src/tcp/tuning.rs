@@ -5,8 +5,8 @@
 pub const EAGER_MAX: usize = 256 << 10;
 /// Bytes of the receive buffer: several small frames come with one system call.
 pub(super) const BUFFER: usize = 64 << 10;
-/// Payloads of which fewer bytes are missing are copied through the buffer, so that one read may bring
-/// many frames.
+/// Payloads of which fewer bytes are missing are copied through the buffer, so that one read may
+/// bring many frames.
 pub(super) const DIRECT_MIN: u64 = 16 << 10;
 /// Bytes that are read along with the header after a payload that landed directly: the next payload
 /// often does so, too.

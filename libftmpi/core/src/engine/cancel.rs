@@ -41,8 +41,8 @@ impl<L: Link> Engine<L> {
         self.work();
     }
 
-    /// Waits until nobody reads the payload of a send, which may be complete then. A peer that reads
-    /// it at this moment ends that, or dies, without help of this rank.
+    /// Waits until nobody reads the payload of a send, which may be complete then. A peer that
+    /// reads it at this moment ends that, or dies, without help of this rank.
     fn withdraw(&mut self, id: ReqId) {
         while !self.is_done(id) {
             let leaving = |peer: &Peer| {
@@ -56,9 +56,9 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// `MPI_Cancel`: a receive that has not matched ends cancelled. A send does not, but the program
-    /// waits for its receiver no longer (MPI-4.1, 3.8.4: the wait for what was to be cancelled is
-    /// local). A synchronous send goes on: its end would claim a match.
+    /// `MPI_Cancel`: a receive that has not matched ends cancelled. A send does not, but the
+    /// program waits for its receiver no longer (MPI-4.1, 3.8.4: the wait for what was to be
+    /// cancelled is local). A synchronous send goes on: its end would claim a match.
     pub fn cancel(&mut self, id: ReqId) {
         if let RequestKind::Send { unacknowledged, .. } = self.state.requests.get(id).kind {
             if !unacknowledged {
@@ -71,7 +71,8 @@ impl<L: Link> Engine<L> {
             return;
         }
         let Some(node) = self.decide_cancel(id) else { return };
-        // Before anything else may match the receive: the replay may have come to its end with this.
+        // Before anything else may match the receive: the replay may have come to its end with
+        // this.
         self.state.matcher.unpost(node);
         let request = self.state.requests.get_mut(id);
         request.completion.cancelled = true;
@@ -94,8 +95,8 @@ impl<L: Link> Engine<L> {
             }
             self.repeat_services();
             match self.state.protocol.decide() {
-                // Also while only matches of named receives are left: this receive may have been matched
-                // before it was to be cancelled.
+                // Also while only matches of named receives are left: this receive may have been
+                // matched before it was to be cancelled.
                 protocol::Decision::Live if self.state.protocol.repeating() => self.block(),
                 protocol::Decision::Live => {
                     match node {

@@ -1,9 +1,10 @@
 //! Where every peer is a channel memory (`ftmpi_protocols::channel_memory`): what comes to a rank
 //! comes from its own memory, in one stream whose order is stored.
 //!
-//! Guarantees: the stream goes on exactly where this state of the rank stands, whatever breaks or is
-//! restored; a hole in it ends the job with one line. Acknowledgements of synchronous sends reach
-//! their memory at least once, and one that comes before a replay has sent the message again is kept.
+//! Guarantees: the stream goes on exactly where this state of the rank stands, whatever breaks or
+//! is restored; a hole in it ends the job with one line. Acknowledgements of synchronous sends
+//! reach their memory at least once, and one that comes before a replay has sent the message again
+//! is kept.
 
 use super::link::{Landing, Token};
 use super::state::State;
@@ -94,8 +95,8 @@ impl State {
         }
     }
 
-    /// A channel to this rank's memory is there again: sends the acknowledgements that the memory may
-    /// not have.
+    /// A channel to this rank's memory is there again: sends the acknowledgements that the memory
+    /// may not have.
     pub(super) fn repeat_acknowledgements(&mut self, to: Rank) {
         let is_ack = |out: &Out| out.frame.header.kind == Kind::SyncAck && !out.frame.begun;
         self.channels.peer_mut(to).queue.retain(|out| !is_ack(out));

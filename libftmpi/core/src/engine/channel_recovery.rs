@@ -44,7 +44,8 @@ impl State {
         self.channels.mark_busy(rank);
     }
 
-    /// The channel is gone. What waited for it is in the log, or, without a log, still in the queue.
+    /// The channel is gone. What waited for it is in the log, or, without a log, still in the
+    /// queue.
     pub(super) fn end_channel(&mut self, rank: Rank) {
         let peer = self.channels.peer(rank);
         let (logged, cluster_peer) = (peer.logged, peer.cluster_peer);
@@ -194,8 +195,8 @@ impl State {
         entries
             .map(|entry| {
                 let len = entry.payload.len();
-                // About what the peer has it is only asked, without the payload, which may be cut at
-                // any time.
+                // About what the peer has it is only asked, without the payload, which may be cut
+                // at any time.
                 let asks = len > eager_limit || peer.has.contains(entry.ssn);
                 let kind = if asks { Kind::RequestToSend } else { Kind::Eager };
                 let (flags, context, tag, ssn) = (entry.flags, entry.context, entry.tag, entry.ssn);
@@ -205,8 +206,8 @@ impl State {
             .collect()
     }
 
-    /// Synchronous sends that the peer's images have, and the log has forgotten: all that is left to
-    /// ask is whether they were matched.
+    /// Synchronous sends that the peer's images have, and the log has forgotten: all that is left
+    /// to ask is whether they were matched.
     fn ask_about_forgotten(&mut self, rank: Rank) {
         if self.hooks.memory {
             return;

@@ -1,7 +1,7 @@
 //! When an image of this rank may be taken, and when everything that has happened is stable.
 //!
-//! Guarantees: neither happens in the middle of a replay, and no image is taken before the rank's own
-//! events are stable and (in waves) its channels are as the protocol wants them.
+//! Guarantees: neither happens in the middle of a replay, and no image is taken before the rank's
+//! own events are stable and (in waves) its channels are as the protocol wants them.
 
 use super::Engine;
 use super::link::{Captured, Link};
@@ -10,8 +10,8 @@ use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::{ImageNo, Rank};
 
 /// Whether a program stands still for an image that has waited so many seconds. A program that
-/// receives all the time may never be in a state that depends on stable events only, if the logger is
-/// slower than the first patience; a later one is long enough for any logger.
+/// receives all the time may never be in a state that depends on stable events only, if the logger
+/// is slower than the first patience; a later one is long enough for any logger.
 fn stands_still(waited: f64) -> bool {
     if waited <= IMAGE_PATIENCE_S {
         return true;
@@ -41,17 +41,17 @@ impl<L: Link> Engine<L> {
         self.state.protocol.repeating() || self.state.recovery.is_fetching()
     }
 
-    /// Says that everything is stable on which this state depends, as it was when the agent asked; if
-    /// the agent asked, and it is so.
+    /// Says that everything is stable on which this state depends, as it was when the agent asked;
+    /// if the agent asked, and it is so.
     pub(super) fn settle_if_due(&mut self) -> bool {
         if !self.link.settle_due() || self.is_repeating() {
             return false;
         }
         let mut asked = self.settle_asked;
         if asked != Some(self.restores()) {
-            // Printed text may depend on the fact that nothing more was served until now. It is noted
-            // once: a program that polls would make new events all the time, and none of its text
-            // would ever be final.
+            // Printed text may depend on the fact that nothing more was served until now. It is
+            // noted once: a program that polls would make new events all the time, and none of its
+            // text would ever be final.
             self.state.note_no_service();
         }
         self.settle_or_commit(&mut asked);
@@ -66,8 +66,8 @@ impl<L: Link> Engine<L> {
     }
 
     /// Takes the image that is due. It needs all own events stable: that takes a round trip to the
-    /// logger, during which the program must make no new ones. Not during a replay, which could not go
-    /// on here.
+    /// logger, during which the program must make no new ones. Not during a replay, which could not
+    /// go on here.
     pub(super) fn take_image_if_possible(&mut self) {
         while self.link.image_due().is_some() && !self.is_repeating() {
             if !self.take_due_image() {
@@ -85,8 +85,8 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// Whether everything that an image taken now would depend on is stable, and, in a wave, the other
-    /// ranks are as far as they must be.
+    /// Whether everything that an image taken now would depend on is stable, and, in a wave, the
+    /// other ranks are as far as they must be.
     fn image_safe(&mut self, image: ImageNo) -> Readiness {
         if self.is_repeating() {
             // An incarnation that has not caught up is part of the image that it began from.
@@ -110,8 +110,8 @@ impl<L: Link> Engine<L> {
                 .map(|(index, peer)| (Rank(index as u32), peer.received.count()));
             protocol.image_ready(image, &mut open)
         };
-        // Only then: each look makes an event of the negative answers so far, and a program that asks
-        // again and again would never see all of them stable.
+        // Only then: each look makes an event of the negative answers so far, and a program that
+        // asks again and again would never see all of them stable.
         let settling = readiness == Readiness::Now && !self.is_settled();
         self.state.waves.set_settling(settling);
         if settling { Readiness::NotYet } else { readiness }

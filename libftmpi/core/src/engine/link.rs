@@ -145,8 +145,8 @@ pub trait Link {
     /// Hands over as much of the frame as fits. Only for peers whose channel is up.
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push;
     /// Frees the payload of the frame that has begun to leave to this rank. `true`: it is free; the
-    /// frame goes on with the same bytes wherever it is pushed from next. `false`: the peer reads it at
-    /// this moment; ask again.
+    /// frame goes on with the same bytes wherever it is pushed from next. `false`: the peer reads
+    /// it at this moment; ask again.
     fn withdraw(&mut self, _to: Rank) -> bool {
         true
     }
@@ -157,8 +157,8 @@ pub trait Link {
     fn looks(&self) -> u32 {
         16
     }
-    /// Looks between two rests: at least one, and no more than before the first. The work of a rest takes
-    /// as long as several looks, and delays the answer to what comes meanwhile.
+    /// Looks between two rests: at least one, and no more than before the first. The work of a rest
+    /// takes as long as several looks, and delays the answer to what comes meanwhile.
     #[inline]
     fn looks_between(&self) -> u32 {
         1
@@ -171,24 +171,25 @@ pub trait Link {
     fn poll_others<S: Sink>(&mut self, sink: &mut S, _except: Option<Rank>) -> bool {
         self.poll(sink, None)
     }
-    /// Takes what has come of this rank, message by message, as long as the message is complete and a
-    /// posted receive takes it ([`Sink::expects`]).
+    /// Takes what has come of this rank, message by message, as long as the message is complete and
+    /// a posted receive takes it ([`Sink::expects`]).
     fn take_expected<S: Sink>(&mut self, _sink: &mut S, _from: Rank) {}
-    /// If the next frame of the sender is a whole message for this receive, without flags, which fits
-    /// and whose number is `fresh`, puts it there.
+    /// If the next frame of the sender is a whole message for this receive, without flags, which
+    /// fits and whose number is `fresh`, puts it there.
     #[inline]
     fn take_exact(&mut self, _receive: &DirectReceive, _fresh: impl Fn(Ssn) -> bool) -> Exact {
         Exact::Other
     }
-    /// Sends a frame to the event logger. `true`: it holds events, and they are stored where neither the
-    /// end of this process nor the end of the logger can lose them; nothing waits for an
-    /// acknowledgement.
+    /// Sends a frame to the event logger. `true`: it holds events, and they are stored where
+    /// neither the end of this process nor the end of the logger can lose them; nothing waits for
+    /// an acknowledgement.
     fn log(&mut self, frame: &event_log::Frame) -> bool;
     /// Sends a message to the agent.
     fn notify_agent(&mut self, message: FromRank);
     /// Nothing came: spins, yields or sleeps until something may have come.
     fn rest(&mut self);
-    /// Gives others a turn on the processor, where they need it. `false`: it is not the time for that.
+    /// Gives others a turn on the processor, where they need it. `false`: it is not the time for
+    /// that.
     fn give_turn(&mut self) -> bool {
         false
     }
@@ -213,8 +214,8 @@ pub trait Link {
     fn abandon<S: Sink>(&mut self, sink: &mut S);
     /// Recovery is impossible: ends the job.
     fn give_up(&mut self, why: String) -> !;
-    /// This incarnation is an orphan, or lacks what a peer needs. It ends, and the next one begins from an
-    /// image, older than `before` if that is given.
+    /// This incarnation is an orphan, or lacks what a peer needs. It ends, and the next one begins
+    /// from an image, older than `before` if that is given.
     fn roll_back(&mut self, why: String, before: Option<ImageNo>) -> !;
     /// The image of this process that is wanted.
     fn image_due(&self) -> Option<ImageNo> {
@@ -227,8 +228,8 @@ pub trait Link {
     /// Everything that had happened is stable.
     fn settled(&mut self) {}
     /// Takes the image that is due; returns once more in every incarnation that begins from it. The
-    /// contents of `useless` memory are not wanted in it: such an incarnation may find zeros there; in
-    /// this one they stay.
+    /// contents of `useless` memory are not wanted in it: such an incarnation may find zeros there;
+    /// in this one they stay.
     fn capture(&mut self, _image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
         Captured::Refused
     }
@@ -241,11 +242,11 @@ pub trait Link {
     fn disk(&mut self) -> Option<&mut dyn crate::file::disk::Disk> {
         None
     }
-    /// Says whether [`Engine::call_ends`](super::Engine::call_ends) is to be called at the end of every
-    /// call of the program.
+    /// Says whether [`Engine::call_ends`](super::Engine::call_ends) is to be called at the end of
+    /// every call of the program.
     fn report_call_ends(&mut self, _wanted: bool) {}
-    /// Memory that other ranks of this host get under the same name, zero at first. `None`: there is
-    /// none, or the ranks are not on this host; what
+    /// Memory that other ranks of this host get under the same name, zero at first. `None`: there
+    /// is none, or the ranks are not on this host; what
     /// [`join_shared_memory`](Self::join_shared_memory) began is taken back then.
     fn share(&mut self, _piece: Piece) -> Option<UserPtr> {
         None
@@ -253,8 +254,8 @@ pub trait Link {
     /// Leaves shared memory.
     fn part_shared(&mut self, _at: UserPtr) {}
     /// Under waves, before memory is shared with any of these ranks: see
-    /// [`shared_memory_barrier`](super::shared_memory_barrier), whose `join` gives the answer. `past` is
-    /// the last wave that is behind this rank.
+    /// [`shared_memory_barrier`](super::shared_memory_barrier), whose `join` gives the answer.
+    /// `past` is the last wave that is behind this rank.
     fn join_shared_memory(&mut self, _host: &[Rank], _past: ImageNo) -> bool {
         true
     }
@@ -262,10 +263,10 @@ pub trait Link {
     fn shares(&self) -> bool {
         false
     }
-    /// This rank stands still for an image. Whether all ranks do that it shares memory with: from then on
-    /// [`capture`](Self::capture) takes the image at one moment with theirs. `capture` and
-    /// [`refuse`](Self::refuse) also say that the image is behind this rank. [`Readiness::Never`]: the
-    /// others were awaited for long enough.
+    /// This rank stands still for an image. Whether all ranks do that it shares memory with: from
+    /// then on [`capture`](Self::capture) takes the image at one moment with theirs. `capture` and
+    /// [`refuse`](Self::refuse) also say that the image is behind this rank. [`Readiness::Never`]:
+    /// the others were awaited for long enough.
     fn stands(&mut self, _image: ImageNo) -> Readiness {
         Readiness::Now
     }

@@ -6,8 +6,9 @@ use super::tuning::{LOG_ROOM_ASK_EVERY_S, LOG_ROOM_PATIENCE_S};
 use ftmpi_wire::control::FromRank;
 
 impl<L: Link> Engine<L> {
-    /// If the sender log is above its limit: asks for images, which let it be cut, and waits until it
-    /// was cut, up to a minute. Not within a schedule: the calls that run schedules ask themselves.
+    /// If the sender log is above its limit: asks for images, which let it be cut, and waits until
+    /// it was cut, up to a minute. Not within a schedule: the calls that run schedules ask
+    /// themselves.
     #[inline]
     pub fn make_log_room(&mut self) {
         if self.state.logs.are_full() {
@@ -52,16 +53,16 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// Reserves memory for the sender log, if there is one: the first touch of its pages happens now
-    /// and not while the log grows.
+    /// Reserves memory for the sender log, if there is one: the first touch of its pages happens
+    /// now and not while the log grows.
     pub fn reserve_log(&mut self, bytes: u64) {
         if self.state.hooks.log_payload {
             self.state.logs.memory_mut().reserve(bytes as usize);
         }
     }
 
-    /// Images leave out of the sender log what the newest image of its receiver has. Then a rank that
-    /// has restarted cannot serve a peer whose newest image turns out to be damaged.
+    /// Images leave out of the sender log what the newest image of its receiver has. Then a rank
+    /// that has restarted cannot serve a peer whose newest image turns out to be damaged.
     pub fn lean_images(&mut self, lean: bool) {
         let hooks = &self.state.hooks;
         let lean = lean && hooks.log_payload && !hooks.memory;

@@ -1,8 +1,8 @@
 //! Matching of receives and messages (MPI-4 §3.5), by hash of (context, source, tag).
 //!
 //! Guarantees: the non-overtaking rule; constant time for receives without wildcards, however many
-//! others wait. In a replay, a receive that is pinned to a recorded message takes only that message.
-//! A held receive takes nothing, and keeps from later receives what it would take.
+//! others wait. In a replay, a receive that is pinned to a recorded message takes only that
+//! message. A held receive takes nothing, and keeps from later receives what it would take.
 
 use super::request::{Envelope, Source, Tag};
 use super::slots::Slots;

@@ -17,14 +17,14 @@
 //! | `send`, `outgoing` | sends: number, log, gate; what leaves for a peer, in order |
 //! | `receive`, `incoming` | matching and landing of messages; every frame that comes |
 //! | `progress`, `commands` | looking, waiting, carrying out |
-//! | `outcome`, `probe`, `cancel`, `time` | waits, tests, probes, clocks: what is recorded and repeated |
+//! | `outcome`, `probe`, `cancel`, `time` | waits, tests, probes, clocks, as recorded |
 //! | `schedules`, `tasks` | non-blocking collectives under way |
 //! | `services` | one-sided requests of others: when they are served |
-//! | `output_commit` | effects on the world outside: once, and after all that led to them is stable |
-//! | `channel_recovery`, `replay`, `log_cuts` | new incarnations: `Resume`, repetition, what logs forget |
+//! | `output_commit` | effects on the world outside: once, after their causes are stable |
+//! | `channel_recovery`, `replay`, `log_cuts` | new incarnations, and what logs forget |
 //! | `event_logger` | frames to and from the event logger |
 //! | `channel_memory` | where every peer is a channel memory |
-//! | `waves`, `reconcile` | coordinated images: markers, what is held and kept, channels afterwards |
+//! | `waves`, `reconcile` | coordinated images: markers, what is held, channels afterwards |
 //! | `images`, `log_room` | when an image may be taken; room in the sender log |
 //! | `shared_memory_barrier` | ranks that share memory take their images at one moment |
 //! | `tuning` | constants |
@@ -136,8 +136,8 @@ impl<L: Link> Engine<L> {
         self.state.counters()
     }
 
-    /// How many messages of the program have come that nobody has received, on one context if one is
-    /// named. (Contexts of collectives are odd.)
+    /// How many messages of the program have come that nobody has received, on one context if one
+    /// is named. (Contexts of collectives are odd.)
     #[must_use]
     pub fn unexpected(&self, context: Option<u16>) -> usize {
         let matcher = &self.state.matcher;

@@ -49,10 +49,10 @@ impl<L: Link> Engine<L> {
     /// What a call with a non-deterministic answer is to do.
     ///
     /// Between this call and [`Engine::answered`] or [`Engine::answered_negative`] the caller must
-    /// neither poll nor block. An image taken there would begin incarnations that have asked already,
-    /// and never learn what was recorded afterwards. So: poll, then decide, then look, then answer;
-    /// and after every [`Engine::block`] decide anew. To ask while nothing is recorded changes
-    /// nothing.
+    /// neither poll nor block. An image taken there would begin incarnations that have asked
+    /// already, and never learn what was recorded afterwards. So: poll, then decide, then look,
+    /// then answer; and after every [`Engine::block`] decide anew. To ask while nothing is recorded
+    /// changes nothing.
     #[inline]
     pub fn decide(&mut self) -> Decision {
         if !self.state.hooks.outcomes {
@@ -83,9 +83,9 @@ impl<L: Link> Engine<L> {
             if !self.state.protocol.replaying() {
                 return decision;
             }
-            // Outcomes are exhausted, matches are not. Those receives are posted already, since they
-            // matched before this call in the earlier incarnation: their messages only have to come.
-            // The protocol is asked anew afterwards: the wait may have ended with an image.
+            // Outcomes are exhausted, matches are not. Those receives are posted already, since
+            // they matched before this call in the earlier incarnation: their messages only have to
+            // come. The protocol is asked anew afterwards: the wait may have ended with an image.
             self.block();
         }
     }

@@ -1,4 +1,5 @@
-//! What leaves for a peer, in order: greeting, `Resume`, piggyback and message, the engine's frames.
+//! What leaves for a peer, in order: greeting, `Resume`, piggyback and message, the engine's
+//! frames.
 //!
 //! Guarantees: a frame leaves only after the own events that it depends on are stable; a piggyback
 //! leaves immediately before its message; while a wave holds sends, only markers and what has begun

@@ -3,36 +3,38 @@
 //!
 //! Guarantees, under protocols that repeat a rank's course:
 //!
-//! * *Nothing happens outside that a failure could undo* (the output commit problem: Strom and Yemini
-//!   1985; Elnozahy et al., "A survey of rollback-recovery protocols", 2002, section 2.3). Before an
-//!   effect the rank waits until every event that led to it is stable ([`Engine::commit`]). Otherwise
-//!   a later incarnation could take another course, and the effect would stay.
-//! * *What was done and recorded is not done again*: the answer is an outcome, and a replay gets it.
-//! * *What was done and not yet recorded can be told from what was not done.* The answer of an effect
-//!   becomes stable after the effect. An incarnation that dies between the two has done something
-//!   that its log does not contain. For effects that may be repeated (writing the same bytes to the
-//!   same place, setting a size) that does no harm: nobody knows of the first time. For the others
-//!   (deleting, creating what must not exist) an *intent* is made stable first: an answer with the bit
-//!   [`INTENT`] and a mark by which the outside can be judged later. An incarnation whose log ends with
-//!   an intent judges by the mark whether the effect took place.
+//! * *Nothing happens outside that a failure could undo* (the output commit problem: Strom and
+//!   Yemini 1985; Elnozahy et al., "A survey of rollback-recovery protocols", 2002, section 2.3).
+//!   Before an effect the rank waits until every event that led to it is stable
+//!   ([`Engine::commit`]). Otherwise a later incarnation could take another course, and the effect
+//!   would stay.
+//! * *What was done and recorded is not done again*: the answer is an outcome, and a replay gets
+//!   it.
+//! * *What was done and not yet recorded can be told from what was not done.* The answer of an
+//!   effect becomes stable after the effect. An incarnation that dies between the two has done
+//!   something that its log does not contain. For effects that may be repeated (writing the same
+//!   bytes to the same place, setting a size) that does no harm: nobody knows of the first time.
+//!   For the others (deleting, creating what must not exist) an *intent* is made stable first: an
+//!   answer with the bit [`INTENT`] and a mark by which the outside can be judged later. An
+//!   incarnation whose log ends with an intent judges by the mark whether the effect took place.
 //!
 //! Answers of effects that may be repeated need not be stable before the next effect: if they are
-//! lost, both are repeated in the same order (`RepeatableRun`). So a run of writes costs no round trip
-//! to the logger each.
+//! lost, both are repeated in the same order (`RepeatableRun`). So a run of writes costs no round
+//! trip to the logger each.
 //!
-//! The events that *led to* an effect are a rank's own, and under `causal` those of others: a message
-//! that the program expected makes no event here, and yet brings what its sender chose. Events of
-//! others that are held and not known to be stable go to the rank's own log as copies first
-//! ([`Protocol::commit`]).
+//! The events that *led to* an effect are a rank's own, and under `causal` those of others: a
+//! message that the program expected makes no event here, and yet brings what its sender chose.
+//! Events of others that are held and not known to be stable go to the rank's own log as copies
+//! first ([`Protocol::commit`]).
 //!
 //! [`Protocol::commit`]: ftmpi_protocols::protocol::Protocol::commit
 //!
 //! Without an event logger (`causal` with `--event-logger off`) nothing is ever known to be stable,
-//! and nothing here waits. An event lives on in the ranks that received it and in images taken since.
-//! So no failure takes an effect back as long as none of the ranks die from whose choices it came. One
-//! death of the rank itself can undo its own choices since its last message or image. The death of it
-//! and of a neighbour at once can undo choices that the neighbour sent only to it. A rank that dies
-//! between an effect and its next message repeats the effect without an intent.
+//! and nothing here waits. An event lives on in the ranks that received it and in images taken
+//! since. So no failure takes an effect back as long as none of the ranks die from whose choices it
+//! came. One death of the rank itself can undo its own choices since its last message or image. The
+//! death of it and of a neighbour at once can undo choices that the neighbour sent only to it. A
+//! rank that dies between an effect and its next message repeats the effect without an intent.
 
 use super::Engine;
 use super::link::Link;
@@ -51,14 +53,14 @@ pub trait Effect<L: Link> {
     fn look(&mut self, link: &mut L) -> u64;
     /// Does it; the answer.
     fn act(&mut self, link: &mut L) -> u64;
-    /// Judges after an incarnation that may have done it: the answer if it was done, `None` if it is to
-    /// be done.
+    /// Judges after an incarnation that may have done it: the answer if it was done, `None` if it
+    /// is to be done.
     fn judge(&mut self, link: &mut L, mark: u64) -> Option<u64>;
 }
 
 impl<L: Link> Engine<L> {
-    /// Waits until all that led here is stable. An image may be taken meanwhile, so the caller decides
-    /// anew afterwards ([`Engine::decide`]).
+    /// Waits until all that led here is stable. An image may be taken meanwhile, so the caller
+    /// decides anew afterwards ([`Engine::decide`]).
     pub fn commit(&mut self) {
         let mut asked = None;
         while self.state.hooks.outcomes && !self.is_committed(&mut asked) {
@@ -75,9 +77,10 @@ impl<L: Link> Engine<L> {
         self.state.protocol.stable() >= self.needed()
     }
 
-    /// Asks for everything to become stable on which this state depends. `asked`: in which incarnation
-    /// it did so. Events of others that come afterwards, while the program stands still, are not waited
-    /// for: ranks that send all the time would keep this rank from ever going on.
+    /// Asks for everything to become stable on which this state depends. `asked`: in which
+    /// incarnation it did so. Events of others that come afterwards, while the program stands
+    /// still, are not waited for: ranks that send all the time would keep this rank from ever going
+    /// on.
     pub(super) fn settle_or_commit(&mut self, asked: &mut Option<u64>) {
         if asked.replace(self.restores()) == Some(self.restores()) {
             self.state.protocol.settle();
@@ -104,8 +107,8 @@ impl<L: Link> Engine<L> {
             self.work();
         }
         let last = self.state.protocol.last_event();
-        // Where the event depends on others as well, or is behind copies of others' events, on which a
-        // later effect may depend, the next effect waits for it.
+        // Where the event depends on others as well, or is behind copies of others' events, on
+        // which a later effect may depend, the next effect waits for it.
         if before != UNNAMED && last == before.next() {
             self.state.repeatable_run.extend(needed, last);
         }
@@ -118,8 +121,8 @@ impl<L: Link> Engine<L> {
         self.state.recovery.restores()
     }
 
-    /// Does something that may be repeated, after all that led to it is stable. `None`: a replay came to
-    /// where its earlier incarnation tested something.
+    /// Does something that may be repeated, after all that led to it is stable. `None`: a replay
+    /// came to where its earlier incarnation tested something.
     pub fn effect_repeatable(&mut self, mut act: impl FnMut(&mut L) -> u64) -> Option<u64> {
         let mut committed = None;
         loop {

@@ -1,7 +1,7 @@
 //! Receives that the program posts: their numbers, and what they match.
 //!
-//! Guarantees (MPI-4.1, 3.5): a receive takes the first message that fits, unless a replay pins it to
-//! the message that it took in the earlier incarnation; each match that the protocol asks for is
+//! Guarantees (MPI-4.1, 3.5): a receive takes the first message that fits, unless a replay pins it
+//! to the message that it took in the earlier incarnation; each match that the protocol asks for is
 //! reported once.
 
 use super::Engine;
@@ -13,8 +13,8 @@ use ftmpi_protocols::protocol::{NAMED, Pin};
 use ftmpi_wire::{Rank, Ssn};
 
 impl<L: Link> Engine<L> {
-    /// Posts a receive of a schedule or a stream, whose next step depends on timing: it has no number
-    /// ([`Engine::receive_own`]).
+    /// Posts a receive of a schedule or a stream, whose next step depends on timing: it has no
+    /// number ([`Engine::receive_own`]).
     pub fn irecv_own(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
         let request = self.receive_own(into, from, context, tag);
         if self.state.has_work() {

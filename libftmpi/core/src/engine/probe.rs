@@ -59,8 +59,8 @@ impl<L: Link> Engine<L> {
             Source::Rank(rank) => Some(rank),
         };
         loop {
-            // The protocol is asked anew after every wait: this may be a later incarnation, restored
-            // from an image that was taken during the wait.
+            // The protocol is asked anew after every wait: this may be a later incarnation,
+            // restored from an image that was taken during the wait.
             if wild {
                 match self.recorded() {
                     protocol::Decision::Live => {}

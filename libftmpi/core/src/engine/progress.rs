@@ -1,7 +1,7 @@
 //! Progress: looking, waiting, and carrying out what was decided.
 //!
-//! Guarantees (MPI-4.1, 3.5, "Progress"): a rank that waits serves everything that others wait for; a
-//! look that finds nothing makes no system call; a rank that waits long sleeps until it is woken.
+//! Guarantees (MPI-4.1, 3.5, "Progress"): a rank that waits serves everything that others wait for;
+//! a look that finds nothing makes no system call; a rank that waits long sleeps until it is woken.
 
 use super::Engine;
 use super::link::Link;
@@ -16,8 +16,8 @@ impl<L: Link> Engine<L> {
         self.progress_from(None)
     }
 
-    /// One look at everything but what comes from this rank: its messages are taken one by one as they
-    /// are asked for, and would only have to be stored.
+    /// One look at everything but what comes from this rank: its messages are taken one by one as
+    /// they are asked for, and would only have to be stored.
     #[cold]
     pub(super) fn progress_without(&mut self, except: Rank) {
         self.link.poll_others(&mut self.state, Some(except));
@@ -27,8 +27,8 @@ impl<L: Link> Engine<L> {
         self.go_on(false);
     }
 
-    /// A look at one rank alone found something. Others must not wait for ever while that rank sends.
-    /// `true`: the others were looked at.
+    /// A look at one rank alone found something. Others must not wait for ever while that rank
+    /// sends. `true`: the others were looked at.
     #[inline]
     pub(super) fn came_from(&mut self, rank: Rank) -> bool {
         self.narrow_run += 1;
@@ -68,8 +68,8 @@ impl<L: Link> Engine<L> {
         came
     }
 
-    /// One look from outside of a call. The program may be in the middle of anything, also of `malloc`,
-    /// so schedules, which may run its operations, do not go on.
+    /// One look from outside of a call. The program may be in the middle of anything, also of
+    /// `malloc`, so schedules, which may run its operations, do not go on.
     pub(super) fn look_from_outside(&mut self) {
         self.look_around(None);
         if !self.windows.is_empty() {
@@ -110,8 +110,8 @@ impl<L: Link> Engine<L> {
         self.take_due_image();
         self.settle_if_due();
         if self.state.channels.take_left() {
-            // A full channel took what was stuck. That may be all that the program waits for, and then
-            // nobody would wake this rank.
+            // A full channel took what was stuck. That may be all that the program waits for, and
+            // then nobody would wake this rank.
             return;
         }
         let counters = self.counters();
@@ -146,8 +146,8 @@ impl<L: Link> Engine<L> {
         self.quiet = false;
     }
 
-    /// Sends everything that waits to leave. An incarnation that is behind an earlier one, which went on
-    /// from here (a session after `MPI_Finalize`), need not wait: the earlier one did.
+    /// Sends everything that waits to leave. An incarnation that is behind an earlier one, which
+    /// went on from here (a session after `MPI_Finalize`), need not wait: the earlier one did.
     pub fn drain(&mut self) {
         while (self.state.channels.are_busy() || self.state.has_work())
             && (self.state.recovery.is_fetching() || !self.state.is_behind())

@@ -1,7 +1,7 @@
 //! Matching and landing of messages, and what becomes of receives.
 //!
-//! Guarantees: the envelope of a receive is noted when it is matched, and the receive completes when
-//! the payload has landed; a synchronous send is acknowledged when its message is matched.
+//! Guarantees: the envelope of a receive is noted when it is matched, and the receive completes
+//! when the payload has landed; a synchronous send is acknowledged when its message is matched.
 
 use super::Engine;
 use super::link::{Landing, Link, Token};

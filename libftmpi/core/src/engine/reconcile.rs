@@ -1,7 +1,7 @@
 //! How two incarnations that begin from the same wave put their channel together again.
 //!
-//! Guarantees: the peer gets, in the order of the program's calls, every message that it lacks, once;
-//! markers of a wave that has reached this rank meanwhile go first.
+//! Guarantees: the peer gets, in the order of the program's calls, every message that it lacks,
+//! once; markers of a wave that has reached this rank meanwhile go first.
 
 use super::channel_recovery::question;
 use super::link::Frame;

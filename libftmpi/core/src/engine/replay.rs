@@ -1,7 +1,8 @@
-//! New incarnations: fetch what is recorded, repeat it, go on (`docs/internals/life-of-a-failure.md`).
+//! New incarnations: fetch what is recorded, repeat it, go on
+//! (`docs/internals/life-of-a-failure.md`).
 //!
 //! Guarantees: no match is chosen before it is known which matches are recorded; a receive that a
-//! recorded match names takes that message and no other; the agent hears once when replay is over.
+//! recorded match names takes that message and no other; the agent learns once that replay is over.
 
 use super::Engine;
 use super::link::Link;
@@ -18,8 +19,8 @@ impl<L: Link> Engine<L> {
         self.replay_after(EventNo(0), &incarnations);
     }
 
-    /// This process was restored from image `image`: forgets the channels of the old incarnation and
-    /// repeats what that had done since.
+    /// This process was restored from image `image`: forgets the channels of the old incarnation
+    /// and repeats what that had done since.
     pub fn restored(&mut self, image: ImageNo, incarnations: &[Incarnation]) {
         self.link.abandon(&mut self.state);
         let state = &mut self.state;
@@ -115,8 +116,8 @@ impl<L: Link> Engine<L> {
         protocol.stable() >= protocol.last_event()
     }
 
-    /// Before the program's end is reported, under a protocol that might roll this incarnation back:
-    /// waits until nothing can.
+    /// Before the program's end is reported, under a protocol that might roll this incarnation
+    /// back: waits until nothing can.
     pub fn conclude(&mut self) {
         while self.state.hooks.arrivals
             && !self.is_settled()
@@ -139,7 +140,8 @@ impl State {
         }
     }
 
-    /// Replay is over, or its pins are known: receives that were held back take what came meanwhile.
+    /// Replay is over, or its pins are known: receives that were held back take what came
+    /// meanwhile.
     pub(super) fn free_held(&mut self) {
         let protocol = &mut self.protocol;
         self.matcher.repin(|posted| match posted.post {

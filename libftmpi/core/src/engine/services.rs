@@ -1,15 +1,15 @@
 //! One-sided requests of other ranks: when they may be served, and the messages they need.
 //!
-//! A request is served inside the library only, at moments that depend on timing. A replay must serve
-//! the same requests in the same order, each in the same call of the program, because the program may
-//! look at the memory between its calls. So every service is an outcome with the number of the call.
-//! Before something leaves the rank in a later call than the last one noted, "nothing more until this
-//! call" is noted as well. Otherwise a new incarnation could serve, before it sends the same message
-//! again, a request that was only made because of that message.
+//! A request is served inside the library only, at moments that depend on timing. A replay must
+//! serve the same requests in the same order, each in the same call of the program, because the
+//! program may look at the memory between its calls. So every service is an outcome with the number
+//! of the call. Before something leaves the rank in a later call than the last one noted, "nothing
+//! more until this call" is noted as well. Otherwise a new incarnation could serve, before it sends
+//! the same message again, a request that was only made because of that message.
 //!
-//! Guarantees: requests and their payload are claimed without being recorded (their order is that of
-//! the services); replies have the number that the asking rank gave (`ftmpi_protocols::received`),
-//! hence none depends on when the service happened.
+//! Guarantees: requests and their payload are claimed without being recorded (their order is that
+//! of the services); replies have the number that the asking rank gave
+//! (`ftmpi_protocols::received`), hence none depends on when the service happened.
 
 use super::Engine;
 use super::link::Link;
@@ -38,7 +38,8 @@ impl<L: Link> Engine<L> {
         self.state.hooks.outcomes
     }
 
-    /// Whether payloads stay with their sender, so that all changes of memory must pass through MPI.
+    /// Whether payloads stay with their sender, so that all changes of memory must pass through
+    /// MPI.
     #[must_use]
     pub fn logs(&self) -> bool {
         self.state.hooks.log_payload
@@ -63,9 +64,9 @@ impl<L: Link> Engine<L> {
     }
 
     /// A window is freed: what was served on it is repeated, and what is served on a later window
-    /// belongs to a later call. (Calls are counted only while there are windows. The call that makes
-    /// the next window would have this call's number, and a replay would wait here for requests that
-    /// are made when that window is there.)
+    /// belongs to a later call. (Calls are counted only while there are windows. The call that
+    /// makes the next window would have this call's number, and a replay would wait here for
+    /// requests that are made when that window is there.)
     pub(crate) fn window_ends(&mut self) {
         self.repeat_services();
         self.state.services.call_ends();
@@ -201,8 +202,8 @@ impl State {
         self.services.noted();
     }
 
-    /// Something is about to leave, or to be final: the event that nothing more was served until now must
-    /// be stable first.
+    /// Something is about to leave, or to be final: the event that nothing more was served until
+    /// now must be stable first.
     #[inline]
     pub(super) fn note_no_service(&mut self) {
         if self.services.need_note() {

@@ -1,31 +1,31 @@
-//! Ranks of one host that share memory (`MPI_Win_allocate_shared`) under waves: they take their images
-//! at one moment.
+//! Ranks of one host that share memory (`MPI_Win_allocate_shared`) under waves: they take their
+//! images at one moment.
 //!
 //! Messages between two cuts of a wave are counted, held or kept; loads and stores are not. So the
-//! images of all ranks that share memory are taken while *all* of them stand still, threads included.
-//! The memory is copied meanwhile, each rank its own part. Then the memory belongs to the cut as any
-//! private memory does: what one rank stored before the cut is in the image, and what another rank
-//! loaded was stored before it.
+//! images of all ranks that share memory are taken while *all* of them stand still, threads
+//! included. The memory is copied meanwhile, each rank its own part. Then the memory belongs to the
+//! cut as any private memory does: what one rank stored before the cut is in the image, and what
+//! another rank loaded was stored before it.
 //!
-//! Who takes part is written on a *board* of numbers that the ranks of a host share, one row for each
-//! rank. Every number only grows within an incarnation of the job (but [`Column::Joined`]). An image
-//! goes through four steps there:
+//! Who takes part is written on a *board* of numbers that the ranks of a host share, one row for
+//! each rank. Every number only grows within an incarnation of the job (but [`Column::Joined`]). An
+//! image goes through four steps there:
 //!
-//! 1. *stands*: the rank is inside the library, its channels are as the wave wants them, and it does
-//!    not return to the program before its image is taken. While others are awaited it still receives
-//!    and sends, since the others may need that to come so far.
+//! 1. *stands*: the rank is inside the library, its channels are as the wave wants them, and it
+//!    does not return to the program before its image is taken. While others are awaited it still
+//!    receives and sends, since the others may need that to come so far.
 //! 2. *stopped*: its other threads stand still, too. When all have stopped, every rank copies.
 //! 3. *through*: its copy and its image child are made. When all are through, every rank goes on.
-//! 4. *back*, in an incarnation that began from the image: its part of the new memory has been filled.
-//!    When all are back, every rank goes on.
+//! 4. *back*, in an incarnation that began from the image: its part of the new memory has been
+//!    filled. When all are back, every rank goes on.
 //!
-//! A rank that refuses the image says that it is past all steps, so no rank waits for it. The wave does
-//! not count then, whatever the others copied.
+//! A rank that refuses the image says that it is past all steps, so no rank waits for it. The wave
+//! does not count then, whatever the others copied.
 //!
-//! A rank that shares its first memory while a wave is under way joins before its cut, or behind it, but
-//! never in between. Each rank writes before it reads (all accesses are sequentially consistent). So
-//! either the rank sees that another one stands for a wave that is not behind it yet, and steps back;
-//! or the other one sees the rank and waits.
+//! A rank that shares its first memory while a wave is under way joins before its cut, or behind
+//! it, but never in between. Each rank writes before it reads (all accesses are sequentially
+//! consistent). So either the rank sees that another one stands for a wave that is not behind it
+//! yet, and steps back; or the other one sees the rank and waits.
 //!
 //! The runtime's board is shared memory, the simulator's a vector.
 
@@ -83,8 +83,8 @@ impl SharedMemoryBarrier {
         self.pieces > 0
     }
 
-    /// The rank is going to share one more piece; `past` is the last wave that is behind it. `false`:
-    /// others stand for a wave that must be behind this rank first.
+    /// The rank is going to share one more piece; `past` is the last wave that is behind it.
+    /// `false`: others stand for a wave that must be behind this rank first.
     #[must_use]
     pub fn join(&mut self, board: &dyn Board, past: ImageNo) -> bool {
         if self.pieces == 0 {
@@ -171,8 +171,8 @@ impl SharedMemoryBarrier {
         &self.members
     }
 
-    /// An incarnation that began from this image has filled its part of the new memory (the board is new,
-    /// too).
+    /// An incarnation that began from this image has filled its part of the new memory (the board
+    /// is new, too).
     pub fn come_back(&self, board: &dyn Board, image: ImageNo) {
         for word in [Column::Joined, Column::Back] {
             board.write(self.me, word, image.0 + 1);

@@ -28,10 +28,10 @@ impl<L: Link> Engine<L> {
         if self.state.hooks.clock { RECORDED_TICK_S } else { 1e-9 }
     }
 
-    /// A value that is recorded. A program that waits may read the clock millions of times a second.
-    /// Within a tick the clock stands still: that counts like a fruitless test and makes no event. Now
-    /// and then the rank looks at its channels, since such a program may call nothing else while the
-    /// logger's answers and other ranks wait.
+    /// A value that is recorded. A program that waits may read the clock millions of times a
+    /// second. Within a tick the clock stands still: that counts like a fruitless test and makes no
+    /// event. Now and then the rank looks at its channels, since such a program may call nothing
+    /// else while the logger's answers and other ranks wait.
     fn read_clock(&mut self) -> f64 {
         let value = self.now();
         if self.state.hooks.outcomes && value - self.state.clock.last() < RECORDED_TICK_S {

@@ -1,9 +1,9 @@
 //! Coordinated waves: markers, and what is held and what is kept between marker and image.
 //!
-//! Guarantees: a marker goes before every frame that had not begun when the marker was wanted. While
-//! sends are held nothing else leaves. While sends are kept, a copy of every message that leaves is
-//! in the sender log. What a held peer sends is taken in its order when the peer is released. See
-//! `ftmpi_protocols::coordinated` for why an image then has all that it needs.
+//! Guarantees: a marker goes before every frame that had not begun when the marker was wanted.
+//! While sends are held nothing else leaves. While sends are kept, a copy of every message that
+//! leaves is in the sender log. What a held peer sends is taken in its order when the peer is
+//! released. See `ftmpi_protocols::coordinated` for why an image then has all that it needs.
 
 use super::Engine;
 use super::link::{Landing, Link, Sink};

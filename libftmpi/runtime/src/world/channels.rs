@@ -1,8 +1,8 @@
-//! The ways to the peers: channels come from the agent, end with the life they lead to, and hand
-//! what they bring to the engine.
+//! The channels to the peers: they come from the agent, end with the incarnation that they lead to,
+//! and hand what they bring to the engine.
 //!
-//! Guarantees: no frame of an old life is handed over once a newer one is known, and a frame that a
-//! channel's end cuts in the middle of landing is reported (`Sink::aborted`).
+//! Guarantees: no frame of an old incarnation is handed over once a newer one is known. A frame
+//! that a channel's end cuts in the middle of landing is reported (`Sink::aborted`).
 
 use super::{World, reach_point};
 use crate::control::close;
@@ -30,7 +30,7 @@ impl Channel {
     }
 }
 
-/// A way to a peer.
+/// A channel to one incarnation of a peer.
 pub(super) struct PeerChannel {
     pub(super) peer: Rank,
     pub(super) incarnation: Incarnation,
@@ -85,7 +85,7 @@ impl World {
             return;
         }
         if !self.memories {
-            // News of the new life may come with its channel.
+            // News of the new incarnation may come with its channel.
             self.part(sink, peer, incarnation);
         }
         if let ChannelKind::Tcp { round } = kind {
@@ -94,7 +94,7 @@ impl World {
                 return passed.iter().for_each(|&fd| close(fd));
             }
             if round > current {
-                // The peer has noticed before us that the connection is gone.
+                // The peer has noticed before this rank that the connection is gone.
                 self.rounds[peer.index()].1 = round;
                 self.lose(sink, peer);
             }
@@ -104,8 +104,8 @@ impl World {
                 let boot = self.boot.take();
                 let mapped = shm::bytes_of(segment).and_then(|bytes| {
                     let at = self.reserve(bytes, &boot);
-                    // SAFETY: `reserve` gave this range to us and to nobody else; agents seal the size of
-                    // segments.
+                    // SAFETY: `reserve` gave this range to us and to nobody else; agents seal the
+                    // size of segments.
                     unsafe { shm::Channel::map(segment, first, at, bytes) }
                 });
                 self.boot = boot;
@@ -140,12 +140,12 @@ impl World {
         }
     }
 
-    /// Ends all ways to lives of `peer` before `incarnation`.
+    /// Ends all channels to incarnations of `peer` before `incarnation`.
     pub(super) fn part<S: Sink>(&mut self, sink: &mut S, peer: Rank, incarnation: Incarnation) {
         let known = &mut self.rounds[peer.index()];
         if known.0 < incarnation {
             *known = (incarnation, 0);
-            // Who asked for the old life's channel asks again.
+            // A request for the old incarnation's channel is made again for the new one.
             self.asked.retain(|&asked| asked != peer);
         }
         for index in (0..self.channels.len()).rev() {
@@ -155,8 +155,9 @@ impl World {
         }
     }
 
-    /// Ends all ways to a peer whose connection is gone; the engine asks for another. Both sides of
-    /// a pair that had two sockets give up both, so that each begins the next round with `Resume`.
+    /// Ends all channels to a peer whose connection is gone; the engine requests another. Both
+    /// sides of a pair that had two sockets give up both, so that each begins the next round with
+    /// `Resume`.
     pub(super) fn lose<S: Sink>(&mut self, sink: &mut S, peer: Rank) {
         let before = self.channels.len();
         for index in (0..before).rev() {
@@ -169,7 +170,7 @@ impl World {
         }
     }
 
-    /// Ends a way; `lost` pieces are reported.
+    /// Ends a channel; a frame that was landing is reported.
     pub(super) fn end<S: Sink>(&mut self, sink: &mut S, index: usize, close_it: bool) {
         let mut way = self.channels.swap_remove(index);
         if let Some((header, token)) = way.channel.take_incoming() {
@@ -199,7 +200,7 @@ impl World {
         match &mut way.channel {
             Channel::Shm { channel, doorbell } => {
                 let came = channel.poll(&mut receiver);
-                // A writer that sleeps because the ring was full does not hear that there is room.
+                // A writer that sleeps because the ring was full does not learn that there is room.
                 if came && channel.must_ring_for_room() {
                     sleep::ring(*doorbell);
                 }
@@ -209,8 +210,8 @@ impl World {
                 Outcome::Done => true,
                 Outcome::Nothing => false,
                 Outcome::Lost => {
-                    // The peer has probably died, and news of that is on its way; if it has only
-                    // lost the connection, the engine asks for another.
+                    // The peer has probably died, and news of that is on its way. If it has only
+                    // lost the connection, the engine requests another.
                     let peer = way.peer;
                     self.rounds[peer.index()].1 += 1;
                     self.lose(sink, peer);

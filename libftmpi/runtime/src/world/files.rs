@@ -1,8 +1,8 @@
 //! The program's files, with journals where the files return to a wave with the ranks.
 //!
-//! Guarantees: a file whose journal cannot be kept is named to the user, and used all the same; files that
-//! are no regular ones (terminals, pipes, devices) are left alone; other protocols pay one look at a
-//! pointer.
+//! Guarantees: a file whose journal cannot be kept is named to the user, and used all the same;
+//! files that are no regular ones (terminals, pipes, devices) are left alone; other protocols pay
+//! one look at a pointer.
 
 use super::World;
 use crate::posix_files::{Posix, refused};
@@ -30,8 +30,8 @@ fn whole(path: &Path) -> Option<PathBuf> {
 }
 
 impl World {
-    /// Writes a change down. Before the first change the launcher learns of the file. Launcher and agents
-    /// know files by text, so a file whose path is no text has no journal.
+    /// Writes a change down. Before the first change the launcher learns of the file. Launcher and
+    /// agents know files by text, so a file whose path is no text has no journal.
     fn record(
         &mut self,
         path: &Path,
@@ -48,8 +48,8 @@ impl World {
             // Once: from now on the file has no journal.
             file_undo.open.retain(|_, open| open != path);
             let problem = Some(format!("its journal cannot be kept: {e}"));
-            // (A path that is no text is reported in quotation marks, escaped: no file with a journal is
-            // called so.)
+            // (A path that is no text is reported in quotation marks, escaped: no file with a
+            // journal is called so.)
             let path = path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned);
             self.notify_agent(FromRank::WillChangeFile { path, problem });
         }
@@ -67,8 +67,8 @@ impl World {
         }
     }
 
-    /// An incarnation has begun: files that were open in its image return, if the launcher does not know
-    /// of them.
+    /// An incarnation has begun: files that were open in its image return, if the launcher does not
+    /// know of them.
     pub(crate) fn files_return(&mut self) {
         let open: Vec<PathBuf> =
             self.file_undo.iter().flat_map(|file_undo| file_undo.open.values().cloned()).collect();
@@ -79,8 +79,8 @@ impl World {
         }
     }
 
-    /// A file that was changed after the wave, and of which the launcher does not know (its rank's host
-    /// died with the message), returns when it is opened.
+    /// A file that was changed after the wave, and of which the launcher does not know (its rank's
+    /// host died with the message), returns when it is opened.
     fn take_back(&mut self, path: &Path) -> Result<()> {
         let file_undo = self.file_undo.as_ref().filter(|_| self.incarnation.0 > 0);
         let Some(file_undo) = file_undo.filter(|_| path.to_str().is_some()) else { return Ok(()) };

@@ -62,7 +62,7 @@ impl Link for World {
 
     fn open(&mut self, peer: Rank, incarnation: Incarnation) {
         if self.send_on[peer.index()].is_some() {
-            // It came unasked meanwhile; `channel_up` has been told.
+            // The channel came unasked meanwhile, and was reported by `channel_up`.
             return;
         }
         let round = match self.rounds[peer.index()] {
@@ -218,8 +218,8 @@ impl Link for World {
         self.sleeper.as_ref().expect("just seen").fence();
         if !self.is_ready() {
             let sleeper = self.sleeper.as_mut().expect("just seen");
-            // Nothing tells that a full socket has room again: look for it. The other limit bounds
-            // what a ring of the doorbell that is missed would cost.
+            // Nothing reports that a full socket has room again, so the rank looks for it. The
+            // other limit bounds the cost of a missed ring of the doorbell.
             sleeper.sleep(if self.socket_full { 1 } else { 10 });
         }
         self.socket_full = false;

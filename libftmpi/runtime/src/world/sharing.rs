@@ -48,7 +48,8 @@ impl World {
         }
     }
 
-    /// Maps a segment where there is room; also gives whether that is inside of the reserved window.
+    /// Maps a segment where there is room; also gives whether that is inside of the reserved
+    /// window.
     fn map_shared(&self, fd: i32, len: usize) -> Option<(*mut u8, bool)> {
         let window = self.boot.as_ref().map(crate::boot::Boot::window).filter(|(_, len)| *len > 0);
         let (begin, end) =
@@ -70,7 +71,8 @@ impl World {
             barrier.leave(board);
         }
         let at = held?.cast();
-        // SAFETY: the mapping stays until `part`, which the window calls when nobody uses it any more.
+        // SAFETY: the mapping stays until `part`, which the window calls when nobody uses it any
+        // more.
         Some(unsafe { UserPtr::new(at) })
     }
 
@@ -103,7 +105,8 @@ impl World {
         let held = self.shared.held.swap_remove(index);
         let len = pages(held.piece.len);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the mapping of `map_shared`, which nobody uses any more; a place in the window stays reserved.
+        // SAFETY: the mapping of `map_shared`, which nobody uses any more; a place in the window
+        // stays reserved.
         unsafe {
             if held.inside {
                 libc::mmap(at.cast(), len, libc::PROT_NONE, flags, -1, 0);

@@ -1,6 +1,8 @@
 //! Two ranks whose sockets break again and again, at any moment, while no rank dies: every message
-//! arrives once and in order, and nothing waits for ever. The test plays the agent: it makes the
-//! sockets that were asked for and hands each side its end some time later, or in another order.
+//! arrives once and in order, and nothing waits for ever.
+//!
+//! The test plays the agent: it makes the sockets that were requested and hands each side its end
+//! some time later, or in another order.
 
 use super::*;
 use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};
@@ -16,7 +18,7 @@ use std::os::fd::IntoRawFd;
 const MESSAGES: usize = 30;
 const BREAKS: usize = 8;
 
-/// A small generator of our own (splitmix64): the same numbers everywhere.
+/// A small generator (splitmix64): the same numbers everywhere.
 struct Random(u64);
 
 impl Random {

@@ -46,7 +46,7 @@ impl Rendezvous {
         self.announced.remove(&(to, ssn))
     }
 
-    /// The numbers of the payloads that this rank was told of, ascending.
+    /// The numbers of the payloads that were announced to this rank, ascending.
     pub fn announced_to(&self, to: Rank) -> Vec<Ssn> {
         self.announced.range(all_to(to)).map(|(&(_, ssn), _)| ssn).collect()
     }

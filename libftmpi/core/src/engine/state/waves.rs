@@ -57,7 +57,8 @@ impl WaveChannel {
         self.sent += 1;
     }
 
-    /// The peer has said what it has: the log is no longer owed, and so many messages count as sent.
+    /// The peer has said what it has: the log is no longer owed, and so many messages count as
+    /// sent.
     pub fn reconciled(&mut self, sent: u64) {
         (self.owed, self.sent) = (false, sent);
     }
@@ -112,11 +113,12 @@ pub(crate) struct Waves {
     closed: bool,
     /// What leaves is kept.
     keeping: bool,
-    /// Neither of both: a message may be pushed at the call. Else each has to be seen when it leaves.
+    /// Neither of both: a message may be pushed at the call. Else each has to be seen when it
+    /// leaves.
     open: bool,
     /// Peers that are held or whose held frames are not all taken yet.
     holding: usize,
-    /// Broken channels that the agent is to be told of.
+    /// Broken channels that are to be reported to the agent.
     lost: Vec<Rank>,
     /// The image waits only for own events to become stable.
     settling: bool,
@@ -216,18 +218,18 @@ impl Waves {
         frame
     }
 
-    /// The channel to this rank is broken: the agent is to be told.
+    /// The channel to this rank is broken: that is to be reported to the agent.
     pub fn channel_lost(&mut self, rank: Rank) {
         self.lost.push(rank);
     }
 
-    /// Whether the agent is to be told of a broken channel.
+    /// Whether a broken channel is to be reported to the agent.
     #[inline]
     pub fn have_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// The next broken channel that the agent is to be told of.
+    /// The next broken channel that is to be reported to the agent.
     pub fn next_lost(&mut self) -> Option<Rank> {
         self.lost.pop()
     }
