@@ -11,9 +11,7 @@ pub mod event_ring;
 #[cfg(feature = "setup")]
 pub mod framed;
 mod incoming;
-mod pace;
 pub mod shm;
-mod single_copy_policy;
 pub mod tcp;
 
 pub use incoming::FrameReceiver;

@@ -19,7 +19,8 @@
 //! | [`Channel`] | one end: a writer and a reader, and what both know |
 //! | `write` | the writing half: room, laps, lines, chunks |
 //! | `read` | the reading half |
-//! | `single_copy` | offers of the writer, fetches of the reader |
+//! | `single_copy`, `single_copy_policy` | offers of the writer, fetches of the reader; when |
+//! | `pace` | copies through the cache or past it |
 //! | `early` | pieces that are announced before they are whole, in both halves |
 //! | `direction`, `copy`, `tuning` | where things lie, short copies, constants |
 
@@ -28,8 +29,10 @@ mod direction;
 mod early;
 #[cfg(test)]
 mod early_tests;
+mod pace;
 mod read;
 mod single_copy;
+mod single_copy_policy;
 #[cfg(test)]
 mod single_copy_tests;
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod shared_memory;
 pub mod sleep;
 pub mod status;
 mod threads;
+mod tuning;
 pub mod world;
 
 pub use abort::abort;

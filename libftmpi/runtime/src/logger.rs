@@ -6,15 +6,11 @@
 //! socket may follow events of the ring at any time. Events of the ring may follow events on the
 //! socket only once these are acknowledged.
 
+use crate::tuning::SOCKET_EVERY;
 use ftmpi_transport::event_ring::{Put, Writer};
 use ftmpi_wire::EventNo;
 use ftmpi_wire::event_log::Frame;
 use std::io;
-
-/// Polls between two looks at the socket while nothing is expected there. It is also looked at
-/// after each sleep: what comes then is not urgent, but what is left there ends every sleep at
-/// once.
-const SOCKET_EVERY: u32 = 4096;
 
 /// The connection is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 
 use crate::control::close;
 use crate::ending::die;
+use crate::tuning::{STAND_PATIENCE, STOP_PATIENCE};
 use ftmpi_core::engine::Piece;
 use ftmpi_core::engine::shared_memory_barrier::{Board, COLUMNS, Column, SharedMemoryBarrier};
 use ftmpi_protocols::protocol::Readiness;
@@ -17,17 +18,13 @@ use ftmpi_wire::{ImageNo, Rank};
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const PAGE: usize = 4096;
 /// No address space has more.
 pub(crate) const LEN_MAX: usize = 1 << 47;
 /// A rank's row of the board: a cache line of its own.
 pub(crate) const ROW: usize = 64;
-/// How long ranks stand still for others that do not come into the library.
-const STAND_PATIENCE: Duration = Duration::from_secs(30);
-/// The other ranks have come into the library and only have to stop their threads.
-const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The board of this host.
 #[derive(Debug)]

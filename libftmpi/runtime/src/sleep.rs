@@ -12,6 +12,10 @@
 
 use crate::control::own;
 use crate::status::StatusPage;
+use crate::tuning::{
+    BUDGET_MAX, BUDGET_MIN, EXTERNAL_LOAD, GAP, GIVEN_LONG, GIVEN_LONG_TO_OTHERS, HASTE_MAX,
+    HASTE_MIN, LOOKS_OVERSUBSCRIBED, LOOKS_ROOMY, YIELDING,
+};
 use ftmpi_wire::status::word;
 use std::io;
 
@@ -39,23 +43,6 @@ pub struct Sleeper {
     status: StatusPage,
 }
 
-/// Ticks to spin at the least and at the most; a tick is about a third of a nanosecond.
-const BUDGET_MIN: u64 = 12_000;
-const BUDGET_MAX: u64 = 1_500_000;
-/// Looks before a rank rests for the first time.
-pub const LOOKS_ROOMY: u32 = 16;
-/// Looks before a rank rests for the first time where ranks outnumber processors: it gives way at
-/// once. What it waits for mostly comes from a rank that waits for this processor, and giving way
-/// in vain takes no longer than a few looks.
-const LOOKS_OVERSUBSCRIBED: u32 = 1;
-/// Ticks for which a rank gives way before it sleeps, where ranks outnumber processors: the ranks
-/// that are to answer run at once, and none needs to be woken. It is longer than one rank that
-/// computes has the processor for, or ranks would sleep that should not. (Measured:
-/// `docs/performance/log.md`, "Waiting".)
-const YIELDING: u64 = 10_000_000;
-/// Ticks between two looks from which on somebody else had the processor.
-const GAP: u64 = 150_000;
-
 /// Whether a rank gives way before it sleeps. A rank that gives way gets the processor back when
 /// all others that want it have had their turn. That takes a microsecond where these are ranks that
 /// give way as well, and milliseconds where one computes. If the one that computes is a rank of
@@ -69,16 +56,6 @@ struct Patience {
     /// Times that it does so when giving way takes long the next time.
     next: u32,
 }
-
-/// Ticks of a turn that took too long: more than some turns of others.
-const GIVEN_LONG: u64 = 30_000_000;
-/// Ticks of a turn that took too long where other programs use the processors: one turn.
-const GIVEN_LONG_TO_OTHERS: u64 = 3_000_000;
-/// Load from which other programs count, in thousandths of a processor ([`word::EXTERNAL_LOAD`]).
-/// The job's own servers use less.
-const EXTERNAL_LOAD: u64 = 300;
-const HASTE_MIN: u32 = 16;
-const HASTE_MAX: u32 = 4096;
 
 impl Default for Patience {
     fn default() -> Self {

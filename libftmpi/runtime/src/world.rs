@@ -19,6 +19,7 @@ use crate::logger::Logger;
 use crate::sleep::Sleeper;
 use crate::status::StatusPage;
 use crate::threads;
+use crate::tuning::CONTROL_EVERY;
 use ftmpi_checkpoint::undo::Author;
 use ftmpi_core::engine::{Link, Sink, Token};
 use ftmpi_transport::event_ring;
@@ -27,10 +28,6 @@ use ftmpi_wire::status::word;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-
-/// Polls between two looks at the control socket while neither the page nor a signal announces
-/// anything.
-const CONTROL_EVERY: u32 = 512;
 
 /// The world.
 pub struct World {

@@ -112,8 +112,8 @@ impl Direction {
         self.word(8)
     }
 
-    /// Written by the reader when it was asked how long a chunk took ([`crate::pace`]), on a line
-    /// of its own.
+    /// Written by the reader when it was asked how long a chunk took ([`pace`](super::pace)), on a
+    /// line of its own.
     #[inline]
     pub(super) fn pace(self) -> &'static AtomicU64 {
         self.word(256)
@@ -127,7 +127,7 @@ impl Direction {
     }
 
     /// Written by the reader: the sizes that are to be offered, a bit for each class
-    /// ([`crate::single_copy_policy`]).
+    /// ([`single_copy_policy`](super::single_copy_policy)).
     #[inline]
     pub(super) fn policy(self) -> &'static AtomicU64 {
         self.word(328)

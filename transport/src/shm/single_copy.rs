@@ -13,10 +13,10 @@
 
 use super::direction::Direction;
 use super::read::Reader;
+use super::single_copy_policy::{SingleCopyPolicy, class_of};
 use super::tuning::{OFFER_FRESH, SINGLE_COPY_MIN, SINGLE_COPY_PATIENCE, SINGLE_COPY_PAUSE_MAX};
 use super::write::Writer;
 use super::{KIND_SINGLE_COPY, ticks};
-use crate::single_copy_policy::{SingleCopyPolicy, class_of};
 use ftmpi_wire::Header;
 use ftmpi_wire::header::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -72,3 +72,41 @@ pub(super) const OFFER_FRESH: u64 = 1 << 20;
 /// Frames that one look takes at the most, so that one busy writer does not keep the reader from
 /// others.
 pub(super) const FRAMES_PER_LOOK: u32 = 64;
+
+/// Chunks in a trial.
+pub(super) const PACE_TRIAL: u32 = 48;
+/// The first chunk of a trial that counts: before it the ring changes from one way to the other.
+pub(super) const PACE_COUNTED: u32 = 24;
+/// Chunks of a trial at the most: it lasts until the reader has answered.
+pub(super) const PACE_TRIAL_MAX: u32 = 4 * PACE_TRIAL;
+/// Chunks between trials at first: each trial that changes nothing doubles them.
+pub(super) const PACE_PAUSE_MIN: u32 = 512;
+/// Chunks between trials at the most.
+pub(super) const PACE_PAUSE_MAX: u32 = 1 << 16;
+
+/// Intervals of a turn in a trial. They count together: a message that is taken late makes one
+/// interval longer and the next one shorter.
+pub(super) const POLICY_TURN: u32 = 8;
+/// Messages at the begin of a turn by the kernel, and of the very first turn, that do not count:
+/// the caches are not yet filled as they will be. By the ring it is so many as go once around it.
+pub(super) const POLICY_WARM: u32 = 2;
+/// Turns of a trial, of either way in turn: the best turn of each counts, since others may find
+/// other circumstances.
+pub(super) const POLICY_TURNS: u32 = 4;
+/// Messages between trials at first: each trial that changes nothing doubles them.
+pub(super) const POLICY_PAUSE_MIN: u32 = 256;
+/// Messages between trials at the most.
+pub(super) const POLICY_PAUSE_MAX: u32 = 1 << 13;
+/// Turns in a row that take another time than in the last trial, until a trial begins at once: the
+/// program does something else.
+pub(super) const POLICY_ODD_TURNS: u32 = 4;
+/// A turn takes another time if it is so many times as long, or as short.
+pub(super) const POLICY_ODD: f64 = 1.5;
+/// A way is better if it takes less than this part of the other's time.
+pub(super) const POLICY_BETTER: f64 = 0.95;
+/// A way that takes so many times as long after one turn of each is not tried again.
+pub(super) const POLICY_WORSE: f64 = 1.2;
+/// Messages that the writer may send another way than the one that is being tried.
+pub(super) const POLICY_MISSES: u32 = 16 * POLICY_TURN;
+/// Classes of sizes: from the first on, twice as long each, the last without end.
+pub(super) const POLICY_CLASSES: usize = 11;

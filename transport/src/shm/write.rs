@@ -2,10 +2,10 @@
 
 use super::copy::{copy_small, copy_tail};
 use super::direction::*;
+use super::pace::Pace;
 use super::single_copy::{OfferOutcome, Offers};
 use super::tuning::*;
 use super::{KIND_BULK, KIND_CHUNK, KIND_INLINE, KIND_SHORT, KIND_TAIL, KIND_WHOLE, end_of, ticks};
-use crate::pace::Pace;
 use ftmpi_wire::Header;
 use std::sync::atomic::Ordering;
 

@@ -15,32 +15,11 @@
 //! A pure machine: call [`SingleCopyPolicy::took`] with what came and when; it answers what to
 //! publish.
 
-/// Intervals of a turn in a trial. They count together: a message that is taken late makes one
-/// interval longer and the next one shorter.
-const TURN: u32 = 8;
-/// Messages at the begin of a turn by the kernel, and of the very first turn, that do not count:
-/// the caches are not yet filled as they will be. By the ring it is so many as go once around it.
-const WARM: u32 = 2;
-/// Turns of a trial, of either way in turn: the best turn of each counts, since others may find
-/// other circumstances.
-const TURNS: u32 = 4;
-/// Messages between trials at first: each trial that changes nothing doubles them.
-const PAUSE_MIN: u32 = 256;
-/// Messages between trials at the most.
-const PAUSE_MAX: u32 = 1 << 13;
-/// Turns in a row that take another time than in the last trial, until a trial begins at once: the
-/// program does something else.
-const ODD_TURNS: u32 = 4;
-/// A turn takes another time if it is so many times as long, or as short.
-const ODD: f64 = 1.5;
-/// A way is better if it takes less than this part of the other's time.
-const BETTER: f64 = 0.95;
-/// A way that takes so many times as long after one turn of each is not tried again.
-const WORSE: f64 = 1.2;
-/// Messages that the writer may send another way than the one that is being tried.
-const MISSES: u32 = 16 * TURN;
-/// Classes of sizes: from the first on, twice as long each, the last without end.
-const CLASSES: usize = 11;
+use super::tuning::{
+    POLICY_BETTER as BETTER, POLICY_CLASSES as CLASSES, POLICY_MISSES as MISSES, POLICY_ODD as ODD,
+    POLICY_ODD_TURNS as ODD_TURNS, POLICY_PAUSE_MAX as PAUSE_MAX, POLICY_PAUSE_MIN as PAUSE_MIN,
+    POLICY_TURN as TURN, POLICY_TURNS as TURNS, POLICY_WARM as WARM, POLICY_WORSE as WORSE,
+};
 
 /// What one reader wants for messages of one size.
 #[derive(Debug, Clone, Copy)]

@@ -17,16 +17,10 @@
 //! A pure machine: call [`Pace::took`] or [`Pace::passed`] for each chunk; [`Pace::past_caches`]
 //! answers.
 
-/// Chunks in a trial.
-const TRIAL: u32 = 48;
-/// The first chunk of a trial that counts: before it the ring changes from one way to the other.
-const COUNTED: u32 = 24;
-/// Chunks of a trial at the most: it lasts until the reader has answered.
-const TRIAL_MAX: u32 = 4 * TRIAL;
-/// Chunks between trials at first: each trial that changes nothing doubles them.
-const PAUSE_MIN: u32 = 512;
-/// Chunks between trials at the most.
-const PAUSE_MAX: u32 = 1 << 16;
+use super::tuning::{
+    PACE_COUNTED as COUNTED, PACE_PAUSE_MAX as PAUSE_MAX, PACE_PAUSE_MIN as PAUSE_MIN,
+    PACE_TRIAL as TRIAL, PACE_TRIAL_MAX as TRIAL_MAX,
+};
 
 /// A writer's choice.
 #[derive(Debug)]

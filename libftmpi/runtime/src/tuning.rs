@@ -1,0 +1,46 @@
+//! Constants of the runtime: unit, and one line of reason each. Measurements are in
+//! `docs/performance/log.md`, "Waiting".
+
+use std::time::Duration;
+
+/// Polls between two looks at the control socket while neither the page nor a signal announces
+/// anything.
+pub(crate) const CONTROL_EVERY: u32 = 512;
+/// Polls between two looks at the socket while nothing is expected there. It is also looked at
+/// after each sleep: what comes then is not urgent, but what is left there ends every sleep at
+/// once.
+pub(crate) const SOCKET_EVERY: u32 = 4096;
+/// Time for which ranks stand still for others that do not come into the library.
+pub(crate) const STAND_PATIENCE: Duration = Duration::from_secs(30);
+/// Time for which ranks stand still for others that are in the library and only have to stop their
+/// threads.
+pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Ticks to spin at the least; a tick is about a third of a nanosecond.
+pub(crate) const BUDGET_MIN: u64 = 12_000;
+/// Ticks to spin at the most: some times what it takes to wake a rank.
+pub(crate) const BUDGET_MAX: u64 = 1_500_000;
+/// Looks before a rank rests for the first time.
+pub(crate) const LOOKS_ROOMY: u32 = 16;
+/// Looks before a rank rests for the first time where ranks outnumber processors: it gives way at
+/// once. What it waits for mostly comes from a rank that waits for this processor, and giving way
+/// in vain takes no longer than a few looks.
+pub(crate) const LOOKS_OVERSUBSCRIBED: u32 = 1;
+/// Ticks for which a rank gives way before it sleeps, where ranks outnumber processors: the ranks
+/// that are to answer run at once, and none needs to be woken. It is longer than one rank that
+/// computes has the processor for, or ranks would sleep that should not.
+pub(crate) const YIELDING: u64 = 10_000_000;
+/// Ticks between two looks from which on somebody else had the processor.
+pub(crate) const GAP: u64 = 150_000;
+/// Ticks of a turn that took too long: more than some turns of others.
+pub(crate) const GIVEN_LONG: u64 = 30_000_000;
+/// Ticks of a turn that took too long where other programs use the processors: one turn.
+pub(crate) const GIVEN_LONG_TO_OTHERS: u64 = 3_000_000;
+/// Load from which other programs count, in thousandths of a processor (`word::EXTERNAL_LOAD`).
+/// The job's own servers use less.
+pub(crate) const EXTERNAL_LOAD: u64 = 300;
+/// Waits in which a rank sleeps at once after a turn took too long; each further time twice as
+/// many.
+pub(crate) const HASTE_MIN: u32 = 16;
+/// Waits in which a rank sleeps at once, at the most.
+pub(crate) const HASTE_MAX: u32 = 4096;
