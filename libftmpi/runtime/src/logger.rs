@@ -34,7 +34,7 @@ pub struct Logger {
     /// Something else that is answered there.
     asked: bool,
     /// The logger knows that the ring fills up.
-    told: bool,
+    warned: bool,
     /// An encoded frame.
     frame: Vec<u8>,
 }
@@ -67,7 +67,7 @@ impl Logger {
             ring: None,
             on_socket: None,
             asked: false,
-            told: false,
+            warned: false,
             frame: Vec::new(),
         }
     }
@@ -131,11 +131,11 @@ impl Logger {
         if ring.fills_up() {
             ring.look();
             let full = ring.fills_up();
-            if full && !self.told {
+            if full && !self.warned {
                 Frame::LookIntoRing.encode(&mut self.out);
                 self.flush();
             }
-            self.told = full;
+            self.warned = full;
         }
         true
     }

@@ -296,7 +296,8 @@ fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
         let mut agent = libc::pollfd { fd: fds::CONTROL, events: 0, revents: 0 };
         // The system call itself: to find the C library's function may take a lock of the dynamic
         // linker, which a thread that stands still may hold. It is also a pause of a millisecond at
-        // the most. SAFETY: one structure, which lives over the call.
+        // the most.
+        // SAFETY: one structure, which lives over the call.
         let hung_up = unsafe { libc::syscall(libc::SYS_poll, &raw mut agent, 1, 1) } > 0;
         if hung_up && agent.revents & (libc::POLLHUP | libc::POLLERR) != 0 {
             die(1);

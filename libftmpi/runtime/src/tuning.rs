@@ -1,5 +1,5 @@
 //! Constants of the runtime: unit, and one line of reason each. Measurements are in
-//! `docs/performance/log.md`, "Waiting".
+//! `docs/performance/log.md`, "Waiting of ranks that share processors".
 
 use std::time::Duration;
 

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The last bytes of a piece are in the line that announces it.
 const LAST_BYTES: usize = 16;
 
-/// What an announcement says of its piece.
+/// The contents of an announcement.
 struct Early {
     /// Where it lies in the bulk area.
     position: u64,
@@ -91,7 +91,7 @@ impl Writer {
 }
 
 impl<T: Copy> Reader<T> {
-    /// What the announcement of a piece of `len` bytes at `place` says, if it can be true.
+    /// The contents of the announcement at `place` of a piece of `len` bytes, if they can be true.
     ///
     /// # Safety
     /// It is a line that was published, and ours.

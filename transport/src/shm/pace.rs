@@ -145,7 +145,7 @@ mod tests {
     /// late.
     fn share(pace: &mut Pace, chunks: u32, times: &Times, lag: usize) -> f64 {
         let mut count = 0;
-        let mut told = std::collections::VecDeque::new();
+        let mut published = std::collections::VecDeque::new();
         let mut last = (u32::MAX, 0);
         for line in 0..chunks {
             let past = pace.past_caches();
@@ -156,9 +156,9 @@ mod tests {
                 pace.passed();
                 continue;
             }
-            told.push_back((line, theirs + noise));
-            if told.len() > lag {
-                last = told.pop_front().unwrap();
+            published.push_back((line, theirs + noise));
+            if published.len() > lag {
+                last = published.pop_front().unwrap();
             }
             pace.took(line, own + noise, last.0, last.1);
         }

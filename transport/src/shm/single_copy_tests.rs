@@ -110,7 +110,7 @@ fn a_reader_with_little_room_takes_what_fits() {
 #[test]
 fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows() {
     // An address of nobody, just now and long ago; and an earlier incarnation of the process.
-    for (word, value, life) in [(4, 8, 0), (5, 0, 2)] {
+    for (word, value, incarnation) in [(4, 8, 0), (5, 0, 2)] {
         for long_ago in [false, true] {
             let (mut a, mut b) = offering();
             let (mut message, bytes) = (Under::new(1), payload(1));
@@ -125,7 +125,7 @@ fn what_the_kernel_refuses_comes_through_the_ring_and_so_does_all_that_follows()
                 line.add(word).write(value);
             }
             assert!(b.reader.source().is_some());
-            b.reader.fetches.source.as_mut().unwrap().as_mut().unwrap().word ^= life;
+            b.reader.fetches.source.as_mut().unwrap().as_mut().unwrap().word ^= incarnation;
             comes(&mut a, &mut b, message, &bytes);
             assert!(a.writer.offers.refused && a.writer.offers.offer.is_none(), "{word}");
             comes(&mut a, &mut b, Under::new(2), &payload(2));

@@ -112,7 +112,7 @@ impl State {
         }
     }
 
-    /// A memory says what it has.
+    /// A memory has stored messages: ends the measurement of one that is among them.
     pub(super) fn put_confirmed(&mut self, by: Rank) {
         let log = &self.channels.peer(by).log;
         if let Some(since) = self.memory_stream.put_confirmed(by, |ssn| log.cut_at().contains(ssn))

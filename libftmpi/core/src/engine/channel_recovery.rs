@@ -18,7 +18,7 @@ use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control};
 use std::collections::{BTreeMap, VecDeque};
 
 impl State {
-    /// A channel to a peer is there: says what we have of it.
+    /// A channel to a peer is there: queues the `Resume` with what this rank has of it.
     pub(super) fn begin_channel(&mut self, rank: Rank, incarnation: Incarnation) {
         if incarnation > self.channels.peer(rank).incarnation {
             self.begin_incarnation_of(rank, incarnation);
@@ -94,7 +94,8 @@ impl State {
         }
         peer.incarnation = incarnation;
         if peer.cluster_peer {
-            // All that share our waves return to the last one: our own end is near.
+            // All ranks that share waves return to the last one: the end of this incarnation is
+            // near.
             self.renew_channel(rank);
             self.channels.peer_mut(rank).wave.break_off();
             return;
@@ -112,9 +113,10 @@ impl State {
         }
     }
 
-    /// A peer says what it has of us: messages flow again, first what it lacks.
+    /// The `Resume` of a peer, with what it has of this rank: messages flow again, first what it
+    /// lacks.
     pub(super) fn resumed(&mut self, rank: Rank, payload: &[u8]) {
-        let Ok((wire, said)) = control::decode_front::<WireReceived>(payload) else {
+        let Ok((wire, rest)) = control::decode_front::<WireReceived>(payload) else {
             self.recovery.fail(format!("rank {rank} sent a malformed Resume"));
             return;
         };
@@ -129,7 +131,7 @@ impl State {
             None => ChannelPhase::Ready,
         };
         peer.absent = false;
-        self.protocol.on_joined(rank, said);
+        self.protocol.on_joined(rank, rest);
         if !self.hooks.memory {
             self.send_cut(rank);
             self.send_newest(rank);

@@ -114,8 +114,8 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// Times that this process began from an image. It tells what was done in this incarnation from
-    /// what an earlier one may have done, since a program does not know when it was restored.
+    /// Times that this process began from an image. It separates what was done in this incarnation
+    /// from what an earlier one may have done, since a program does not know when it was restored.
     #[must_use]
     pub fn restores(&self) -> u64 {
         self.state.recovery.restores()

@@ -25,7 +25,7 @@ impl<L: Link> Engine<L> {
 }
 
 impl State {
-    /// Notes the envelope in a receive and says where its payload is to land.
+    /// Notes the envelope in a receive; gives the place where its payload is to land.
     pub(super) fn land_in(&mut self, id: ReqId, from: Rank, tag: i32, len: u64) -> Landing {
         let request = self.requests.get_mut(id);
         request.completion.source = from;

@@ -67,7 +67,7 @@ impl Link for World {
             return;
         }
         let round = match self.rounds[peer.index()] {
-            (life, round) if life == incarnation => round,
+            (known, round) if known == incarnation => round,
             _ => 0,
         };
         self.asked.push(peer);

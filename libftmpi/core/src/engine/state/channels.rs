@@ -122,9 +122,9 @@ pub(crate) struct Peer {
     pub absent: bool,
     /// Last number given to a message to it.
     pub last_ssn: Ssn,
-    /// Its messages that we have.
+    /// Its messages that this rank has.
     pub received: Received,
-    /// Our messages that it has, as far as it said.
+    /// Messages of this rank that it has, as far as is known.
     pub has: Received,
     pub log: SenderLog,
     /// Payloads for it are logged ([`Protocol::logs_payload`]).
@@ -138,7 +138,7 @@ pub(crate) struct Peer {
     pub sent_cut: Received,
     /// What our newest image has of it, as it was last sent.
     pub sent_newest: Received,
-    /// Its newest image, as far as it said, and what that image has of us.
+    /// Its newest image, as far as is known, and what that image has of this rank.
     pub its_newest: (ImageNo, Received),
     /// Payload of a control frame that is landing.
     pub control: Vec<u8>,

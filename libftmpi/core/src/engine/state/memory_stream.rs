@@ -43,7 +43,7 @@ impl MemoryStream {
         self.next.map(|(source, _)| source)
     }
 
-    /// The memory says who sent the next record.
+    /// The memory has announced the sender of the next record.
     pub fn expect(&mut self, source: Rank, place: u64) {
         self.next = Some((source, place));
     }
