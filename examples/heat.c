@@ -3,8 +3,8 @@
  *   ftmpicc -O2 heat.c -o heat -lm
  *   ftmpiexec -n 4 ./heat              about 20 seconds; ./heat STEPS for another length
  *
- * Nothing in this program knows of failures. Kill a rank while it runs: the last line stays the same.
- */
+ * This program does nothing about failures. Kill a rank while it runs: the last line stays the
+ * same. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

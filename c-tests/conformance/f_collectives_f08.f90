@@ -1,5 +1,5 @@
-! Chapters 6 and 8 from `use mpi_f08`: all collectives, on neighbourhoods too, blocking, non-blocking and
-! persistent, with counts of the default kind and of MPI_COUNT_KIND.
+! Chapters 6 and 8 from `use mpi_f08`: all collectives, also on neighbourhoods, blocking,
+! non-blocking and persistent, with counts of the default kind and of MPI_COUNT_KIND.
 program f_collectives_f08
   use mpi_f08
   implicit none

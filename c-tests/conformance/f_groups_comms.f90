@@ -1,4 +1,5 @@
-! Chapters 7 to 11 from `use mpi`: groups, communicators, topologies, attributes, errors, infos, the environment.
+! Chapters 7 to 11 from `use mpi`: groups, communicators, topologies, attributes, errors, infos, the
+! environment.
 module communicator_errors
   implicit none
   integer :: handled

@@ -136,7 +136,7 @@ static void truncated(void)
     MPI_Status status;
     int index = -5, class, flag = 0;
     MPI_Comm_set_errhandler(check_comm, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPICH calls the world's handler. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPICH: the world's */
     for (int test = 0; test < 2; test++) {
         MPI_Irecv(in[0], 4, MPI_CHAR, check_rank, 50, check_comm, &q[0]);
         MPI_Irecv(in[1], 4, MPI_CHAR, check_rank, 51, check_comm, &q[1]);

@@ -173,7 +173,7 @@ static void elements(void)
     MPI_Test_cancelled(&st, &flag);
     EQUAL(flag, 1);
     MPI_Type_free(&pair);
-#ifdef FTMPI_VERSION /* MPICH 4.0 lacks this function, and takes the count for one of whole values. */
+#ifdef FTMPI_VERSION /* MPICH 4.0 lacks it, and takes the count for one of whole values. */
     int value = -1;
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Status_set_elements_c(&st, pair, 5);

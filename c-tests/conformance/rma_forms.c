@@ -1,4 +1,5 @@
-/* Chapter 12: one-sided calls with `MPI_Count`, windows of memory that the library allocates, hints. */
+/* Chapter 12: one-sided calls with `MPI_Count`, windows of memory that the library allocates,
+ * and hints. */
 #include "../check.h"
 
 static int right;

@@ -22,7 +22,7 @@
 static double order_seconds = 1.0;
 static uint64_t order_seed = 1;
 static int order_first = -1;    /* this rank ends its process well before the others */
-enum { STREAMS = 4 };   /* chains for each partner: messages that may overtake each other go in different chains */
+enum { STREAMS = 4 };   /* per partner: messages that may overtake go in different chains */
 static uint64_t *order_sent, *order_got;
 static uint64_t order_view = 88172645463325252u;   /* everything that this rank saw, in order */
 

@@ -16,7 +16,7 @@
 /* Command line of the programs of this folder. */
 static uint64_t random_seed = 1;
 static int random_rounds = 40;
-static long random_pause_us = 0;    /* pause after each round, so that a kill finds the program running */
+static long random_pause_us = 0;    /* after each round, so that a kill finds the program running */
 
 struct basic {
     MPI_Datatype type;
