@@ -44,6 +44,8 @@ def build(
     wrapper: str | Path
     if is_fortran(source):
         wrapper, flags = (PEER_FC if peer else setting.fc), FFLAGS
+        if "\n#include " in source.read_text():
+            flags = [*flags, "-cpp"]
     else:
         wrapper, flags = (PEER_CC if peer else setting.cc), CFLAGS
     if source.parent.name == "torture" and not is_fortran(source):
