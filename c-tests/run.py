@@ -173,8 +173,8 @@ def main() -> int:
                 else:
                     conformance.conformance(setting, args.only, args.ranks)
             case "kills":
-                kills.kills(setting, args.runs, args.programs, args.external, args.seconds, args.npb,
-                             args.waves)
+                kills.kills(setting, kills.Plan(args.runs, args.programs, args.external, args.seconds, args.npb,
+                                                args.waves))
             case "random":
                 random_programs.random_programs(setting, args.runs, args.only, args.rounds)
             case "standard":
@@ -277,15 +277,16 @@ def check(setting: Setting, lane: int | str | None) -> None:
         ],
         3: [
             # With a kill every two seconds these runs last several times as long as without.
-            ("kills", lambda: kills.kills(setting, 6, [], False, 5, None)),
-            ("kills in waves", lambda: kills.kills(
-                setting, 8, ["cg", "master_worker", "waitany", "traffic", "shared_memory", "shared_threads",
-                             "one_sided", "scratch_files"], False, 4, None, True)),
+            ("kills", lambda: kills.kills(setting, kills.Plan(6, seconds=5))),
+            ("kills in waves", lambda: kills.kills(setting, kills.Plan(
+                8, ["cg", "master_worker", "waitany", "traffic", "shared_memory", "shared_threads", "one_sided",
+                    "scratch_files"], seconds=4, waves=True))),
             # Single copy is used only where ranks are not oversubscribed.
-            ("kills of two ranks", lambda: kills.kills(setting, 3, ["traffic"], False, 4, None, ranks=2)),
+            ("kills of two ranks", lambda: kills.kills(
+                setting, kills.Plan(3, ["traffic"], seconds=4, ranks=2))),
             ("clusters", lambda: kills.clusters(setting)),
             ("kills with windows and files", lambda: kills.kills(
-                setting, 3, ["one_sided", "fences", "shared_file"], False, 5, None)),
+                setting, kills.Plan(3, ["one_sided", "fences", "shared_file"], seconds=5))),
             ("orphans", lambda: orphans.orphans(setting, 2, ["waitany", "traffic"], 4, 2)),
             ("conformance, killed", lambda: conformance_kills.random_kills(
                 setting, ["coll_mixed", "f_files_f08", "files", "p2p_matching", "partitioned", "rma_passive"], 1)),
@@ -299,8 +300,10 @@ def check(setting: Setting, lane: int | str | None) -> None:
         "quick": [
             ("conformance", lambda: conformance.conformance(
                 setting, ["p2p_matching", "coll_reduce", "datatypes", "rma_active", "files"])),
-            ("kills", lambda: kills.kills(setting, 3, ["cg", "waitany", "one_sided"], False, 3, None)),
-            ("kills in waves", lambda: kills.kills(setting, 2, ["cg", "traffic"], False, 3, None, True)),
+            ("kills", lambda: kills.kills(
+                setting, kills.Plan(3, ["cg", "waitany", "one_sided"], seconds=3))),
+            ("kills in waves", lambda: kills.kills(
+                setting, kills.Plan(2, ["cg", "traffic"], seconds=3, waves=True))),
             ("all-ranks", lambda: server_faults.all_ranks(setting)),
         ],
     }

@@ -67,8 +67,8 @@ def write(runs: Runs, kernels: list[str], rows: list[dict], args: argparse.Names
     about = {"processors": os.cpu_count(), "kernel": os.uname().release, "ranks": args.ranks,
              "rounds": args.rounds, "options": args.options, "copy GB/s": runs.copy_gb_s}
     seconds = [{"kernel": k, "variant": v, **vars(cell)} for (k, v), cell in runs.cells.items()]
-    told = {"about": about, "kernels": kernels, "table": rows, "runs": seconds}
-    (args.out / "costs.json").write_text(json.dumps(told, indent=1))
+    costs = {"about": about, "kernels": kernels, "table": rows, "runs": seconds}
+    (args.out / "costs.json").write_text(json.dumps(costs, indent=1))
     folder, why = environment(args.peers.resolve(), "matplotlib")
     made = folder and run([folder / "bin" / "python", TOP / "npb-harness" / "bench" / "plots.py",
                            args.out / "costs.json", args.out], timeout=300)

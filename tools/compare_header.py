@@ -98,7 +98,8 @@ def prototypes_agree(ours, include, folder):
 
 
 def all_text(include):
-    return "".join((include / n).read_text(errors="replace") for n in ("mpi.h", "mpi_proto.h") if (include / n).is_file())
+    files = [include / name for name in ("mpi.h", "mpi_proto.h")]
+    return "".join(file.read_text(errors="replace") for file in files if file.is_file())
 
 
 def is_function(name, include):

@@ -321,7 +321,9 @@ def repeated_failures(setting: Setting) -> None:
     """A rank that fails again and again ends the job with one clear error. The time limit of a job does so, too."""
     limited = {**os.environ, "MPIEXEC_TIMEOUT": "1"}
     outcome = run([*setting.mpiexec(2, "--protocol", "none"), "sleep", "60"], timeout=30, env=limited)
-    problem = error_message_problem(outcome, "--timeout") or (outcome.code != 124 and f"exit code {outcome.code}, not 124") or None
+    problem = error_message_problem(outcome, "--timeout")
+    if problem is None and outcome.code != 124:
+        problem = f"exit code {outcome.code}, not 124"
     setting.results.check("a job that lasts longer than it may", problem)
     job, why = Jobs(setting, 20).make("master_worker", setting.seed)
     if job is None:
@@ -333,7 +335,8 @@ def repeated_failures(setting: Setting) -> None:
     setting.results.check("too many failures end the job", error_message_problem(outcome, "restart", most_lines=12))
     outcome = run([*setting.mpiexec(RANKS, "--protocol", "none", "--inject", "kill:rank=1,at=2s"),
                    job.program, *job.arguments], timeout=60, cwd=where)
-    setting.results.check("a failure under `none` ends the job", error_message_problem(outcome, "rank 1", most_lines=12))
+    setting.results.check("a failure under `none` ends the job",
+                          error_message_problem(outcome, "rank 1", most_lines=12))
 
 
 def rank_that_left(setting: Setting) -> None:

@@ -9,6 +9,7 @@ reads no message dies in `MPI_Init` or at the beginning of `MPI_Finalize`."""
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import build, reports
@@ -55,37 +56,49 @@ def kills_at_every_event(setting: Setting, only: list[str], until: int) -> None:
             setting.results.bad(f"{source.stem} compiles", made.output_tail())
             continue
         ranks = max(NEEDS_RANKS.get(source.stem, 1), 3)
-        plain = run_program(setting, program, ranks, protocol)
+        undisturbed = run_program(setting, program, ranks, protocol)
+        swept = Program(source.stem, program, [*protocol, "--ckpt", "off"], ranks, undisturbed)
         for victim in (0, 1):
             for point in ("log-sent", "acted"):
-                kill_at_every(setting, source.stem, program, plain, [*protocol, "--ckpt", "off"], ranks, victim, point, until)
+                kill_at_every(setting, swept, victim, point, until)
 
 
-def kill_at_every(setting: Setting, name: str, program: Path, plain: Outcome, options: list[str], ranks: int, victim: int,
-          point: str, until: int) -> None:
-    problem, deaths, seconds = problem_of(plain), 0, 0.0
+@dataclass
+class Program:
+    """A compiled program, the options and ranks of its runs, and its undisturbed run."""
+
+    name: str
+    path: Path
+    options: list[str]
+    ranks: int
+    undisturbed: Outcome
+
+
+def kill_at_every(setting: Setting, program: Program, victim: int, point: str, until: int) -> None:
+    """Kills rank `victim` at the first, second … time that it passes the point, in one run each."""
+    problem, deaths, seconds = problem_of(program.undisturbed), 0, 0.0
     for nth in range(1, until + 1):
         if problem:
             break
         where = setting.new_folder("run")
         file = where / "report.json"
         fault = f"kill:rank={victim},point={point},nth={nth}"
-        outcome = run([*setting.mpiexec(ranks, *options, "--report", file, "--inject", fault), program],
-                      timeout=setting.timeout, cwd=where)
+        options = [*program.options, "--report", file, "--inject", fault]
+        outcome = run([*setting.mpiexec(program.ranks, *options), program.path], timeout=setting.timeout, cwd=where)
         seconds += outcome.seconds
         report, unread = reports.read(file)
         problem = problem_of(outcome) or (unread if report is None else None)
         if problem is None and report is not None and not rank_failures(report):
             break
         deaths += 1
-        if problem is None and outcome.out != plain.out:
-            problem = "prints something else than undisturbed: " + difference(outcome.out, plain.out)
+        if problem is None and outcome.out != program.undisturbed.out:
+            problem = "prints something else than undisturbed: " + difference(outcome.out, program.undisturbed.out)
         if problem:
             problem = f"{fault}: {problem}"
     if problem is None and deaths == 0 and (victim, point) == (0, "log-sent"):
         problem = "nobody died"
-    setting.results.check(f"{name} on {ranks}, {' '.join(options)}, rank {victim} dies at every {point}", problem,
-                          f"{deaths} deaths, {seconds:.0f} s")
+    test = f"{program.name} on {program.ranks}, {' '.join(program.options)}, rank {victim} dies at every {point}"
+    setting.results.check(test, problem, f"{deaths} deaths, {seconds:.0f} s")
 
 
 def kill_moments(dice: random.Random, seconds: float) -> list[str]:
@@ -110,17 +123,17 @@ def kill_once(setting: Setting, name: str, program: Path, seed: int, undisturbed
     protocol = setting.protocol_options() or ["--protocol", "pessimistic"]
     if ranks not in undisturbed:
         undisturbed[ranks] = run_program(setting, program, ranks, protocol)
-    plain = undisturbed[ranks]
+    undisturbed_run = undisturbed[ranks]
     victim, images = dice.randrange(ranks), dice.choice(["off", "off", "100ms", "300ms"])
     options = [*protocol, *(["--ckpt", "off"] if images == "off" else ["--ckpt-interval", images])]
     if dice.random() < 0.3:
         options += ["--transport", "tcp"]
     test = f"{name} on {ranks}, seed {seed}, {' '.join(options)}"
-    problem = problem_of(plain)
+    problem = problem_of(undisturbed_run)
     if problem:
         setting.results.bad(test, f"without a kill: {problem}")
         return
-    for moment in kill_moments(dice, plain.seconds):
+    for moment in kill_moments(dice, undisturbed_run.seconds):
         where = setting.new_folder("run")
         file = where / "report.json"
         outcome = run(
@@ -133,8 +146,8 @@ def kill_once(setting: Setting, name: str, program: Path, seed: int, undisturbed
             if not rank_failures(report):
                 continue
             problem = process_count_problem(report)
-        if problem is None and outcome.out != plain.out:
-            problem = "prints something else than undisturbed: " + difference(outcome.out, plain.out)
+        if problem is None and outcome.out != undisturbed_run.out:
+            problem = "prints something else than undisturbed: " + difference(outcome.out, undisturbed_run.out)
         setting.results.check(f"{test}, rank {victim} dies at {moment}", problem, f"{outcome.seconds:.1f} s")
         return
     setting.results.bad(test, f"rank {victim} did not die in {TRIES} runs")

@@ -33,7 +33,8 @@ def environment(peers: Path, package: str, name: str = "", arguments: list[str] 
     return folder, ""
 
 
-def install_package(folder: Path, package: str, arguments: list[str] | None = None, env: dict[str, str] | None = None) -> str:
+def install_package(folder: Path, package: str, arguments: list[str] | None = None,
+                    env: dict[str, str] | None = None) -> str:
     """Installs one more package in an environment. Returns the reason of a failure."""
     got = run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *(arguments or []), package], timeout=900,
               env=env or {})

@@ -156,7 +156,8 @@ class Jobs:
              "one_sided", "fences", "shared_file"]
     OTHERS = ["output_digest", "late", "shared_memory", "scratch_files", "uneven"]
     # The same programs with other arguments.
-    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]), "output_digest_memory": ("output_digest", ["--memory"])}
+    VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]),
+                "output_digest_memory": ("output_digest", ["--memory"])}
     KERNELS = {"cg": ["--class", "A"], "wavefront": [], "pipeline": [], "sort": []}
 
     def __init__(self, setting: Setting, seconds: float, ranks: int = RANKS):

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import npb
@@ -38,34 +39,38 @@ class Killer:
         self.next = time.monotonic() + self.every * self.random.uniform(0.6, 1.4)
 
 
-def kills(
-    setting: Setting,
-    runs: int,
-    programs: list[str],
-    external: bool,
-    seconds: float,
-    npb_sources: Path | None,
-    waves: bool = False,
-    ranks: int = RANKS,
-) -> None:
-    """Runs `runs` runs. Programs and modes take turns, and each run has a new seed."""
+@dataclass
+class Plan:
+    """What `kills` runs. `programs`: these instead of all. `external`: kill -9 from outside in every run."""
+
+    runs: int
+    programs: list[str] = field(default_factory=list)
+    external: bool = False
+    seconds: float = 10
+    npb_sources: Path | None = None
+    waves: bool = False
+    ranks: int = RANKS
+
+
+def kills(setting: Setting, plan: Plan) -> None:
+    """Runs `plan.runs` runs. Programs and modes take turns, and each run has a new seed."""
     if not setting.dist_is_built():
         return
-    jobs = Jobs(setting, seconds, ranks)
-    names = programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:-1], "pipeline", "sort"]
-    suite = npb.Suite(setting, npb_sources) if npb_sources else None
-    if suite and not programs:
+    jobs = Jobs(setting, plan.seconds, plan.ranks)
+    names = plan.programs or ["cg", *Jobs.CRASH[:4], "wavefront", *Jobs.CRASH[4:-1], "pipeline", "sort"]
+    suite = npb.Suite(setting, plan.npb_sources) if plan.npb_sources else None
+    if suite and not plan.programs:
         names += ["npb-bt", "npb-lu", "npb-sp", "npb-cg"]
-    for number in range(runs):
+    for number in range(plan.runs):
         seed = setting.seed + number
         name = names[number % len(names)]
         protocol = setting.protocol_options()
-        modes = WAVES if waves else modes_of(protocol[1] if protocol else "")
-        mode = modes[number % len(modes)] if not external else modes[number % 2]
-        outside = external or number % 5 == 4
-        on = "" if ranks == RANKS else f" on {ranks}"
-        test = f"kills: {name}, seed {seed}{on}" + ("" if not mode else " " + " ".join(mode)) + "".join(f" {word}" for word in protocol) + (
-            ", from outside" if outside else "")
+        modes = WAVES if plan.waves else modes_of(protocol[1] if protocol else "")
+        mode = modes[number % len(modes)] if not plan.external else modes[number % 2]
+        outside = plan.external or number % 5 == 4
+        on = "" if plan.ranks == RANKS else f" on {plan.ranks}"
+        test = " ".join([f"kills: {name}, seed {seed}{on}", *mode, *protocol])
+        test += ", from outside" if outside else ""
         if name.startswith("npb-") and suite:
             job, why = suite.job(name[4:], jobs)
         else:
@@ -75,20 +80,20 @@ def kills(
             continue
         where = setting.new_folder("run")
         file = where / "report.json"
-        least = 3 if seconds >= 8 else 2
+        least = 3 if plan.seconds >= 8 else 2
         options = ["--ckpt-interval", "1s", "--report", file, *mode, *protocol]
         if not outside:
             options += ["--inject", f"kill:every=2s,count=20,seed={seed}"]
 
         def execute(arguments: list) -> Outcome:
             return run(
-                [*setting.mpiexec(ranks, *options), *arguments],
-                timeout=max(setting.timeout, 10 * max(seconds, job.seconds)),
+                [*setting.mpiexec(plan.ranks, *options), *arguments],
+                timeout=max(setting.timeout, 10 * max(plan.seconds, job.seconds)),
                 cwd=where,
-                meanwhile=Killer(job.program, seed, 2.0, 20, ranks=ranks) if outside else None,
+                meanwhile=Killer(job.program, seed, 2.0, 20, ranks=plan.ranks) if outside else None,
             )
 
-        problem, note = judge_with_faults(job, file, least, execute, ranks=ranks)
+        problem, note = judge_with_faults(job, file, least, execute, ranks=plan.ranks)
         left = sorted(path.name for path in where.glob(".*.ftmpi-*"))
         if problem is None and left:
             problem = f"left behind: {', '.join(left)[:200]}"

@@ -118,7 +118,8 @@ def whole_job(setting: Setting, jobs: Jobs, test: str, address: str, count, rema
                 time.sleep(0.05)
             delete_files(folder / SERVER)
             late = continue_job(setting, folder, None)
-            problem = problem_of(with_earlier_output(early.out, late), expected_text=job.expected_text) or images_problem(late.err)
+            whole = with_earlier_output(early.out, late)
+            problem = problem_of(whole, expected_text=job.expected_text) or images_problem(late.err)
             if problem is None and remaining():
                 problem = f"{remaining()} objects are left after the end"
         return problem, f"{early.seconds:.1f} s to the death"

@@ -136,7 +136,8 @@ def interrupt_and_continue(setting: Setting, jobs: Jobs, program: str, ways: lis
             seconds += outcome.seconds
             continued = with_earlier_output(earlier, outcome)
             earlier = continued.out
-            problem = interruption_problem(outcome, stop) if stop else problem_of(continued, expected_text=job.expected_text)
+            problem = (interruption_problem(outcome, stop) if stop
+                       else problem_of(continued, expected_text=job.expected_text))
             if problem is None and remaining_processes(folder):
                 problem = "processes of the dead job are left"
             if problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import reports
@@ -11,29 +12,40 @@ from .core import Setting, run
 from .jobs import NONBLOCKING, RANKS, Jobs, judge_with_faults
 
 
-def simple(setting: Setting, test: str, program: str, injections: list[str], least: int,
-           options: list[str] | None = None, seconds: float = 6,
-           also: Callable[[dict], str | None] | None = None) -> None:
-    """One run with faults. `also` checks the report."""
-    job, why = Jobs(setting, seconds).make(program, setting.seed)
+@dataclass
+class Case:
+    """One run with faults: the test's name, the program, the faults, and the least number of failures."""
+
+    test: str
+    program: str
+    injections: list[str]
+    least: int
+    options: list[str] = field(default_factory=list)
+    seconds: float = 6
+    also: Callable[[dict], str | None] | None = None
+
+
+def run_case(setting: Setting, case: Case) -> None:
+    """Runs a case. `also` checks the report."""
+    job, why = Jobs(setting, case.seconds).make(case.program, setting.seed)
     if job is None:
-        setting.results.bad(test, why)
+        setting.results.bad(case.test, why)
         return
     where = setting.new_folder("run")
     file = where / "report.json"
     protocol = setting.protocol_options()
-    test += "".join(f" {word}" for word in protocol)
-    words: list[str | Path] = ["--ckpt-interval", "1s", "--report", file, *(options or []), *protocol]
-    for injection in injections:
+    test = case.test + "".join(f" {word}" for word in protocol)
+    words: list[str | Path] = ["--ckpt-interval", "1s", "--report", file, *case.options, *protocol]
+    for injection in case.injections:
         words += ["--inject", injection]
     problem, note = judge_with_faults(
-        job, file, least,
+        job, file, case.least,
         lambda program: run([*setting.mpiexec(RANKS, *words), *program], timeout=setting.timeout,
                             cwd=where),
-        injections)
-    if problem is None and also:
+        case.injections)
+    if problem is None and case.also:
         report, unread = reports.read(file)
-        problem = unread if report is None else also(report)
+        problem = unread if report is None else case.also(report)
     setting.results.check(test, problem, note)
 
 
@@ -45,38 +57,47 @@ def servers(setting: Setting) -> None:
         return
     for server in ("event-logger", "checkpoint-server"):
         for program in ("master_worker", "collectives") if setting.full else ("master_worker",):
-            simple(setting, f"{server} killed under {program}", program,
-                   [f"kill:server={server},at=2s"], 0)
-            simple(setting, f"{server} killed, then a rank, under {program}", program,
-                   [f"kill:server={server},at=2s", "kill:rank=1,at=4s"], 1)
-    simple(setting, "checkpoint-scheduler killed again and again, then a rank", "master_worker",
-           ["kill:server=checkpoint-scheduler,every=700ms,count=4", "kill:rank=1,at=4s"], 1,
-           also=lambda report: None if report["checkpoints"]["ordered"] >= 2
-           and report["servers_restarted"] >= 2 and report["failures"][0]["image"]
-           else f"images came too seldom, or not by order: {report['checkpoints']}")
+            run_case(setting, Case(
+                f"{server} killed under {program}", program,
+                [f"kill:server={server},at=2s"], 0))
+            run_case(setting, Case(
+                f"{server} killed, then a rank, under {program}", program,
+                [f"kill:server={server},at=2s", "kill:rank=1,at=4s"], 1))
+    run_case(setting, Case(
+        "checkpoint-scheduler killed again and again, then a rank", "master_worker",
+        ["kill:server=checkpoint-scheduler,every=700ms,count=4", "kill:rank=1,at=4s"], 1,
+        also=lambda report: None if report["checkpoints"]["ordered"] >= 2
+            and report["servers_restarted"] >= 2 and report["failures"][0]["image"]
+            else f"images came too seldom, or not by order: {report['checkpoints']}"))
     library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_protocol.so"
     if not setting.protocol:
-        simple(setting, "a protocol of a library, ranks killed", "master_worker",
-               ["kill:every=1500ms,count=2,seed=4"], 2, ["--protocol", f"plugin:{library}"])
+        run_case(setting, Case(
+            "a protocol of a library, ranks killed", "master_worker",
+            ["kill:every=1500ms,count=2,seed=4"], 2, ["--protocol", f"plugin:{library}"]))
         waves = library.with_name("libftmpi_example_waves.so")
-        simple(setting, "a protocol in waves of a library, ranks killed", "waitany",
-               ["kill:every=2s,count=2,seed=4"], 2, ["--protocol", f"plugin:{waves}"])
+        run_case(setting, Case(
+            "a protocol in waves of a library, ranks killed", "waitany",
+            ["kill:every=2s,count=2,seed=4"], 2, ["--protocol", f"plugin:{waves}"]))
         abandoned_wave(setting, waves)
         # One logger: that of the rank that dies. Then all loggers.
         for way, which, back in (("loggers", ",number=1", 1), ("broadcast", "", 3)):
-            simple(setting, f"three event loggers, {way}, {back} killed", "master_worker",
-                   [f"kill:server=event-logger{which},at=2s", "kill:rank=1,at=3s"], 1,
-                   ["--protocol", "optimistic", "--event-loggers", "3", "--stable-vector", way],
-                   also=restarted(back))
-        simple(setting, "one of three event loggers and its rank at once, then all ranks", "waitany",
-               ["kill:server=event-logger,number=2,at=2s", "kill:rank=2,at=2s", "kill:rank=all,at=4s"],
-               RANKS, ["--protocol", "causal", "--events", "all", "--event-loggers", "3"],
-               also=restarted(1))
+            run_case(setting, Case(
+                f"three event loggers, {way}, {back} killed", "master_worker",
+                [f"kill:server=event-logger{which},at=2s", "kill:rank=1,at=3s"], 1,
+                ["--protocol", "optimistic", "--event-loggers", "3", "--stable-vector", way],
+                also=restarted(back)))
+        run_case(setting, Case(
+            "one of three event loggers and its rank at once, then all ranks", "waitany",
+            ["kill:server=event-logger,number=2,at=2s", "kill:rank=2,at=2s", "kill:rank=all,at=4s"],
+            RANKS, ["--protocol", "causal", "--events", "all", "--event-loggers", "3"],
+            also=restarted(1)))
     # Every message waits for the logger, so few rounds are enough.
-    simple(setting, "a slow event logger", "probe_loop",
-           ["delay:logger=5ms", "kill:every=2s,count=2,seed=3"], 1, seconds=1.5)
-    simple(setting, "no images: replay from the start", "waitany", ["kill:rank=2,at=2s"], 1,
-           ["--ckpt", "off"])
+    run_case(setting, Case(
+        "a slow event logger", "probe_loop",
+        ["delay:logger=5ms", "kill:every=2s,count=2,seed=3"], 1, seconds=1.5))
+    run_case(setting, Case(
+        "no images: replay from the start", "waitany", ["kill:rank=2,at=2s"], 1,
+        ["--ckpt", "off"]))
 
 
 def restarted(servers: int) -> Callable[[dict], str | None]:
@@ -94,33 +115,42 @@ def channel_memories(setting: Setting) -> None:
     two = [*options, "--channel-memories", "2"]
     if setting.protocol and not setting.protocol.startswith("channel-memory"):
         return
-    simple(setting, "channel memory killed, then a rank", "master_worker",
-           ["kill:server=channel-memory,at=2s", "kill:rank=1,at=4s"], 1, options)
-    simple(setting, "both channel memories killed again and again, and all ranks", "two_receives",
-           ["kill:server=channel-memory,every=1500ms,count=3", "kill:rank=all,at=3s"], RANKS, two)
+    run_case(setting, Case(
+        "channel memory killed, then a rank", "master_worker",
+        ["kill:server=channel-memory,at=2s", "kill:rank=1,at=4s"], 1, options))
+    run_case(setting, Case(
+        "both channel memories killed again and again, and all ranks", "two_receives",
+        ["kill:server=channel-memory,every=1500ms,count=3", "kill:rank=all,at=3s"], RANKS, two))
     # 4 MiB in main memory, while some 7 MB wait.
-    simple(setting, "messages wait on the disk of a channel memory, all ranks killed", "late",
-           ["kill:rank=all,at=2s"], RANKS, [*options, "--memory-limit", "4"], seconds=3,
-           also=lambda report: None if report["channel_memories"]["spilled_bytes"] > 1_000_000
-           else f"nothing waited on a disk: {report['channel_memories']}")
+    run_case(setting, Case(
+        "messages wait on the disk of a channel memory, all ranks killed", "late",
+        ["kill:rank=all,at=2s"], RANKS, [*options, "--memory-limit", "4"], seconds=3,
+        also=lambda report: None if report["channel_memories"]["spilled_bytes"] > 1_000_000
+            else f"nothing waited on a disk: {report['channel_memories']}"))
     if setting.full or setting.protocol:
-        simple(setting, "both channel memories and ranks killed", "traffic",
-               ["kill:server=channel-memory,every=2s,count=3", "kill:every=2s,count=3,seed=5"], 1, two)
-        simple(setting, "channel memories, no images", "waitany",
-               ["kill:server=channel-memory,at=1s", "kill:rank=2,at=2s"], 1,
-               [*options, "--ckpt", "off"])
+        run_case(setting, Case(
+            "both channel memories and ranks killed", "traffic",
+            ["kill:server=channel-memory,every=2s,count=3", "kill:every=2s,count=3,seed=5"], 1, two))
+        run_case(setting, Case(
+            "channel memories, no images", "waitany",
+            ["kill:server=channel-memory,at=1s", "kill:rank=2,at=2s"], 1,
+            [*options, "--ckpt", "off"]))
 
 
 def all_ranks(setting: Setting) -> None:
     if not setting.dist_is_built():
         return
     for program in ("master_worker", "wavefront", "collectives"):
-        simple(setting, f"all ranks killed at once under {program}", program,
-               ["kill:rank=all,at=3s"], RANKS)
-    simple(setting, "all ranks killed twice", "probe_loop",
-           ["kill:rank=all,at=2s", "kill:rank=all,at=5s"], 2 * RANKS, seconds=8)
-    simple(setting, "two ranks at once", "two_receives",
-           ["kill:rank=0,at=3s", "kill:rank=2,at=3s"], 2)
+        run_case(setting, Case(
+            f"all ranks killed at once under {program}", program,
+            ["kill:rank=all,at=3s"], RANKS))
+    run_case(setting, Case(
+        "all ranks killed twice", "probe_loop",
+        ["kill:rank=all,at=2s", "kill:rank=all,at=5s"], 2 * RANKS, seconds=8))
+    run_case(setting, Case(
+        "two ranks at once", "two_receives",
+        ["kill:rank=0,at=3s", "kill:rank=2,at=3s"], 2))
     if not setting.protocol:
-        simple(setting, "all ranks killed at once in waves", "master_worker",
-               ["kill:rank=all,at=3s"], RANKS, NONBLOCKING)
+        run_case(setting, Case(
+            "all ranks killed at once in waves", "master_worker",
+            ["kill:rank=all,at=3s"], RANKS, NONBLOCKING))

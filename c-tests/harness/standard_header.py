@@ -71,7 +71,8 @@ def compare(setting: Setting, theirs: Path) -> tuple[list[str], int]:
     for one in outcomes:
         if isinstance(one, Outcome):
             return [f"the values cannot be told: {one.output_tail()}"], 0
-    differences += [f"{n}: {value}, there {outcomes[1].get(n)}" for n, value in outcomes[0].items() if outcomes[1].get(n) != value]
+    differences += [f"{n}: {value}, there {outcomes[1].get(n)}" for n, value in outcomes[0].items()
+                    if outcomes[1].get(n) != value]
     mine, known = map(prototypes, texts)
     differences += [f"{n}: no prototype in ours" for n in sorted(set(known) - set(mine))]
     # Our prototypes stand behind the published ones: the compiler refuses another type.

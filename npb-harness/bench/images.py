@@ -202,7 +202,8 @@ def dmtcp(bench, program: Path, megabytes: int) -> str | None:
         return "not installed (Debian 12 has no package of it)"
     folder = fresh(bench, "dmtcp")
     port = ["--coord-port", "0", "--port-file", folder / "port"]
-    process = start_until_ready(["dmtcp_launch", *port, "--ckptdir", folder, "--no-gzip", program, "steps", megabytes, 60])
+    command = ["dmtcp_launch", *port, "--ckptdir", folder, "--no-gzip", program, "steps", megabytes, 60]
+    process = start_until_ready(command)
     coordinator = ["--coord-port", (folder / "port").read_text().strip()]
     begin = time.monotonic()
     written = run(["dmtcp_command", *coordinator, "--bcheckpoint"], timeout=120)

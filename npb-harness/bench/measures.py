@@ -270,7 +270,8 @@ class Bench:
             wanted = 1 if operation == "Barrier" else largest - 2
             if len(times) < wanted:
                 self.broken.add((library.name, title))
-                self.results.skip(f"{title}, {library.name}", f"IMB's time was over after {len(times)} of {wanted} sizes")
+                self.results.skip(f"{title}, {library.name}",
+                                  f"IMB's time was over after {len(times)} of {wanted} sizes")
             else:
                 mean = math.exp(sum(map(math.log, times)) / len(times))
                 self.metric(f"{operation} on {ranks}", goal=1.0).add(library.name, mean)

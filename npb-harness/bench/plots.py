@@ -78,7 +78,7 @@ def costs(table: dict, out: Path) -> None:
     axes.axhline(1, color="black", linewidth=1)
     axes.set_xticks(range(len(kernels)), kernels)
     axes.set(ylabel="time by that of none (smaller is better)",
-             title=f"NAS Parallel Benchmarks, {table['about']['ranks']} ranks on {table['about']['processors']} processors")
+             title="NAS Parallel Benchmarks, {ranks} ranks on {processors} processors".format(**table["about"]))
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
     figure.savefig(out / "costs.svg")
