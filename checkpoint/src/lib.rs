@@ -20,5 +20,7 @@ pub mod container;
 pub mod host;
 pub mod launch;
 pub mod stream;
+#[cfg(feature = "container")]
+mod tuning;
 #[cfg(feature = "undo")]
 pub mod undo;

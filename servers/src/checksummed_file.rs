@@ -1,20 +1,17 @@
-//! Small files that must be whole or not there: a line with name, version, length and checksum, then
-//! the contents.
+//! Small files with a checksum: a line with name, version, length and checksum, then the contents.
 //!
-//! Guarantees: written in one step ([`Files::replace`]), private; a file that was changed, cut or made
-//! by another version is refused with a reason.
+//! Guarantees: a file is complete or not there ([`Files::replace`]), and private. A file that was
+//! changed, cut or made by another version is refused with a reason.
 
 use crate::files::Files;
+use crate::tuning::files::CHECKSUMMED_BYTES_MAX;
 use std::io;
 use std::path::Path;
-
-/// Bytes of such a file at the most.
-const BYTES_MAX: u64 = 256 << 20;
 
 /// Puts `contents` at `path`.
 ///
 /// # Errors
-/// The old file stands.
+/// The old file stays.
 pub fn write(
     files: &Files,
     path: &Path,
@@ -31,12 +28,12 @@ pub fn write(
     files.replace(path, Path::new(&scratch), &bytes)
 }
 
-/// The contents of such a file.
+/// The contents of a file.
 ///
 /// # Errors
-/// It cannot be read, is of another kind or version, or damaged.
+/// The file cannot be read, is of another kind or version, or is damaged.
 pub fn read(path: &Path, kind: &str, version: u32) -> io::Result<Vec<u8>> {
-    if std::fs::metadata(path)?.len() > BYTES_MAX {
+    if std::fs::metadata(path)?.len() > CHECKSUMMED_BYTES_MAX {
         return Err(bad("it is impossibly long"));
     }
     decode(&std::fs::read(path)?, kind, version)

@@ -1,11 +1,12 @@
-//! What an agent asks of the servers: images are put, fetched and condemned, and every server
-//! tells its state.
+//! The client of the servers: puts, fetches and condemns images, and asks any server for its state.
 //!
-//! Guarantees: bytes flow with back-pressure and in pieces of [`PIECE_BYTES`], however large an
-//! image is; a refusal of the server ends a transfer at once; a server host that vanishes is
-//! noticed within [`SILENCE_LIMIT`], also in the middle of a long commit.
+//! Guarantees: bytes flow with back-pressure, in pieces of [`PIECE_BYTES`], however large an image
+//! is. A refusal of the server ends a transfer at once. A server host that vanishes is noticed
+//! within [`SILENCE_LIMIT`], also in the middle of a long commit.
 
 use crate::image_store::{self, ImageReader, SameHostWriter, WriteProgress};
+use crate::tuning::connection::STATUS_BYTES_MAX;
+pub use crate::tuning::connection::{PIECE_BYTES, SILENCE_LIMIT};
 use bytes::Bytes;
 use ftmpi_transport::auth::{self, AuthError, JobKey};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
@@ -18,13 +19,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, ToSocketAddrs};
 
-/// Bytes of an image in one frame.
-pub const PIECE_BYTES: usize = 256 << 10;
-/// A host that answers nothing, not even its kernel, for this long is given up.
-pub const SILENCE_LIMIT: Duration = Duration::from_secs(20);
-/// Bytes of a server's state at the most.
-const STATUS_BYTES_MAX: u64 = 64 << 20;
-
 /// Why a request to a server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -34,27 +28,27 @@ pub enum ClientError {
     /// The connection broke.
     #[error("{server}: {error}")]
     Connection {
-        /// Which server.
+        /// The server.
         server: String,
-        /// How.
+        /// The problem.
         #[source]
         error: FrameError,
     },
-    /// The server closed before it answered.
+    /// The server closed the connection before it answered.
     #[error("{0}: it closed the connection before it answered")]
     Closed(String),
-    /// The server refuses; its own words say why and what to do. The connection is still good.
+    /// The server refuses; its text says why and what to do. The connection is still good.
     #[error("{server}: {why}")]
     Refused {
-        /// Which server.
+        /// The server.
         server: String,
-        /// Its words.
+        /// The text of the server.
         why: String,
     },
-    /// The server answered something else than what was asked.
+    /// The answer does not fit the request.
     #[error("{0}: it gave an answer that fits no question; is it of the same version?")]
     Confused(String),
-    /// The bytes of an image could not be read from, or written to, their place on this side.
+    /// The bytes of an image could not be read or written on this side.
     #[error("cannot pass on the bytes of an image: {0}")]
     Local(#[source] io::Error),
 }
@@ -62,25 +56,25 @@ pub enum ClientError {
 /// The server's receipt for an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Committed {
-    /// Its number.
+    /// The number of the image.
     pub image: ImageNo,
     /// Bytes that were stored.
     pub bytes: u64,
-    /// The oldest image that is still offered; `ImageNo(0)` is the start of the program.
+    /// The oldest image that is still offered. `ImageNo(0)` is the start of the program.
     pub oldest: ImageNo,
 }
 
 /// How an image came.
 #[derive(Debug)]
 pub enum Fetched {
-    /// In pieces.
+    /// The image came in pieces.
     Sent(Stored),
-    /// It is to be read here.
+    /// The image is to be read from its file.
     SameHost(Box<ImageReader>),
 }
 
-/// A connection to a checkpoint server. It does one thing at a time; for transfers beside each
-/// other, connect more than once. After an error other than [`ClientError::Refused`], drop it.
+/// A connection to a checkpoint server. It does one thing at a time: connect more than once for
+/// concurrent transfers. After an error other than [`ClientError::Refused`], drop it.
 #[derive(Debug)]
 pub struct ImageStore {
     frames: Framed<TcpStream, Request, Answer>,
@@ -103,14 +97,14 @@ impl ImageStore {
         Ok(Self { frames: Framed::new(stream, FRAME_BYTES_MAX), server })
     }
 
-    /// Over a connection that proves nothing, for tests.
+    /// Uses a connection that proves nothing, for tests.
     #[cfg(test)]
     pub(crate) fn over(stream: TcpStream) -> Self {
         Self { frames: Framed::new(stream, FRAME_BYTES_MAX), server: "a test's server".into() }
     }
 
-    /// From now on this incarnation lives: images of earlier ones are refused, also those that
-    /// are on their way.
+    /// Declares the living incarnation. Images of earlier incarnations are refused from now on,
+    /// also those that are being sent.
     ///
     /// # Errors
     /// A later incarnation was declared already, or the connection broke.
@@ -125,10 +119,11 @@ impl ImageStore {
         }
     }
 
-    /// This life begins from this image (0: from the start): what comes after it is given up, durably.
+    /// This incarnation begins from this image (0: from the start). Later images are given up,
+    /// durably.
     ///
     /// # Errors
-    /// A later incarnation was declared, they cannot be removed now, or the connection broke.
+    /// A later incarnation was declared, the images cannot be removed now, or the connection broke.
     pub async fn return_to(
         &mut self,
         rank: Rank,
@@ -141,14 +136,15 @@ impl ImageStore {
         }
     }
 
-    /// Sends the container that `reader` gives, to its end, and waits until it is durable.
+    /// Sends the container that `reader` gives, and waits until it is durable.
     ///
-    /// If `reader` fails, the server is told to forget the image and the error is
-    /// [`ClientError::Local`]; the connection is still good then. If this future is dropped, drop
-    /// the connection too: the server then forgets the image.
+    /// If `reader` fails, the server forgets the image and the error is [`ClientError::Local`]; the
+    /// connection is still good then. If this future is dropped, drop the connection too: the
+    /// server then forgets the image.
     ///
     /// # Errors
-    /// The server refuses (stale incarnation, damaged container, no space) or the connection broke.
+    /// The server refuses (stale incarnation, damaged container, no space), or the connection
+    /// broke.
     pub async fn put(
         &mut self,
         rank: Rank,
@@ -160,7 +156,7 @@ impl ImageStore {
         let mut piece = Vec::with_capacity(PIECE_BYTES);
         loop {
             piece.clear();
-            // Fill the piece: pipes give little at a time.
+            // Pipes give little at a time: fill the piece.
             let filled = loop {
                 match (&mut reader)
                     .take((PIECE_BYTES - piece.len()) as u64)
@@ -185,7 +181,7 @@ impl ImageStore {
         }
     }
 
-    /// Tells which images are kept beside the next one.
+    /// Tells the server which images to keep beside the next one.
     ///
     /// # Errors
     /// The connection broke.
@@ -204,7 +200,7 @@ impl ImageStore {
     /// Begins an image whose bytes the caller pushes; see [`Put`].
     ///
     /// # Errors
-    /// The connection broke. A refusal is told by the later calls.
+    /// The connection broke. Later calls report a refusal.
     pub async fn begin(
         &mut self,
         rank: Rank,
@@ -216,8 +212,8 @@ impl ImageStore {
         Ok(Put { store: self })
     }
 
-    /// As [`Self::begin`]; where the server is on this machine the caller may write the image by itself: then
-    /// [`Put::written`] tells of it, instead of [`Put::data`].
+    /// Begins an image as [`Self::begin`] does. If the server is on this host, the caller may write
+    /// the image into a file: then it calls [`Put::written`] instead of [`Put::data`].
     ///
     /// # Errors
     /// The server refuses, or the connection broke.
@@ -240,12 +236,12 @@ impl ImageStore {
         }
     }
 
-    /// Ends a transfer in the server's eyes that it has refused, and answered.
+    /// Ends a transfer that the server has refused.
     async fn end_refused(&mut self) -> Result<(), ClientError> {
         self.frames.send(&Request::Abandon).await.map_err(|e| self.broken(e))
     }
 
-    /// What is there of this rank.
+    /// The images of this rank.
     ///
     /// # Errors
     /// The connection broke.
@@ -256,12 +252,12 @@ impl ImageStore {
         }
     }
 
-    /// Writes the container of the newest image with a number of at most `at_most` that verifies
-    /// to `writer`. `None`: no image is there, the rank begins at its start.
+    /// Writes the container of the newest good image, with a number of at most `at_most`, to
+    /// `writer`. `None`: there is no image, and the rank begins at its start.
     ///
     /// # Errors
-    /// Refused when images were there but none is good any more and the start is no longer offered;
-    /// or the connection broke, or `writer` failed (then drop this connection).
+    /// The server refuses if images were there, none is good any more, and the start is no longer
+    /// offered. Or the connection broke, or `writer` failed (then drop this connection).
     pub async fn get(
         &mut self,
         rank: Rank,
@@ -281,9 +277,9 @@ impl ImageStore {
         Ok(Some(stored))
     }
 
-    /// As [`Self::get`]; `piece` gets the bytes as they come, and says whether it wants more (if not, drop this
-    /// connection). If the image lies in a file that can be read from here, it is opened instead, unless `near`
-    /// is false: what comes then has been checked, what is opened is checked as it is read.
+    /// Fetches an image as [`Self::get`] does, in pieces. If its file can be read from here, the
+    /// file is opened instead, unless `near` is false. Pieces are verified by the server; a file is
+    /// verified as it is read. Drop this connection if `pieces` closes early.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -316,7 +312,7 @@ impl ImageStore {
         Ok(Some(Fetched::Sent(stored)))
     }
 
-    /// The next bytes of an image that comes, of which so many are missing.
+    /// The next bytes of an image, of which `rest` bytes are missing.
     async fn next_piece(&mut self, rest: &mut u64) -> Result<Option<Bytes>, ClientError> {
         match self.frames.reader.recv_or_bulk(Answer::data_at).await {
             Ok(Some(Received::Bulk(piece))) if piece.len() as u64 <= *rest => {
@@ -331,7 +327,7 @@ impl ImageStore {
         }
     }
 
-    /// This image was found damaged at its restore: it is not offered any more.
+    /// Reports that this image was found damaged at its restore. It is no longer offered.
     ///
     /// # Errors
     /// The connection broke.
@@ -347,7 +343,7 @@ impl ImageStore {
         self.answer().await
     }
 
-    /// The next answer; a refusal becomes an error.
+    /// The next answer. A refusal becomes an error.
     async fn answer(&mut self) -> Result<Answer, ClientError> {
         match self.frames.recv().await {
             Ok(Some(Answer::Refused(why))) => {
@@ -371,9 +367,8 @@ impl ImageStore {
     }
 }
 
-/// An image on its way to the server: push its bytes, then [`Put::commit`] or [`Put::abandon`].
-/// Whatever else happens, drop the [`ImageStore`]: the server forgets an image whose connection
-/// ends.
+/// An image that is being sent: push its bytes, then call [`Put::commit`] or [`Put::abandon`]. In
+/// any other case drop the [`ImageStore`]: the server forgets an image whose connection ends.
 #[derive(Debug)]
 #[must_use = "an image must be committed or abandoned"]
 pub struct Put<'a> {
@@ -381,9 +376,9 @@ pub struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// Sends the next bytes of the container, at most
-    /// [`FRAME_BYTES_MAX`](ftmpi_wire::image_store::FRAME_BYTES_MAX) less a few; waits while the
-    /// server is slower. On a refusal nothing more is to be sent, also no commit.
+    /// Sends the next bytes of the container, at most a few less than
+    /// [`FRAME_BYTES_MAX`](ftmpi_wire::image_store::FRAME_BYTES_MAX). Waits while the server is
+    /// slower. After a refusal nothing more is to be sent, also no commit.
     ///
     /// # Errors
     /// The server refuses (no space, stale), or the connection broke.
@@ -391,7 +386,7 @@ impl Put<'_> {
         let bytes = bytes.into();
         let head = Request::data_head(bytes.len());
         let Framed { reader, writer } = &mut self.store.frames;
-        // The server speaks before the end only to refuse.
+        // The server sends before the end only to refuse.
         let early = tokio::select! {
             biased;
             early = reader.recv() => early,
@@ -400,7 +395,8 @@ impl Put<'_> {
         Err(self.spoken(early).await)
     }
 
-    /// Tells of bytes of the container that are written without the server; as [`Self::data`].
+    /// Reports bytes of the container that were written into the file, as [`Self::data`] sends
+    /// them.
     ///
     /// # Errors
     /// As [`Self::data`].
@@ -418,7 +414,7 @@ impl Put<'_> {
         Err(self.spoken(early).await)
     }
 
-    /// What it means that the server speaks before the end.
+    /// The error for an answer that comes before the end.
     async fn spoken(&mut self, early: Result<Option<Answer>, FrameError>) -> ClientError {
         match early {
             Ok(Some(Answer::Refused(why))) => match self.store.end_refused().await {
@@ -431,10 +427,11 @@ impl Put<'_> {
         }
     }
 
-    /// The container is whole: waits until the server has verified it and made it durable.
+    /// Ends the container, and waits until the server has verified it and made it durable.
     ///
     /// # Errors
-    /// The server refuses (stale incarnation, damaged container, no space) or the connection broke.
+    /// The server refuses (stale incarnation, damaged container, no space), or the connection
+    /// broke.
     pub async fn commit(self) -> Result<Committed, ClientError> {
         match self.store.ask(&Request::Commit).await? {
             Answer::Committed { image, bytes, oldest } => Ok(Committed { image, bytes, oldest }),
@@ -455,16 +452,16 @@ impl Put<'_> {
     }
 }
 
-/// Returns when all these event loggers have everything on stable storage that was written before.
+/// Waits until all these event loggers have everything on stable storage that was written before.
 ///
 /// # Errors
-/// One of them cannot, or does not answer within `within`; its words.
+/// A logger cannot, or does not answer within `within`. The text says which.
 pub async fn durable(
     loggers: &[std::net::SocketAddr],
     key: &JobKey,
     within: Duration,
 ) -> Result<(), String> {
-    // Beside each other: the slowest one counts.
+    // The loggers are asked concurrently: the slowest one counts.
     let mut asking = tokio::task::JoinSet::new();
     for address in loggers.iter().copied() {
         let key = key.clone();
@@ -473,7 +470,7 @@ pub async fn durable(
             loop {
                 match auth::connect(address, &key, &Purpose::Durable, within).await {
                     Ok(_) => return Ok(()),
-                    // It may be restarting.
+                    // The logger may be restarting.
                     Err(e) if e.problem.is_transient() && since.elapsed() < within => {
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
@@ -488,10 +485,10 @@ pub async fn durable(
     Ok(())
 }
 
-/// The state of an event logger or checkpoint server, as JSON; also a health check.
+/// The state of a server, as JSON. It is also a health check.
 ///
 /// # Errors
-/// Nobody is there, or it holds another job's key, or it does not answer within `within`.
+/// Nobody answers within `within`, or the server holds another job's key.
 pub async fn status(
     address: impl ToSocketAddrs + Display,
     key: &JobKey,

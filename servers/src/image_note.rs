@@ -1,22 +1,23 @@
 //! The note of an image, as bytes: JSON, so that tools of other versions can read it.
 //!
-//! What a newer version added is ignored, what an older one did not have is zero or empty.
+//! Fields that a newer version added are ignored. Fields that an older version lacked are zero or
+//! empty.
 
 use ftmpi_wire::image_store::Note;
 
-/// As bytes for the container.
+/// The note as bytes for the container.
 ///
 /// # Panics
-/// Never: such a note has no part that JSON lacks.
+/// Never: JSON can express every note.
 #[must_use]
 pub fn encode(note: &Note) -> Vec<u8> {
     serde_json::to_vec(note).expect("a note of numbers and strings")
 }
 
-/// Reads a note; no bytes are a note that says nothing.
+/// Reads a note. No bytes are an empty note.
 ///
 /// # Errors
-/// It is none.
+/// The bytes are no note.
 pub fn decode(bytes: &[u8]) -> Result<Note, String> {
     if bytes.is_empty() {
         return Ok(Note::default());

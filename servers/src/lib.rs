@@ -27,3 +27,4 @@ pub mod server_process;
 pub mod socket_options;
 #[cfg(test)]
 mod storage_faults;
+pub mod tuning;

@@ -1,12 +1,13 @@
-//! The checkpoint scheduler's shell: hands what the launcher says to the machine, and back what that
-//! decides.
+//! The checkpoint scheduler: hands messages of the launcher to the machine, and its decisions back.
 //!
-//! It stores nothing. Each connection begins with the whole state of the machine, which the launcher
-//! keeps a copy of (`ftmpi_protocols::scheduler::scheduler_process`): a scheduler that died has lost nothing, and
-//! two connections at once do not meet.
+//! It stores nothing. Each connection begins with the whole state of the machine, which the
+//! launcher has a copy of (`ftmpi_protocols::scheduler::scheduler_process`). A scheduler that died
+//! has lost nothing, and two connections at once do not meet.
 
 use crate::metrics;
 use crate::server_process;
+pub use crate::tuning::scheduler::FRAME_BYTES_MAX;
+use crate::tuning::scheduler::TICK;
 use ftmpi_options::servers::CheckpointSchedulerArgs;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, SchedulerProcess, Word};
 use ftmpi_transport::auth::{Authenticated, Listener};
@@ -14,15 +15,11 @@ use ftmpi_transport::framed::Framed;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::net::TcpStream;
 
-/// How this server calls itself.
+/// The name of this server in its messages.
 const NAME: &str = "ftmpi-checkpoint-scheduler";
-/// Bytes of one word or order at the most: the state of a million ranks.
-pub const FRAME_BYTES_MAX: usize = 64 << 20;
-/// How often it looks whether something is due.
-const TICK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -47,7 +44,7 @@ impl Counts {
 /// Runs the server until it is asked to end.
 ///
 /// # Errors
-/// It cannot start; one line says why.
+/// The server cannot start. The text says why.
 pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(args))
@@ -72,7 +69,7 @@ async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
     server_process::announce(&args.server, listener.local_addr()?)?;
     let accepting = async {
         loop {
-            // Strangers are not worth a line each.
+            // Strangers get no line each.
             let Ok(caller) = listener.next().await else { continue };
             match caller.purpose {
                 Purpose::Schedule => {
@@ -111,7 +108,7 @@ async fn converse(stream: TcpStream, counts: &Counts) -> anyhow::Result<()> {
     let mut frames = Framed::<_, Order, Word>::new(stream, FRAME_BYTES_MAX);
     let Some(first) = frames.recv().await? else { return Ok(()) };
     let mut office = SchedulerProcess::begin(first)?;
-    // The launcher's clock: that of the job, which may be older than this process.
+    // The clock of the launcher is that of the job, which may be older than this process.
     let (begun, at) = (Instant::now(), office.now());
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -1,8 +1,8 @@
 //! What all servers have in common: options, the private directory, the announcement, signals.
 //!
 //! A server is ready when its first line is written: `listening on ADDRESS`, to standard output or
-//! to the descriptor that was named. Everything else that it says goes to standard error, one line
-//! each, beginning with its name. It never stops because nobody reads what it says.
+//! to the named descriptor. All other lines go to standard error and begin with the server's name.
+//! A server never stops because nobody reads its lines.
 
 use anyhow::{Context, bail};
 use ftmpi_options::servers::ServerArgs;
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The job's key.
+/// The key of the job.
 ///
 /// # Errors
-/// There is none, or it is not private.
+/// There is no key, or it is not private.
 pub fn key(args: &ServerArgs) -> anyhow::Result<JobKey> {
     Ok(match &args.key_file {
         Some(path) => JobKey::read_file(path)?,
@@ -47,17 +47,17 @@ pub fn announce(args: &ServerArgs, address: SocketAddr) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says one line to whoever watches the server.
+/// Writes one line for the administrator.
 pub fn log_line(server: &str, text: impl std::fmt::Display) {
     let line = format!("{server}: {text}\n");
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// A directory that only its owner may use and only one server at a time does.
+/// A directory that only its owner, and only one server at a time, may use.
 #[derive(Debug)]
 pub struct PrivateDir {
     path: PathBuf,
-    /// Locked; the system unlocks it when the process ends, however it ends.
+    /// The lock. The system releases it when the process ends, in whatever way.
     _lock: File,
 }
 
@@ -65,7 +65,7 @@ impl PrivateDir {
     /// Makes the directory if needed, makes it private, and takes it.
     ///
     /// # Errors
-    /// It cannot be made or written, or another server uses it.
+    /// The directory cannot be made or written, or another server uses it.
     pub fn take(path: &Path) -> anyhow::Result<Self> {
         let about = || format!("directory {}", path.display());
         DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(about)?;
@@ -89,7 +89,7 @@ impl PrivateDir {
         }
     }
 
-    /// Where it is.
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -99,19 +99,19 @@ impl PrivateDir {
 /// Opens a new private file for writing and reading.
 ///
 /// # Errors
-/// It exists already, or cannot be made.
+/// The file exists already, or cannot be made.
 pub fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// As many descriptors as the system allows: one for each rank and each log.
+/// Raises the limit on descriptors to what the system allows: each rank and each log needs one.
 pub fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Resolves when the server shall end: SIGTERM, SIGINT, or the end of its parent.
+/// Returns when the server is to end: on SIGTERM, on SIGINT, or when its parent has ended.
 ///
 /// # Errors
 /// Signals cannot be caught.
@@ -131,11 +131,11 @@ pub async fn shutdown_requested(exit_with_parent: Option<i32>) -> io::Result<&'s
     })
 }
 
-/// Watches the parent *process*. (`PR_SET_PDEATHSIG` would watch the thread that started us, which
-/// in a parent with a thread pool may end at any time.)
+/// Watches the parent *process*. `PR_SET_PDEATHSIG` would watch the thread that started this
+/// process, which may end at any time in a parent with a thread pool.
 async fn parent_ended(expected: i32) {
     let (tell, told) = tokio::sync::oneshot::channel();
-    // A thread of its own, which sleeps in the kernel.
+    // This thread sleeps in the kernel.
     std::thread::spawn(move || {
         wait_for_parent(expected);
         let _ = tell.send(());
@@ -151,13 +151,13 @@ fn wait_for_parent(expected: i32) {
         return;
     }
     let watched = pidfd_open(first, PidfdFlags::empty());
-    // While it still is our parent, the descriptor cannot be somebody else's.
+    // While the process is our parent, the descriptor cannot be that of another process.
     while getppid() == Some(first) {
         match &watched {
             Ok(process) => {
                 let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], None);
             }
-            // Kernels before 5.3.
+            // Kernels before 5.3 have no such descriptors.
             Err(_) => std::thread::sleep(Duration::from_millis(200)),
         }
     }

@@ -4,8 +4,8 @@ use socket2::{SockRef, TcpKeepalive};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Makes reads and writes fail when the other side's host has answered nothing for `limit`: also
-/// while both programs are silent. A live host with a slow program is not affected.
+/// Makes reads and writes fail when the host of the other side has answered nothing for `limit`,
+/// also while both programs are silent. A live host with a slow program is not affected.
 pub fn end_when_peer_vanishes(stream: &impl AsFd, limit: Duration) {
     let socket = SockRef::from(stream);
     let every = (limit / 4).max(Duration::from_secs(1));

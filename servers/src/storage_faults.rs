@@ -1,12 +1,13 @@
-//! Storage that fails, dies or loses its power before any chosen change; for tests.
+//! Storage that fails, dies or loses power before any chosen change; for tests.
 //!
-//! A [`Switch`] lets all changes of a kind fail, from one moment to another.
+//! A [`Switch`] lets all changes of a kind fail for a while.
 //!
-//! A [`Plan`] counts the changes and decides what happens to the n-th. After a sync that failed the system
-//! takes what it could not write for written: no later sync brings it to the disk. After a death nothing changes
-//! any more. After a loss of power [`Plan::lose_power`] puts the directory into a state that a file
-//! system may show then: names as of the last synced directory plus a part of the later changes in
-//! their order, contents as of the last sync of the file or anything between that and what was written.
+//! A [`Plan`] counts the changes and decides what happens to the n-th. After a sync that failed the
+//! system takes what it could not write for written: no later sync brings it to the disk. After a
+//! death nothing changes any more. After a loss of power [`Plan::lose_power`] puts the directory
+//! into a state that a file system may show then. Names are those of the last synced directory plus
+//! a part of the later changes, in their order. Contents are those of the last sync of the file, or
+//! anything between that and what was written.
 
 use crate::files::{Op, Watch};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What happens at the chosen change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It fails, for lack of space; the next ones do not.
+    /// The change fails, for lack of space. The next ones do not.
     Full,
-    /// It and all later ones fail and do nothing: the process died before it.
+    /// The change and all later ones fail and do nothing: the process died before it.
     Death,
 }
 
@@ -61,7 +62,7 @@ struct Model {
     pending: Vec<NameChange>,
 }
 
-/// See the module's description.
+/// Counts changes, and decides what happens to one of them.
 #[derive(Debug)]
 pub struct Plan {
     fault: Option<(u64, Fault)>,
@@ -74,17 +75,18 @@ impl Plan {
         Self { fault, model: Mutex::new(Model::default()) }
     }
 
-    /// Changes that were asked for.
+    /// The number of changes so far.
     pub fn changes(&self) -> u64 {
         self.model.lock().unwrap().changes
     }
 
-    /// The process died.
+    /// Whether the process died.
     pub fn is_dead(&self) -> bool {
         self.model.lock().unwrap().dead
     }
 
-    /// What may be there after a loss of power; `choose(n)` gives a number below n.
+    /// Makes the directory what it may be after a loss of power. `choose(n)` gives a number below
+    /// n.
     pub fn lose_power(&self, mut choose: impl FnMut(usize) -> usize) {
         let mut model = self.model.lock().unwrap();
         let mut names = model.durable_names.clone();
@@ -136,7 +138,7 @@ impl Model {
     fn inode(&mut self, path: &Path) -> &mut Inode {
         let known = self.names.get(path).copied();
         let place = known.unwrap_or_else(|| {
-            // Was there before anybody looked: durable, let us say.
+            // A file that was there from the start counts as durable.
             let now = std::fs::read(path).unwrap_or_default();
             self.inodes.push(Inode { durable: now.clone(), now, dirty: BTreeSet::new() });
             let place = self.inodes.len() - 1;
@@ -153,7 +155,7 @@ impl Model {
     }
 }
 
-/// While it is on, the changes that it names fail for lack of space.
+/// While it is on, the chosen changes fail for lack of space.
 #[derive(Debug)]
 pub struct Switch {
     on: AtomicBool,
@@ -161,7 +163,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// Off.
+    /// Begins switched off.
     pub fn new(fails: fn(&Op<'_>) -> bool) -> Self {
         Self { on: AtomicBool::new(false), fails }
     }
@@ -183,7 +185,7 @@ impl Watch for Switch {
 impl Watch for Plan {
     fn before(&self, op: Op<'_>) -> io::Result<()> {
         let mut model = self.model.lock().unwrap();
-        // Known before it is changed.
+        // The file must be known before it is changed.
         if let Op::Write { path, .. } | Op::Cut { path, .. } | Op::Sync(path) = op {
             model.inode(path);
         }

@@ -146,7 +146,7 @@ fn a_torn_end_is_cut_off_and_the_rest_serves() {
         assert_eq!(rank.fetch(1).await.unwrap(), events(1..=25));
     });
     let said = server.end();
-    assert!(said.contains("cut off behind event 10"), "{said}");
+    assert!(said.contains("cut off after event 10"), "{said}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_flipped_bit_is_told_and_never_replayed_and_the_living_go_on() {
             other.written(1).await;
         });
         let said = server.kill();
-        assert!(said.contains("event log of rank 0 is damaged behind event 10"), "{said}");
+        assert!(said.contains("event log of rank 0 is damaged after event 10"), "{said}");
         std::fs::remove_file(log_files(dir.path()).last().unwrap()).unwrap();
     }
     let server = start(dir.path(), &key);

@@ -127,7 +127,7 @@ fn a_lost_disk_costs_nothing_that_was_flushed() {
         let stored = connect(&server).await.get(R, NEWEST, &mut bytes).await.unwrap().unwrap();
         assert_eq!(stored.image, ImageNo(7));
     });
-    assert!(server.end().contains("is of no use"));
+    assert!(server.end().contains("cannot be used"));
     // The end of the job.
     let forget = std::process::Command::new(SERVER)
         .arg("--dir")

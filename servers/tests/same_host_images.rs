@@ -188,7 +188,7 @@ fn what_is_told_must_be_there() {
             Ok(()) => refusal(put.commit().await),
             refused => refusal(refused),
         };
-        assert!(text.contains("two ways"), "{text}");
+        assert!(text.contains("both on the connection"), "{text}");
         // A file that holds another image, and one that is cut.
         let (other, _) = container(2, 20, None);
         assert!(refusal(self::put(&mut store, 1, &other).await).contains("image"));

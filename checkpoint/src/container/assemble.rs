@@ -1,44 +1,42 @@
-//! An incremental container made whole: each chunk is put where its place was named.
+//! Assembly of an incremental image: each chunk is put where its place stands.
 //!
-//! Guarantees: what it gives is an ordinary container of the same image with the same chunks at the
-//! same positions, every one of them checked as it is passed on; whatever is missing or damaged is an
-//! error that names it. Bounded memory: one chunk.
+//! Guarantees: the result is an ordinary container of the same image, with the same chunks at the
+//! same positions. Every chunk is checked as it is passed on. What is missing or damaged gives an
+//! error that names it. Memory is bounded by one chunk.
 
+use super::chunk::{Checksums, Chunk, FLAG_ELSEWHERE, prefix};
+use super::chunk_place::ChunkPlace;
 use super::compression::ChunkDecoder;
-use super::decode::{Chunk, Reader};
-use super::encryption::SEAL_BYTES;
-use super::{
-    Checksums, ChunkPlace, ContainerError, FLAG_ELSEWHERE, FLAG_TRAILER, ImageId, Summary,
-    TRAILER_BODY_BYTES, header_bytes, prefix, u32_at,
-};
+use super::decode::Reader;
+use super::error::ContainerError;
+use super::header::{ImageId, header_bytes, u32_at};
+use super::trailer::{Summary, emit_note, emit_seal, emit_trailer};
+use crate::tuning::READ_BYTES;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::{self, Read, Seek};
 
-/// Bytes of one read.
-const READ_BYTES: usize = 256 << 10;
-
-/// Why an image cannot be made whole.
+/// Why an image cannot be assembled.
 #[derive(Debug, thiserror::Error)]
 pub enum AssembleError {
-    /// The container itself.
+    /// The container of the image itself is damaged.
     #[error(transparent)]
     Container(#[from] ContainerError),
-    /// It cannot be read.
-    #[error("it cannot be read: {0}")]
+    /// The container of the image cannot be read.
+    #[error("the image cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// A container that it rests on.
-    #[error("image {} of life {}, on which it rests: {why}", .base.image, .base.incarnation)]
+    /// A container that holds chunks of the image is damaged or missing.
+    #[error("the image needs image {} of incarnation {}: {why}", .base.image, .base.incarnation)]
     Base {
-        /// Which.
+        /// The container.
         base: ImageId,
-        /// Why.
+        /// The problem.
         #[source]
         why: io::Error,
     },
 }
 
-/// Reads a container and those that it rests on; see the module.
+/// Reads a container and those that hold chunks of it.
 pub struct Assembler<F, O> {
     own: F,
     open: O,
@@ -47,7 +45,7 @@ pub struct Assembler<F, O> {
     chunk_decoder: ChunkDecoder,
 }
 
-/// One way through the container.
+/// One pass through the container.
 #[derive(Debug)]
 struct Pass {
     reader: Reader,
@@ -69,22 +67,23 @@ impl<F: std::fmt::Debug, O> std::fmt::Debug for Assembler<F, O> {
 }
 
 impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
-    /// Of the container in `own`; `open` finds those that it rests on, once each.
+    /// Assembles the container in `own`. `open` opens each container that holds chunks of it, once.
     pub fn new(own: F, open: O) -> Self {
         let chunk_decoder = ChunkDecoder::new(None);
         Self { own, open, bases: HashMap::new(), pass: Pass::new(), chunk_decoder }
     }
 
-    /// Appends the next bytes of the whole container; false: that was all.
+    /// Appends the next bytes of the complete container. `false`: there are no more.
     ///
     /// # Errors
-    /// Something is damaged, missing or cannot be read. Then there is nothing more to come.
+    /// A part is damaged, missing or cannot be read. No more bytes come then.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, AssembleError> {
         self.step(&mut Target { bytes: 0, kind: Kind::Container(out) })
     }
 
-    /// As [`Self::read`], but appends the raw bytes of the chunks, each of which is looked at once. Not of
-    /// encrypted images. Only the end says that it was all.
+    /// Appends the next raw bytes of the chunks, as [`Self::read`] does with those of the
+    /// container. Each chunk is checked. Encrypted images cannot be read so. Only `false` says that
+    /// the bytes are complete.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -92,7 +91,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
         self.step(&mut Target { bytes: 0, kind: Kind::Raw(out) })
     }
 
-    /// Whose it is, once the first bytes were read.
+    /// The image, once the first bytes were read.
     #[must_use]
     pub fn id(&self) -> Option<ImageId> {
         self.pass.reader.id
@@ -110,7 +109,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
             let reader = std::mem::replace(&mut pass.reader, Reader::new());
             let (seal, note) = (reader.seal, reader.note.clone());
             reader.finish()?;
-            // A container that ended well had a header.
+            // A container without a header does not end well.
             let Some(mut checksums) = pass.checksums else { return Ok(false) };
             let mut end = Vec::new();
             if let Some(seal) = seal {
@@ -126,7 +125,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
         let mut failed = None;
         let (mut header_due, mut checksums) = (pass.checksums.is_none(), pass.checksums);
         let mut stored_elsewhere = Vec::new();
-        // The header is known when the first chunk comes, at the latest at the end.
+        // The header is known when the first chunk comes, or at the end.
         let result = pass.reader.push(&pass.piece[..count], &mut |id, chunk| {
             let checksums = checksums.get_or_insert_with(|| checksums_of(id));
             if std::mem::take(&mut header_due) {
@@ -136,7 +135,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
                 if let Kind::Raw(out) = &mut out.kind {
                     return raw_of(id, chunk, chunk_decoder, out);
                 }
-                // At the same place in the same image: its checksum is right there, too.
+                // The chunk keeps its place in its image, so its checksum stays right.
                 put(checksums, chunk, out);
                 return Ok(());
             }
@@ -181,8 +180,8 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
         Ok(true)
     }
 
-    /// Reads all of it and tells what it holds (`stored_bytes` are those of the whole container);
-    /// then [`Self::read`] begins at the start again.
+    /// Reads and checks everything, and gives a summary; `stored_bytes` are those of the complete
+    /// container. [`Self::read`] begins at the start afterwards.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -206,18 +205,18 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
     }
 }
 
-/// Where the whole container goes, and how many bytes went.
+/// The destination of the complete container, and the bytes it received.
 struct Target<'a> {
     bytes: u64,
     kind: Kind<'a>,
 }
 
 enum Kind<'a> {
-    /// It is only counted.
+    /// The bytes are only counted.
     Nothing,
-    /// To somebody.
+    /// The bytes of the container are appended here.
     Container(&'a mut Vec<u8>),
-    /// What is in its chunks.
+    /// The raw bytes of the chunks are appended here.
     Raw(&'a mut Vec<u8>),
 }
 
@@ -249,25 +248,4 @@ fn put(checksums: &mut Checksums, chunk: Chunk<'_>, out: &mut Target<'_>) {
     out.put(&prefix(raw_len, stored.len() as u32, flags, crc));
     out.put(stored);
     checksums.count(raw_len, crc);
-}
-
-pub(super) fn emit_seal(seal: &[u8; SEAL_BYTES], checksums: &mut Checksums, out: &mut Vec<u8>) {
-    let crc = checksums.chunk(0, super::FLAG_SEAL, seal);
-    out.extend_from_slice(&prefix(0, SEAL_BYTES as u32, super::FLAG_SEAL, crc));
-    out.extend_from_slice(seal);
-    checksums.seal(crc);
-}
-
-pub(super) fn emit_note(note: &[u8], checksums: &mut Checksums, out: &mut Vec<u8>) {
-    let crc = checksums.chunk(0, super::FLAG_NOTE, note);
-    out.extend_from_slice(&prefix(0, note.len() as u32, super::FLAG_NOTE, crc));
-    out.extend_from_slice(note);
-    checksums.note(note.len(), crc);
-}
-
-pub(super) fn emit_trailer(checksums: &Checksums, out: &mut Vec<u8>) {
-    let body = checksums.trailer_body();
-    let crc = checksums.chunk(0, FLAG_TRAILER, &body);
-    out.extend_from_slice(&prefix(0, TRAILER_BODY_BYTES as u32, FLAG_TRAILER, crc));
-    out.extend_from_slice(&body);
 }

@@ -1,11 +1,14 @@
-//! What a writer of images remembers of chunks that are stored already.
+//! The index of stored chunks that a writer of incremental images keeps.
 //!
-//! Contents are told apart by 128 bits of HighwayHash, a pseudo-random function whose key is drawn for each
-//! writer and told to nobody, so that no program and nobody who feeds one can make two different chunks with the
-//! same hash, and chance does not. (BLAKE3, which needs no secret, takes two and a half times as long.) A writer keeps two of these and takes them in turn, so that the two
-//! images that are kept have no chunk in common: a damaged chunk never costs both.
+//! Chunks are told apart by 128 bits of HighwayHash. The key of this pseudo-random function is
+//! drawn for each writer and kept secret. Therefore nobody who supplies a program's data can make
+//! two different chunks with the same hash, and chance does not either.
+//!
+//! A writer keeps two indexes and uses them in turn. The two images that are kept have no chunk in
+//! common: one damaged chunk never costs both.
 
-use super::ChunkPlace;
+use super::chunk_place::ChunkPlace;
+use crate::tuning::{CHAIN_BYTES_PERCENT_MAX, CHAIN_IMAGES_MAX};
 use highway::{HighwayHash, HighwayHasher, Key};
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -14,25 +17,20 @@ use std::hash::BuildHasher;
 /// Hash of a chunk's raw bytes.
 pub(super) type Digest = [u64; 2];
 
-/// Incremental images in a row before there is a whole one again.
-const CHAIN_IMAGES_MAX: u32 = 16;
-/// A whole one is made, too, when the containers of the row take so many percent of what is used of
-/// them: the price of incremental images on the disk.
-const CHAIN_BYTES_PERCENT_MAX: u64 = 150;
-
-/// The chunks of the newest image of one row of images: one whole image and those that rest on it.
+/// The chunks of the newest image of one chain. A chain is a complete image and the incremental
+/// images that refer to it.
 #[derive(Debug, Clone)]
 pub struct ChunkIndex {
     key: [u64; 4],
     pub(super) chunks: HashMap<Digest, ChunkPlace>,
-    /// Bytes of all containers of the row.
+    /// Bytes of all containers of the chain.
     chain_bytes: u64,
     images: u32,
 }
 
 impl Default for ChunkIndex {
     fn default() -> Self {
-        // The standard library's secret numbers.
+        // The secret comes from the random keys of the standard library.
         let secret = RandomState::new();
         let key = [0u64, 1, 2, 3].map(|word| secret.hash_one(word));
         Self { key, chunks: HashMap::new(), chain_bytes: 0, images: 0 }
@@ -44,7 +42,7 @@ impl ChunkIndex {
         HighwayHasher::new(Key(self.key)).hash128(raw)
     }
 
-    /// What to make the next image of the row with: nothing, if it is to be whole.
+    /// The index for the next image of the chain. It is empty if that image must be complete.
     #[must_use]
     pub fn for_next_image(self) -> Self {
         let used: u64 = self.chunks.values().map(ChunkPlace::bytes).sum();
@@ -56,7 +54,8 @@ impl ChunkIndex {
         self
     }
 
-    /// After an image that was made of this: `chunks` are its chunks, `bytes` those of its container.
+    /// The index after an image that was made with this one. `chunks` are the chunks of that image,
+    /// `bytes` the bytes of its container.
     pub(super) fn after_image(&self, chunks: HashMap<Digest, ChunkPlace>, bytes: u64) -> Self {
         Self {
             key: self.key,

@@ -1,35 +1,37 @@
-//! Where a chunk of an earlier container lies.
+//! The place of a chunk in an earlier container.
 
+use super::chunk::{Checksums, PREFIX_BYTES, is_possible, prefix};
 use super::encryption::{ChunkTag, TAG_BYTES};
-use super::{Checksums, ImageId, PREFIX_BYTES, compression, header_bytes, prefix, u32_at, u64_at};
+use super::header::{ImageId, header_bytes, u32_at, u64_at};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Bytes of a place.
+/// Bytes of an encoded place.
 pub const CHUNK_PLACE_BYTES: usize = 40;
 
-/// One chunk of an earlier container of the same rank.
+/// The place of one chunk in an earlier container of the same rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkPlace {
-    /// The container: taken in which life.
+    /// The incarnation that took the earlier image.
     pub incarnation: Incarnation,
-    /// Its number.
+    /// The number of the earlier image.
     pub image: ImageNo,
-    /// The chunk's position among the chunks.
+    /// The position of the chunk among the chunks.
     pub(super) index: u64,
-    /// Where its prefix begins in the container.
+    /// The offset of the chunk's header in the container.
     pub(super) offset: u64,
-    /// What the prefix says.
+    /// Fields of the chunk's header.
     pub(super) raw_len: u32,
     pub(super) stored_len: u32,
     pub(super) flags: u32,
     pub(super) crc: u32,
-    /// Of a sealed chunk, for its writer; no part of what is written, since the chunk itself has it.
+    /// The tag of an encrypted chunk, for the writer. The encoded place does not hold it, because
+    /// the chunk does.
     pub(super) tag: ChunkTag,
 }
 
 impl ChunkPlace {
-    /// Bytes that the chunk takes there.
+    /// Bytes of the chunk in its container, with its header.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         PREFIX_BYTES as u64 + u64::from(self.stored_len)
@@ -47,7 +49,7 @@ impl ChunkPlace {
         bytes
     }
 
-    /// `None`: there can be no such place.
+    /// Decodes a place. `None`: no such place is possible.
     pub(super) fn read(raw_len: u32, bytes: &[u8]) -> Option<Self> {
         if bytes.len() != CHUNK_PLACE_BYTES {
             return None;
@@ -63,16 +65,16 @@ impl ChunkPlace {
             flags: u32_at(bytes, 36),
             tag: [0; TAG_BYTES],
         };
-        compression::is_possible(raw_len, place.stored_len as usize, place.flags).then_some(place)
+        is_possible(raw_len, place.stored_len as usize, place.flags).then_some(place)
     }
 
-    /// As [`Self::parse_all`] reads it.
+    /// Appends the place in the form that [`Self::parse_all`] reads.
     pub fn append_to(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.raw_len.to_le_bytes());
         out.extend_from_slice(&self.write());
     }
 
-    /// The places that were told in these bytes; `None` for one that there cannot be.
+    /// The places in these bytes. `None` stands for a place that is not possible.
     pub fn parse_all(encoded_places: &[u8]) -> impl Iterator<Item = Option<Self>> {
         encoded_places.chunks(size_of::<u32>() + CHUNK_PLACE_BYTES).map(|one| {
             let (raw_len, place) = one.split_first_chunk()?;
@@ -80,16 +82,17 @@ impl ChunkPlace {
         })
     }
 
-    /// The container it is in.
+    /// The container that holds the chunk.
     #[must_use]
     pub fn container(&self, rank: Rank) -> ImageId {
         ImageId { rank, incarnation: self.incarnation, image: self.image }
     }
 
-    /// Whether the container has a chunk with this checksum there. The chunk itself is not looked at.
+    /// Checks that the container has a chunk with this header at the place. The chunk's bytes are
+    /// not read.
     ///
     /// # Errors
-    /// It has not, or cannot be read.
+    /// The container has another chunk there, or cannot be read.
     pub fn check_prefix(&self, mut container: impl Read + Seek) -> io::Result<()> {
         let mut found = [0; PREFIX_BYTES];
         container.seek(SeekFrom::Start(self.offset))?;
@@ -103,7 +106,7 @@ impl ChunkPlace {
     /// Reads the chunk into `stored` and checks it.
     ///
     /// # Errors
-    /// It is not there, is damaged, or cannot be read.
+    /// The chunk is missing, is damaged, or cannot be read.
     pub(super) fn read_chunk(
         &self,
         rank: Rank,

@@ -1,24 +1,24 @@
-//! One chunk made small and, if it must be, unreadable; and back.
+//! Encoding of one chunk: compression, then encryption; and back.
 
-use super::chunk_index::Digest;
-use super::encryption::{NONCE_BYTES, SALT_BYTES, SEALED_BYTES, Secret, about};
-use super::{
-    CHUNK_BYTES_MAX, Checksums, ChunkIndex, ChunkPlace, ContainerError, FLAG_ELSEWHERE, FLAG_LZ4,
-    FLAG_SEALED, FLAG_STORED, FLAG_ZSTD, STORED_BYTES_MAX,
-};
+use super::chunk::{Checksums, FLAG_ELSEWHERE, FLAG_LZ4, FLAG_SEALED, FLAG_STORED, FLAG_ZSTD};
+use super::chunk_index::{ChunkIndex, Digest};
+use super::chunk_place::ChunkPlace;
+use super::encryption::{NONCE_BYTES, SALT_BYTES, Secret, about};
+use super::error::ContainerError;
+use crate::tuning::{SAMPLE_BYTES, SAMPLES};
 use ftmpi_wire::Rank;
 use std::fmt;
 use std::ops::Range;
 
-/// How chunks are made small.
+/// How chunks are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
-    /// Not at all.
+    /// Chunks are not compressed.
     Stored,
-    /// LZ4 block format; a chunk that hardly shrinks is stored.
+    /// LZ4 block format. A chunk that hardly shrinks is stored.
     #[default]
     Lz4,
-    /// Zstandard of this level, 1 to [`ZSTD_LEVEL_MAX`]; a chunk that hardly shrinks is stored.
+    /// Zstandard of this level, 1 to [`ZSTD_LEVEL_MAX`]. A chunk that hardly shrinks is stored.
     Zstd(u8),
 }
 
@@ -26,7 +26,7 @@ pub enum Compression {
 pub const ZSTD_LEVEL_MAX: u8 = 19;
 
 impl Compression {
-    /// As users number them: 0 stored, 1 LZ4, from 2 on Zstandard of that level.
+    /// The compression of a level as users number them: 0 stored, 1 LZ4, 2 and more Zstandard.
     #[must_use]
     pub fn of_level(level: u8) -> Self {
         match level {
@@ -37,7 +37,7 @@ impl Compression {
     }
 }
 
-/// What every chunk of a container is made with.
+/// Settings for every chunk of a container.
 #[derive(Debug, Clone)]
 pub(super) struct ChunkOptions {
     pub rank: Rank,
@@ -45,20 +45,20 @@ pub(super) struct ChunkOptions {
     pub secret: Option<(Secret, [u8; SALT_BYTES])>,
 }
 
-/// What came of a chunk.
+/// A chunk in its stored form.
 #[derive(Debug)]
 pub(super) struct EncodedChunk {
     pub digest: Option<Digest>,
-    /// It is there already.
+    /// An earlier container holds the chunk here.
     pub place: Option<ChunkPlace>,
     pub flags: u32,
-    /// Where its stored bytes are, unless they are the raw ones.
+    /// The range of the stored bytes, unless the chunk is stored raw.
     pub body: Range<usize>,
-    /// Its checksum.
+    /// The checksum of the chunk.
     pub crc: u32,
 }
 
-/// Makes one chunk after the other.
+/// Encodes one chunk after the other.
 #[derive(Default)]
 pub(super) struct ChunkEncoder {
     zstd: Option<zstd::bulk::Compressor<'static>>,
@@ -71,8 +71,8 @@ impl fmt::Debug for ChunkEncoder {
 }
 
 impl ChunkEncoder {
-    /// Makes the chunk with this number. Unless it is there already, or is to be stored as it is
-    /// ([`FLAG_STORED`]), its bytes are appended to `encoded`.
+    /// Encodes the chunk with this number. The stored bytes are appended to `encoded`, except when
+    /// an earlier container holds the chunk or the chunk is stored raw ([`FLAG_STORED`]).
     pub fn encode(
         &mut self,
         options: &ChunkOptions,
@@ -111,8 +111,8 @@ impl ChunkEncoder {
         EncodedChunk { digest, place: None, flags, body, crc }
     }
 
-    /// Appends it to `encoded`, which has `head` bytes, if it becomes so much smaller that it pays: what is
-    /// stored as it is costs nothing to read.
+    /// Appends the compressed chunk to `encoded`, which has `head` bytes, if compression is
+    /// worthwhile. Raw chunks cost nothing to read.
     fn compress(
         &mut self,
         how: Compression,
@@ -127,7 +127,7 @@ impl ChunkEncoder {
             Compression::Zstd(_) => (zstd::zstd_safe::compress_bound(raw.len()), FLAG_ZSTD),
         };
         encoded.resize(head + room, 0);
-        // An error (which that size excludes) would only mean that the chunk is stored.
+        // The room excludes errors. An error would only mean that the chunk is stored raw.
         let len = match how {
             Compression::Zstd(level) => self
                 .zstd(level)
@@ -154,28 +154,25 @@ impl ChunkEncoder {
     }
 }
 
-/// Whether something is worth being stored in another form.
+/// Whether a stored form is so much smaller that it is worth the time to decode it.
 fn is_worthwhile(len: usize, raw_len: usize) -> bool {
     len < raw_len - raw_len / 16
 }
 
-/// Whether samples of a chunk say that LZ4 cannot make it smaller: looking at all of it would take as
-/// long as compressing what can be compressed.
+/// Whether LZ4 cannot make samples of a chunk smaller.
 fn looks_incompressible(raw: &[u8]) -> bool {
-    const SAMPLE: usize = 4096;
-    const SAMPLES: usize = 3;
-    if raw.len() < 8 * SAMPLE {
+    if raw.len() < 8 * SAMPLE_BYTES {
         return false;
     }
-    let mut room = [0; SAMPLE + SAMPLE / 8];
+    let mut room = [0; SAMPLE_BYTES + SAMPLE_BYTES / 8];
     (0..SAMPLES).all(|number| {
-        let at = number * (raw.len() - SAMPLE) / (SAMPLES - 1);
-        let made = lz4_flex::block::compress_into(&raw[at..at + SAMPLE], &mut room);
-        !made.is_ok_and(|len| is_worthwhile(len, SAMPLE))
+        let at = number * (raw.len() - SAMPLE_BYTES) / (SAMPLES - 1);
+        let made = lz4_flex::block::compress_into(&raw[at..at + SAMPLE_BYTES], &mut room);
+        !made.is_ok_and(|len| is_worthwhile(len, SAMPLE_BYTES))
     })
 }
 
-/// Why a chunk cannot be had back.
+/// Why a chunk cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChunkDecodeError {
     Decompress,
@@ -185,7 +182,7 @@ pub(super) enum ChunkDecodeError {
 }
 
 impl ChunkDecodeError {
-    /// Of the chunk with this number.
+    /// The error for the chunk with this number.
     pub fn of(self, chunk: u64) -> ContainerError {
         match self {
             Self::Decompress => ContainerError::Decompress { chunk },
@@ -196,7 +193,7 @@ impl ChunkDecodeError {
     }
 }
 
-/// Gets chunks back, one after the other.
+/// Decodes one chunk after the other.
 #[derive(Debug, Default)]
 pub(super) struct ChunkDecoder {
     secret: Option<Secret>,
@@ -212,7 +209,8 @@ impl ChunkDecoder {
         self.secret.as_ref()
     }
 
-    /// Appends the raw bytes of a chunk whose checksum is right to `out`.
+    /// Appends the raw bytes of a chunk to `out`. The checksum of the chunk must be verified
+    /// before.
     pub fn decode(
         &mut self,
         rank: Rank,
@@ -248,17 +246,4 @@ impl ChunkDecoder {
         out.truncate(start);
         Err(ChunkDecodeError::Decompress)
     }
-}
-
-/// Whether there can be a chunk with this prefix.
-pub(super) fn is_possible(raw_len: u32, stored_len: usize, flags: u32) -> bool {
-    let raw_len = raw_len as usize;
-    let added = if flags & FLAG_SEALED == 0 { 0 } else { SEALED_BYTES };
-    let Some(body) = stored_len.checked_sub(added) else { return false };
-    let fits = match flags & !FLAG_SEALED {
-        FLAG_STORED => raw_len > 0 && body == raw_len,
-        FLAG_LZ4 | FLAG_ZSTD => body > 0 && body < raw_len,
-        _ => false,
-    };
-    fits && raw_len <= CHUNK_BYTES_MAX && stored_len <= STORED_BYTES_MAX
 }

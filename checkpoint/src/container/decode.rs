@@ -1,12 +1,15 @@
-//! Container in, raw bytes (or only the verdict) out.
+//! The readers of a container: [`Decoder`] gives the raw bytes, [`Verifier`] only checks.
 
-use super::compression::{ChunkDecoder, is_possible};
-use super::encryption::{ImageSeal, SEAL_BYTES, Secret, tag_of};
-use super::{
-    CHUNK_BYTES_MAX, CHUNK_PLACE_BYTES, Checksums, ChunkPlace, ContainerError, FLAG_ELSEWHERE,
-    FLAG_NOTE, FLAG_SEAL, FLAG_SEALED, FLAG_TRAILER, FLAG_ZSTD, HEADER_BYTES, ImageId,
-    NOTE_BYTES_MAX, PREFIX_BYTES, Summary, TRAILER_BODY_BYTES, read_header, u32_at, u64_at,
+use super::chunk::{
+    CHUNK_BYTES_MAX, Checksums, Chunk, FLAG_ELSEWHERE, FLAG_NOTE, FLAG_SEAL, FLAG_SEALED,
+    FLAG_TRAILER, FLAG_ZSTD, PREFIX_BYTES, is_possible,
 };
+use super::chunk_place::{CHUNK_PLACE_BYTES, ChunkPlace};
+use super::compression::ChunkDecoder;
+use super::encryption::{ImageSeal, SEAL_BYTES, Secret, tag_of};
+use super::error::ContainerError;
+use super::header::{HEADER_BYTES, ImageId, read_header, u32_at, u64_at};
+use super::trailer::{NOTE_BYTES_MAX, Summary, TRAILER_BODY_BYTES, trailer_body};
 use std::io::{self, Read, Seek, SeekFrom};
 
 #[derive(Debug)]
@@ -17,17 +20,7 @@ enum State {
     Done,
 }
 
-/// A whole chunk (or place of one) whose checksum is right.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Chunk<'a> {
-    pub index: u64,
-    pub raw_len: u32,
-    pub flags: u32,
-    pub crc: u32,
-    pub stored: &'a [u8],
-}
-
-/// The parser that [`Decoder`] and [`Verifier`] share: gathers one piece at a time.
+/// The parser that [`Decoder`] and [`Verifier`] share. It gathers one piece at a time.
 #[derive(Debug)]
 pub(super) struct Reader {
     state: State,
@@ -54,7 +47,8 @@ impl Reader {
         }
     }
 
-    /// Feeds bytes; calls `chunk` for each whole one. After an error the reader stays in error.
+    /// Takes bytes and calls `chunk` for each complete chunk. After an error every later call
+    /// fails.
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -130,7 +124,7 @@ impl Reader {
                     FLAG_TRAILER => raw_len == 0 && stored_len == TRAILER_BODY_BYTES,
                     _ => is_possible(raw_len, stored_len, flags),
                 };
-                // Nothing but the trailer stands behind the note, nothing but these behind the seal.
+                // Only the trailer follows the note. Only note and trailer follow the seal.
                 let ordered = (self.note.is_empty() || flags == FLAG_TRAILER)
                     && (self.seal.is_none() || matches!(flags, FLAG_NOTE | FLAG_TRAILER));
                 if !possible || !ordered {
@@ -143,7 +137,7 @@ impl Reader {
                     return Err(ContainerError::ChunkChecksum { chunk: index });
                 }
                 if flags == FLAG_TRAILER {
-                    if piece != self.checksums.trailer_body() {
+                    if piece != trailer_body(&self.checksums) {
                         return Err(ContainerError::Trailer { chunks: index });
                     }
                     self.state = State::Done;
@@ -169,7 +163,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The seal of the whole is not that of its chunks.
+    /// The seal of the image does not fit its chunks.
     fn fail_with_seal(&mut self) -> ContainerError {
         let error = ContainerError::Seal { chunks: self.checksums.chunks };
         self.failed = Some(error);
@@ -197,8 +191,10 @@ impl Reader {
     }
 }
 
-/// Gives the raw stream back. What it has given is right as far as it goes; only `finish` says
-/// that it was all. Of an encrypted image the last chunk is given when the seal of the whole was right.
+/// Gives the raw stream of a container.
+///
+/// The bytes it gives are right as far as they go. Only `finish` says that they are complete. The
+/// last chunk of an encrypted image is given when the seal of the image is verified.
 #[derive(Debug)]
 pub struct Decoder {
     reader: Reader,
@@ -214,23 +210,24 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// At the beginning of a container.
+    /// A decoder at the beginning of a container.
     #[must_use]
     pub fn new() -> Self {
         Self::with_secret(None)
     }
 
-    /// At the beginning of a container that is encrypted, if there is a secret, and only then.
+    /// A decoder at the beginning of a container. With a secret the container must be encrypted,
+    /// without one it must not.
     #[must_use]
     pub fn with_secret(secret: Option<Secret>) -> Self {
         let chunk_decoder = ChunkDecoder::new(secret);
         Self { reader: Reader::new(), chunk_decoder, seal: None, held: Vec::new() }
     }
 
-    /// Takes bytes of the container; appends the raw bytes of the chunks that became whole.
+    /// Takes bytes of the container. Appends the raw bytes of the chunks that are complete.
     ///
     /// # Errors
-    /// The container is damaged; no later call succeeds.
+    /// The container is damaged. No later call succeeds.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ContainerError> {
         let Self { reader, chunk_decoder, seal, held } = self;
         reader.push(bytes, &mut |id, Chunk { index: chunk, raw_len, flags, stored, .. }| {
@@ -260,34 +257,34 @@ impl Decoder {
         }
     }
 
-    /// Whose it is, once the header came.
+    /// The image, once the header came.
     #[must_use]
     pub fn id(&self) -> Option<ImageId> {
         self.reader.id
     }
 
-    /// The note, once it came; empty if there is none.
+    /// The note, once it came. It is empty if there is none.
     #[must_use]
     pub fn note(&self) -> &[u8] {
         &self.reader.note
     }
 
-    /// Whether the trailer came: nothing is missing.
+    /// Whether the trailer came.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.reader.is_complete()
     }
 
-    /// There are no more bytes.
+    /// Ends the container.
     ///
     /// # Errors
-    /// They were not all, or damaged.
+    /// Bytes are missing or damaged.
     pub fn finish(self) -> Result<Summary, ContainerError> {
         self.reader.finish()
     }
 }
 
-/// Checks a container without decompressing it: every checksum, length and the trailer.
+/// Checks a container without decoding chunks: every checksum, every length, the trailer.
 #[derive(Debug)]
 pub struct Verifier {
     reader: Reader,
@@ -300,7 +297,7 @@ impl Default for Verifier {
 }
 
 impl Verifier {
-    /// At the beginning of a container.
+    /// A verifier at the beginning of a container.
     #[must_use]
     pub fn new() -> Self {
         Self { reader: Reader::new() }
@@ -309,15 +306,15 @@ impl Verifier {
     /// Takes bytes of the container.
     ///
     /// # Errors
-    /// The container is damaged; no later call succeeds.
+    /// The container is damaged. No later call succeeds.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ContainerError> {
         self.push_with(bytes, &mut |_| ())
     }
 
-    /// Takes bytes of the container; calls `place` for each chunk that is in another one.
+    /// Takes bytes of the container. Calls `place` for each chunk that an earlier container holds.
     ///
     /// # Errors
-    /// The container is damaged; no later call succeeds.
+    /// The container is damaged. No later call succeeds.
     pub fn push_with(
         &mut self,
         bytes: &[u8],
@@ -331,37 +328,38 @@ impl Verifier {
         })
     }
 
-    /// Whose it is, once the header came.
+    /// The image, once the header came.
     #[must_use]
     pub fn id(&self) -> Option<ImageId> {
         self.reader.id
     }
 
-    /// The note, once it came; empty if there is none.
+    /// The note, once it came. It is empty if there is none.
     #[must_use]
     pub fn note(&self) -> &[u8] {
         &self.reader.note
     }
 
-    /// Whether the trailer came: nothing is missing.
+    /// Whether the trailer came.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.reader.is_complete()
     }
 
-    /// There are no more bytes.
+    /// Ends the container.
     ///
     /// # Errors
-    /// They were not all, or damaged.
+    /// Bytes are missing or damaged.
     pub fn finish(self) -> Result<Summary, ContainerError> {
         self.reader.finish()
     }
 }
 
-/// Whether a container's first chunk says that it is encrypted (elsewhere, if it is there).
+/// Whether a container's first chunk is encrypted. If an earlier container holds that chunk, its
+/// place tells.
 ///
 /// # Errors
-/// It cannot be read.
+/// The container cannot be read.
 pub fn is_sealed(mut file: impl Read + Seek) -> io::Result<bool> {
     let mut begin = [0; HEADER_BYTES + PREFIX_BYTES + CHUNK_PLACE_BYTES];
     file.rewind()?;
@@ -373,12 +371,11 @@ pub fn is_sealed(mut file: impl Read + Seek) -> io::Result<bool> {
     Ok(flags & FLAG_SEALED != 0 && flags & !FLAG_SEALED <= FLAG_ZSTD)
 }
 
-/// Reads the note of a whole container without reading the rest; empty if it has none.
-///
-/// What it says is right only as far as its own checksum; whether the image is, [`Verifier`] tells.
+/// Reads the note of a complete container without reading the rest. The note is empty if there is
+/// none. Only the note's own checksum is verified; [`Verifier`] checks the image.
 ///
 /// # Errors
-/// It cannot be read, or is no container with an intact end.
+/// The container cannot be read, or its end is damaged.
 pub fn note_of(mut file: impl Read + Seek) -> io::Result<Vec<u8>> {
     let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut header = [0; HEADER_BYTES];

@@ -1,31 +1,29 @@
-//! Raw bytes in, container out.
+//! The writer of a container: raw bytes in, container out.
 
-use super::assemble::{emit_note, emit_seal, emit_trailer};
-use super::chunk_index::Digest;
+use super::chunk::{CHUNK_BYTES_MAX, Checksums, FLAG_ELSEWHERE, FLAG_STORED, PREFIX_BYTES, prefix};
+use super::chunk_index::{ChunkIndex, Digest};
+use super::chunk_place::{CHUNK_PLACE_BYTES, ChunkPlace};
 use super::compression::{ChunkEncoder, ChunkOptions, Compression, EncodedChunk};
 use super::encryption::{ImageSeal, SALT_BYTES, Secret, TAG_BYTES, tag_of};
+use super::header::{HEADER_BYTES, ImageId, header_bytes, u32_at};
+use super::trailer::{NOTE_BYTES_MAX, Summary, emit_note, emit_seal, emit_trailer};
 use super::workers::{Batch, WorkerTask, Workers};
-use super::{
-    CHUNK_BYTES_MAX, CHUNK_PLACE_BYTES, Checksums, ChunkIndex, ChunkPlace, FLAG_ELSEWHERE,
-    FLAG_STORED, HEADER_BYTES, ImageId, NOTE_BYTES_MAX, PREFIX_BYTES, Summary, header_bytes,
-    prefix, u32_at,
-};
+use crate::tuning::BATCH_BYTES;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Raw bytes that wait for each worker before they all begin.
-const BATCH_BYTES: usize = 1 << 20;
-
-/// What an incremental encoder has of the images before, and what it learns of this one.
+/// The chunks that earlier images hold, and those that this image adds.
 #[derive(Debug)]
 struct Incremental {
     before: Arc<ChunkIndex>,
     chunks: HashMap<Digest, ChunkPlace>,
 }
 
-/// Makes a container of a raw stream: `push` as the bytes come, `cut` where the stream has a natural
-/// boundary (so that what did not change falls into the same chunks again), then `finish`.
+/// Makes a container of a raw stream.
+///
+/// Call `push` with the bytes, `cut` where the stream has a natural boundary, then `finish`. A cut
+/// lets unchanged data fall into the same chunks again.
 #[derive(Debug)]
 pub struct Encoder {
     id: ImageId,
@@ -34,11 +32,11 @@ pub struct Encoder {
     /// Number of the next chunk.
     number: u64,
     seal: Option<ImageSeal>,
-    /// So many threads make chunks; 0: this one does.
+    /// The number of threads that encode chunks. With 0 the calling thread encodes them.
     threads: usize,
-    /// They, once there is something for them.
+    /// The threads, once there is work for them.
     workers: Option<Workers>,
-    /// Chunks for them.
+    /// Chunks that wait for the threads.
     waiting: Vec<(u64, Vec<u8>)>,
     waiting_bytes: usize,
     /// Buffers of chunks that are done, to be used again.
@@ -46,16 +44,16 @@ pub struct Encoder {
     header_due: bool,
     checksums: Checksums,
     pending: Vec<u8>,
-    /// What becomes of a chunk here.
+    /// The stored bytes of the current chunk.
     encoded: Vec<u8>,
     emitted: u64,
-    /// Where the next chunk begins.
+    /// The offset of the next chunk in the container.
     offset: u64,
     incremental: Option<Incremental>,
 }
 
 impl Encoder {
-    /// A container for this image.
+    /// Begins a container for this image.
     #[must_use]
     pub fn new(id: ImageId, compression: Compression) -> Self {
         let seed = u32_at(&header_bytes(id), 36);
@@ -80,11 +78,11 @@ impl Encoder {
         }
     }
 
-    /// A container for this image; of chunks that are `known` it has only the place.
+    /// Begins a container for this image. Of the chunks in `known` it holds only the places.
     #[must_use]
     pub fn incremental(id: ImageId, compression: Compression, known: ChunkIndex) -> Self {
         let before = known.for_next_image();
-        // Those of the same program at the next moment are about as many.
+        // The next image of the same program has about as many chunks.
         let chunks = HashMap::with_capacity(before.chunks.len());
         Self {
             incremental: Some(Incremental { before: Arc::new(before), chunks }),
@@ -92,7 +90,8 @@ impl Encoder {
         }
     }
 
-    /// Encrypted. `salt`: random bytes of this container alone. Before the first byte.
+    /// Encrypts the container. Call it before the first byte. `salt` must be random bytes that no
+    /// other container uses.
     #[must_use]
     pub fn sealed(mut self, secret: Secret, salt: [u8; SALT_BYTES]) -> Self {
         self.seal = Some(secret.begin(self.id));
@@ -100,15 +99,16 @@ impl Encoder {
         self
     }
 
-    /// Chunks are made by so many threads while this one takes the next; a container is the same with any
-    /// number of them, also with none: that takes least time of processors, though longer.
+    /// Encodes chunks on this number of threads while the calling thread takes the next bytes. The
+    /// container is the same with any number of threads. With 0 the least processor time is used,
+    /// but the container takes longer.
     #[must_use]
     pub fn with_workers(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// A chunk ends here, and everything that was pushed is emitted.
+    /// Ends the chunk and emits everything that was pushed.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         self.cut(out);
         let before = out.len();
@@ -116,7 +116,7 @@ impl Encoder {
         self.emitted += (out.len() - before) as u64;
     }
 
-    /// A chunk ends here.
+    /// Ends the chunk.
     pub fn cut(&mut self, out: &mut Vec<u8>) {
         if !self.pending.is_empty() {
             let before = out.len();
@@ -126,7 +126,7 @@ impl Encoder {
         }
     }
 
-    /// The containers, other than this one, that chunks were found in until [`Self::flush`] was called last.
+    /// The other containers that hold chunks of this one, as of the last call of [`Self::flush`].
     pub fn bases(&self) -> Vec<ImageId> {
         let places = self.incremental.iter().flat_map(|incremental| incremental.chunks.values());
         let mut bases: Vec<_> = places.map(|place| place.container(self.id.rank)).collect();
@@ -136,7 +136,7 @@ impl Encoder {
         bases
     }
 
-    /// Takes raw bytes; appends to `out` what is ready of the container.
+    /// Takes raw bytes. Appends to `out` what is ready of the container.
     pub fn push(&mut self, mut raw: &[u8], out: &mut Vec<u8>) {
         let before = out.len();
         self.emit_header(out);
@@ -159,11 +159,11 @@ impl Encoder {
         self.emitted += (out.len() - before) as u64;
     }
 
-    /// Takes at most `most` raw bytes from `reader`, without a detour; these are the answer, none at its end.
-    /// Nothing is emitted before [`Self::push`] or [`Self::cut`] is called.
+    /// Takes at most `most` raw bytes from `reader` without a copy, and returns them. No bytes mean
+    /// that the reader is at its end. [`Self::push`] or [`Self::cut`] emits them.
     ///
     /// # Errors
-    /// Of the reader; what came before stays taken.
+    /// The reader fails. Bytes that came before the failure are taken.
     pub fn fill(&mut self, reader: &mut impl Read, most: usize) -> io::Result<&[u8]> {
         let before = self.pending.len();
         let most = most.min(CHUNK_BYTES_MAX - before);
@@ -181,17 +181,18 @@ impl Encoder {
         outcome.map(|()| &self.pending[before..])
     }
 
-    /// The raw stream is whole: appends the rest and the trailer.
+    /// The raw stream is complete: appends the rest and the trailer.
     #[must_use]
     pub fn finish(self, out: &mut Vec<u8>) -> Summary {
         self.finish_with(&[], out).0
     }
 
-    /// The raw stream is whole: appends the rest, a note (if it is not empty) and the trailer. What is
-    /// known then is for the next image of the row, once this one is stored.
+    /// The raw stream is complete: appends the rest, a note if it is not empty, and the trailer.
+    /// The index that comes back is for the next image of the chain. Use it once this image is
+    /// stored.
     ///
     /// # Panics
-    /// With a note of more than [`NOTE_BYTES_MAX`] bytes.
+    /// The note has more than [`NOTE_BYTES_MAX`] bytes.
     #[must_use]
     pub fn finish_with(mut self, note: &[u8], out: &mut Vec<u8>) -> (Summary, ChunkIndex) {
         assert!(note.len() <= NOTE_BYTES_MAX, "a note has at most {NOTE_BYTES_MAX} bytes");
@@ -263,7 +264,7 @@ impl Encoder {
         self.encoded = encoded;
     }
 
-    /// Puts a chunk to those that are made together.
+    /// Adds a chunk to those that the threads encode together.
     fn queue_for_workers(&mut self, chunk: Vec<u8>, out: &mut Vec<u8>) {
         self.waiting_bytes += chunk.len();
         self.waiting.push((self.number, chunk));
@@ -273,7 +274,7 @@ impl Encoder {
         }
     }
 
-    /// Gives what waits to the threads, and emits what they made meanwhile.
+    /// Hands the waiting chunks to the threads, and emits the chunks that the threads have encoded.
     fn exchange_with_workers(&mut self, out: &mut Vec<u8>) {
         self.waiting_bytes = 0;
         let mut workers = self.workers.take().unwrap_or_else(|| {
@@ -299,10 +300,11 @@ impl Encoder {
         self.workers = Some(workers);
     }
 
-    /// Emits all that was taken.
+    /// Emits everything that was taken.
     fn emit_waiting(&mut self, out: &mut Vec<u8>) {
         if self.threads > 0 {
-            // What is on its way, and what waits.
+            // The first call emits the chunks that are being encoded, the second one those that
+            // wait.
             self.exchange_with_workers(out);
             self.exchange_with_workers(out);
         }

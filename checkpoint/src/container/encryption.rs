@@ -1,30 +1,34 @@
-//! Chunks that only the holder of the job's image key can read, and whole images that only it can make.
+//! Encryption: chunks that only the holder of the job's image key can read, and images that only
+//! the holder can make.
 //!
-//! Guarantees: every chunk is sealed by XChaCha20-Poly1305 under a nonce that is never used twice (16 random
-//! bytes of the container, then the number of the chunk), bound to its rank, length and kind. A keyed BLAKE3
-//! hash over the image's name, the tags of all its chunks in their order, and its note stands behind them, so
-//! that chunks of two images, of two orders, or another note are noticed, too. The two keys are derived from
-//! the image key, for nothing else. Not hidden: whose image it is, its note, lengths, and which chunks are
-//! the same as in an earlier image of the rank.
+//! Guarantees: every chunk is encrypted by XChaCha20-Poly1305 under a nonce that is never used
+//! twice: 16 random bytes of the container, then the number of the chunk. The encryption binds a
+//! chunk to its rank, length and kind. A keyed BLAKE3 hash, the *seal*, covers the image's
+//! identity, the tags of all chunks in their order, and the note. A reader therefore notices chunks
+//! of another image, another order, or another note. Both keys are derived from the image key and
+//! used for nothing else.
+//!
+//! Not hidden are: the identity of the image, its note, the lengths of chunks, and which chunks an
+//! earlier image of the rank holds.
 
-use super::ImageId;
+use super::header::ImageId;
 use chacha20poly1305::{AeadInPlace, KeyInit, Tag, XChaCha20Poly1305, XNonce};
 use ftmpi_wire::Rank;
 use std::fmt;
 
-/// Bytes that sealing adds to a chunk: nonce before, tag behind.
+/// Bytes that encryption adds to a chunk: nonce before, tag after.
 pub(super) const SEALED_BYTES: usize = NONCE_BYTES + TAG_BYTES;
 pub(super) const NONCE_BYTES: usize = 24;
 pub(super) const TAG_BYTES: usize = 16;
-/// Bytes of the seal of a whole image.
+/// Bytes of the seal of an image.
 pub(super) const SEAL_BYTES: usize = 32;
 /// Random bytes that each container needs.
 pub const SALT_BYTES: usize = 16;
 
-/// Tag of a sealed chunk; zeros of one that is not.
+/// The tag of an encrypted chunk. It is zero for a chunk that is not encrypted.
 pub(super) type ChunkTag = [u8; TAG_BYTES];
 
-/// What images are sealed and opened with. Its `Debug` form does not show it.
+/// Encrypts and decrypts images. The `Debug` form does not show the keys.
 #[derive(Clone)]
 pub struct Secret {
     chunks: XChaCha20Poly1305,
@@ -32,7 +36,7 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// From the image key of a job.
+    /// Derives the keys from the image key of a job.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         let chunks = blake3::derive_key("ftmpi 2026-11 chunks of images", key);
@@ -40,7 +44,7 @@ impl Secret {
         Self { chunks: XChaCha20Poly1305::new(&chunks.into()), whole }
     }
 
-    /// Seals what stands in `bytes` behind [`NONCE_BYTES`] of room.
+    /// Encrypts what follows [`NONCE_BYTES`] bytes of room in `bytes`.
     pub(super) fn seal(
         &self,
         salt: [u8; SALT_BYTES],
@@ -60,7 +64,8 @@ impl Secret {
         bytes.extend_from_slice(&tag);
     }
 
-    /// The bytes that were sealed, in `body`; `None`: they were not, or not with this secret.
+    /// Puts the decrypted bytes into `body`. `None`: they were not encrypted with this secret, or
+    /// were changed.
     pub(super) fn open(&self, about: [u8; 12], stored: &[u8], body: &mut Vec<u8>) -> Option<()> {
         let (nonce, rest) = stored.split_at_checked(NONCE_BYTES)?;
         let (sealed, tag) = rest.split_at_checked(rest.len().checked_sub(TAG_BYTES)?)?;
@@ -70,7 +75,7 @@ impl Secret {
         self.chunks.decrypt_in_place_detached(nonce, &about, body, tag).ok()
     }
 
-    /// Begins the seal of a whole image.
+    /// Begins the seal of an image.
     pub(super) fn begin(&self, id: ImageId) -> ImageSeal {
         let mut hasher = blake3::Hasher::new_keyed(&self.whole);
         hasher.update(&id.rank.0.to_le_bytes());
@@ -86,7 +91,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The seal of a whole image as it grows.
+/// The seal of an image, as it grows.
 #[derive(Debug)]
 pub(super) struct ImageSeal {
     hasher: blake3::Hasher,
@@ -94,13 +99,13 @@ pub(super) struct ImageSeal {
 }
 
 impl ImageSeal {
-    /// The next chunk.
+    /// Adds the next chunk.
     pub fn chunk(&mut self, tag: ChunkTag) {
         self.hasher.update(&tag);
         self.chunks += 1;
     }
 
-    /// All chunks were told.
+    /// Ends the seal after the last chunk.
     pub fn finish(mut self, note: &[u8]) -> blake3::Hash {
         self.hasher.update(&self.chunks.to_le_bytes());
         self.hasher.update(note);
@@ -108,7 +113,7 @@ impl ImageSeal {
     }
 }
 
-/// What a chunk is bound to.
+/// What the encryption of a chunk is bound to.
 pub(super) fn about(rank: Rank, raw_len: u32, flags: u32) -> [u8; 12] {
     let mut about = [0; 12];
     about[0..4].copy_from_slice(&rank.0.to_le_bytes());
@@ -117,7 +122,7 @@ pub(super) fn about(rank: Rank, raw_len: u32, flags: u32) -> [u8; 12] {
     about
 }
 
-/// Tag of a sealed chunk as it is stored.
+/// The tag of an encrypted chunk in its stored form.
 pub(super) fn tag_of(stored: &[u8]) -> ChunkTag {
     let mut tag = [0; TAG_BYTES];
     if let Some(at) = stored.len().checked_sub(TAG_BYTES) {

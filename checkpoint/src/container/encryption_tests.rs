@@ -1,5 +1,8 @@
 //! Encrypted containers, levels of compression, and several workers.
 
+use super::chunk::*;
+use super::header::*;
+use super::trailer::*;
 use super::*;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::io::Cursor;
@@ -127,10 +130,10 @@ fn forge(of: ImageId, chunks: &[(u32, u32, Vec<u8>)], seal: &[u8], note: &[u8]) 
         checksums.count(*raw_len, crc);
     }
     if let Ok(seal) = seal.try_into() {
-        assemble::emit_seal(seal, &mut checksums, &mut out);
+        trailer::emit_seal(seal, &mut checksums, &mut out);
     }
-    assemble::emit_note(note, &mut checksums, &mut out);
-    assemble::emit_trailer(&checksums, &mut out);
+    trailer::emit_note(note, &mut checksums, &mut out);
+    trailer::emit_trailer(&checksums, &mut out);
     out
 }
 

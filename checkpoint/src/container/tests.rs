@@ -1,4 +1,8 @@
+use super::chunk::*;
+use super::header::*;
+use super::trailer::*;
 use super::*;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use proptest::prelude::*;
 
 fn id() -> ImageId {

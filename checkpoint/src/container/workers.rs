@@ -1,26 +1,27 @@
-//! Threads that make chunks while their reader reads the next ones.
+//! Threads that encode chunks while the writer reads the next ones.
 //!
-//! Guarantees: what is given comes back, in the order in which it was given; at most two batches are on
-//! their way; no thread is left when they are dropped.
+//! Guarantees: chunks come back in the order in which they were submitted. At most two batches are
+//! under way. No thread is left when the workers are dropped.
 
+use super::chunk::Checksums;
+use super::chunk_index::ChunkIndex;
 use super::compression::{ChunkEncoder, ChunkOptions, EncodedChunk};
-use super::{Checksums, ChunkIndex};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 
-/// Some chunks that one thread makes, and what came of them.
+/// Chunks that one thread encodes, and the result.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// Numbers and raw bytes.
     pub chunks: Vec<(u64, Vec<u8>)>,
-    /// For each of them.
+    /// The encoded chunks, one for each raw one.
     pub made: Vec<EncodedChunk>,
-    /// Their bytes, where they are not the raw ones.
+    /// The stored bytes of the chunks, except of those that are stored raw.
     pub encoded: Vec<u8>,
 }
 
-/// What all chunks of a container are made with.
+/// What a thread needs to encode chunks of one container.
 #[derive(Debug, Clone)]
 pub(super) struct WorkerTask {
     pub options: ChunkOptions,
@@ -28,13 +29,13 @@ pub(super) struct WorkerTask {
     pub checksums: Checksums,
 }
 
-/// See the module's description.
+/// The threads of one encoder.
 #[derive(Debug)]
 pub(super) struct Workers {
     threads: Vec<Worker>,
-    /// So many of them, from the first on, have a share.
+    /// The number of threads, from the first on, that have a batch.
     busy: usize,
-    /// Shares to be used again.
+    /// Batches to be used again.
     idle: Vec<Batch>,
 }
 
@@ -46,7 +47,7 @@ struct Worker {
 }
 
 impl Workers {
-    /// So many threads, at least one.
+    /// Starts this number of threads, at least one.
     pub fn new(count: usize, task: &WorkerTask) -> Self {
         let threads = (0..count.max(1)).map(|_| Worker::new(task.clone())).collect();
         Self { threads, busy: 0, idle: Vec::new() }
@@ -67,13 +68,13 @@ impl Workers {
         }
     }
 
-    /// What became of the chunks that were given last, in their order.
+    /// The chunks that were submitted last, encoded, in their order.
     pub fn collect(&mut self) -> Vec<Batch> {
         let busy = std::mem::take(&mut self.busy);
         self.threads[..busy].iter_mut().map(Worker::collect).collect()
     }
 
-    /// A share whose chunks are not needed any more.
+    /// Takes back a batch whose chunks are not needed any more.
     pub fn recycle(&mut self, batch: Batch) {
         self.idle.push(batch);
     }
@@ -118,7 +119,7 @@ impl Worker {
         self.take.recv().unwrap_or_else(|_| self.fail())
     }
 
-    /// It ends before it is told only by a panic, which goes on here.
+    /// A thread ends early only by a panic. The panic goes on in the calling thread.
     fn fail(&mut self) -> ! {
         if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
             std::panic::resume_unwind(panic);
@@ -131,7 +132,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.submit = None;
         if let Some(thread) = self.thread.take() {
-            // (A panic of it was told where its share was missing.)
+            // A panic of the thread was passed on where its batch was missing.
             let _ = thread.join();
         }
     }

@@ -1,27 +1,18 @@
-//! One caller's connection: frames in, answers and the stream of records out.
+//! The connection of one rank to a channel memory: messages in, answers and stored messages out.
 
 use super::core::{Core, Out};
+use crate::tuning::channel_memory::{
+    FULL_DISK_PAUSE, OUT_BYTES, READ_BYTES_MAX, READ_BYTES_MIN, SHARED_MIN,
+};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::{Header, Rank};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
-use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
-
-/// Bytes of one read at the least, where nothing larger is expected.
-const READ_BYTES_MIN: usize = 64 << 10;
-/// So much is read before what came is given to the machine.
-const READ_BYTES_MAX: usize = 512 << 10;
-/// Bytes that wait for the socket before more is asked of the machine.
-const OUT_BYTES: usize = 512 << 10;
-/// Payloads that are larger are sent from where they are.
-const SHARED_MIN: usize = 8 << 10;
-/// A full disk is looked at again after this.
-const STUCK_PAUSE: Duration = Duration::from_millis(100);
 
 enum Piece {
     Own(Vec<u8>),
@@ -31,11 +22,11 @@ enum Piece {
 #[derive(Default)]
 struct Connection {
     input: Vec<u8>,
-    /// Bytes of the input that have been used.
+    /// Bytes of the input that were used.
     used: usize,
     out: VecDeque<Piece>,
     out_bytes: usize,
-    /// Bytes of the first piece that are sent.
+    /// Bytes of the first piece that were sent.
     sent: usize,
 }
 
@@ -47,7 +38,7 @@ pub(super) async fn serve(
     woken: &Notify,
     stream: &mut TcpStream,
 ) {
-    // Whatever the reason: the rank connects again.
+    // Whatever the reason is, the rank connects again.
     let _ = Connection::default().run(core, conn, to, woken, stream).await;
 }
 
@@ -87,7 +78,7 @@ impl Connection {
                 match interest {
                     Some(interest) => stream.ready(interest).await.map(|ready| ready.is_readable()),
                     None => {
-                        tokio::time::sleep(STUCK_PAUSE).await;
+                        tokio::time::sleep(FULL_DISK_PAUSE).await;
                         Ok(false)
                     }
                 }
@@ -113,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// Turns what is wanted into bytes; whether there may be more.
+    /// Encodes what is wanted. `true`: there may be more.
     fn collect(&mut self, core: &RefCell<Core>, conn: ConnId, to: Rank) -> io::Result<bool> {
         let mut core = core.borrow_mut();
         while self.out_bytes < OUT_BYTES {
@@ -142,7 +133,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Sends what goes; whether that is all.
+    /// Sends what the socket takes. `true`: everything was sent.
     fn send(&mut self, stream: &TcpStream) -> io::Result<bool> {
         while let Some(first) = self.out.front() {
             let bytes: &[u8] = match first {
@@ -167,8 +158,8 @@ impl Connection {
         Ok(true)
     }
 
-    /// Reads what has come, gives whole frames to the machine, writes them; false: the caller has
-    /// closed, or makes no sense.
+    /// Reads what has come, gives complete frames to the machine, and writes them. `false`: the
+    /// client has closed, or sent nonsense.
     fn receive(
         &mut self,
         core: &RefCell<Core>,
@@ -205,7 +196,7 @@ impl Connection {
         Some(Header::from_words([word(0), word(8), word(16)]).map_err(|_| ()))
     }
 
-    /// Bytes that the frame under way still needs, within reason.
+    /// Bytes that the current frame still needs, within reason.
     fn missing(&self) -> usize {
         let whole = match self.header() {
             Some(Ok(header)) => Header::BYTES + header.len.min(64 << 20) as usize,

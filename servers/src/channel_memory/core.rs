@@ -1,4 +1,4 @@
-//! Machine, files and connections: carries out what the machine decides.
+//! The core of the channel memory: carries out what the machine decides.
 
 use super::NAME;
 use crate::message_store::{MessageStore, Unsynced};
@@ -12,16 +12,16 @@ use std::path::Path;
 use std::rc::Rc;
 use tokio::sync::Notify;
 
-/// See the module's description.
+/// Machine, files and connections.
 pub(super) struct Core {
     machine: Memory,
     store: MessageStore,
     woken: HashMap<ConnId, Rc<Notify>>,
-    /// Why nothing can be written, if it cannot.
+    /// Why messages cannot be written, while they cannot.
     stuck: Option<String>,
 }
 
-/// A frame for a caller.
+/// What is sent to a client.
 pub(super) enum Out {
     Frame(Header, Vec<u8>),
     Record(Record, Rc<[u8]>),
@@ -35,7 +35,7 @@ impl Core {
         Ok(Self { machine, store, woken: HashMap::new(), stuck: None })
     }
 
-    /// What to answer to this caller, and how it is told that there is something for it.
+    /// The answer to this client, and a signal that there is something for it.
     pub fn hello(
         &mut self,
         conn: ConnId,
@@ -64,7 +64,7 @@ impl Core {
         self.machine.is_open(conn)
     }
 
-    /// A whole frame; false: the caller makes no sense.
+    /// Takes a complete frame. `false`: the frame makes no sense.
     pub fn take(&mut self, conn: ConnId, header: &Header, payload: &[u8]) -> bool {
         match self.machine.arrived(conn, header) {
             Fate::Keep(to, record) => self.store.append(to, record, Rc::from(payload)),
@@ -86,7 +86,7 @@ impl Core {
     }
 
     fn cut(&mut self, to: Rank, place: u64) {
-        // A file may begin here, which is to know of everything before.
+        // A new file may begin here, and its summary covers everything before.
         self.flush();
         if self.stuck.is_none()
             && let Err(error) = self.store.cut(to, place, &self.machine.summary(to))
@@ -95,7 +95,7 @@ impl Core {
         }
     }
 
-    /// Writes all that was taken, and wakes whom that concerns.
+    /// Writes everything that was taken, and wakes the connections that this concerns.
     pub fn flush(&mut self) {
         let ranks: Vec<Rank> = self.store.unwritten().collect();
         let before = self.stuck.take();
@@ -124,15 +124,15 @@ impl Core {
         self.woken.values().for_each(|woken| woken.notify_one());
     }
 
-    /// Whether nothing can be written.
+    /// Whether messages cannot be written.
     pub fn is_stuck(&self) -> bool {
         self.stuck.is_some()
     }
 
-    /// What this caller is to be told next.
+    /// What this client is to be sent next.
     ///
     /// # Errors
-    /// What it wants cannot be read.
+    /// The message cannot be read.
     pub fn next(&mut self, conn: ConnId, to: Rank) -> Result<Option<Out>, ()> {
         match self.machine.next(conn) {
             None => Ok(None),
@@ -151,7 +151,7 @@ impl Core {
         self.store.take_unsynced()
     }
 
-    /// It could not be made durable.
+    /// These files could not be made durable.
     pub fn put_back_unsynced(&mut self, unsynced: &Unsynced) {
         self.store.put_back_unsynced(unsynced);
     }

@@ -1,9 +1,9 @@
-//! The channel memory's shell: moves frames between connections, the machine and the files, and is the
+//! The channel memory: moves messages between connections, the machine and the files, and is the
 //! event logger of the same ranks.
 //!
-//! One thread. What arrives in one read is given to the machine frame by frame, written with as few
-//! system calls as there are ranks, and acknowledged once; only then does a reader get it. If nothing
-//! can be written (a full disk), nobody is read from until it can be again.
+//! One thread does everything. Messages that arrive in one read go to the machine one by one, are
+//! written with one system call for each receiver, and acknowledged once. Only then does their
+//! receiver get them. While nothing can be written (a full disk), nobody is read from.
 
 mod connection;
 mod core;
@@ -12,6 +12,7 @@ use crate::event_logger::{self, Service};
 use crate::event_store::boot_id;
 use crate::metrics;
 use crate::server_process;
+use crate::tuning::channel_memory::WRITE_RETRY;
 use core::Core;
 use ftmpi_options::servers::ChannelMemoryArgs;
 use ftmpi_protocols::event_log::{ConnId, Promise};
@@ -19,17 +20,14 @@ use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
-/// How this server calls itself.
+/// The name of this server in its messages.
 const NAME: &str = "ftmpi-channel-memory";
-/// Pause between two trials to write what could not be written.
-const RETRY: Duration = Duration::from_millis(500);
 
 /// Runs the server until it is asked to end.
 ///
 /// # Errors
-/// It cannot start; one line says why.
+/// The server cannot start. The text says why.
 pub fn run(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     server_process::raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -39,7 +37,7 @@ pub fn run(args: ChannelMemoryArgs) -> anyhow::Result<()> {
 async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
     let dir = &args.dir;
-    // First the messages: their lock says that nobody else is here.
+    // The messages come first: their lock says that no other server is here.
     let limit = args.memory_limit.saturating_mul(1 << 20);
     let core = Core::open(&dir.join("messages"), limit, &boot_id())?;
     let core = Rc::new(RefCell::new(core));
@@ -117,7 +115,7 @@ fn state(events: &Service, core: &RefCell<Core>, rejected: u64) -> serde_json::V
     state
 }
 
-/// Serves one rank that puts something here or reads what is its own.
+/// Serves one rank that stores messages here or receives its own.
 async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Memory { from, incarnation, to } = purpose else { return };
@@ -152,7 +150,7 @@ async fn make_durable(core: &RefCell<Core>) -> Result<(), String> {
 
 async fn write_again(core: Rc<RefCell<Core>>) {
     loop {
-        tokio::time::sleep(RETRY).await;
+        tokio::time::sleep(WRITE_RETRY).await;
         if core.borrow().is_stuck() {
             core.borrow_mut().flush();
         }

@@ -1,8 +1,9 @@
-//! One rank's connection: reads bursts of frames, sends acknowledgements and stored events.
+//! The connection of one rank: reads bursts of frames, sends acknowledgements and stored events.
 
 use super::core::Core;
+use crate::tuning::event_logger::{READ_BYTES_MAX, READ_BYTES_MIN, REFUSAL_LIMIT};
 use ftmpi_protocols::event_log::{ConnId, Input};
-use ftmpi_wire::event_log::{BODY_BYTES_MAX, Frame, PREFIX_BYTES};
+use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{EventNo, Rank};
 use std::cell::RefCell;
@@ -14,12 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Bytes of a connection's first read.
-const READ_BYTES_MIN: usize = 16 << 10;
-/// Bytes of one read at the most: two whole frames.
-const READ_BYTES_MAX: usize = 2 * (PREFIX_BYTES + BODY_BYTES_MAX);
-
-/// What the machine wants of one connection; the connection's task looks when it is woken.
+/// What the machine wants of one connection. The task of the connection looks when it is woken.
 #[derive(Debug, Default)]
 pub(super) struct Link {
     wanted: RefCell<Wanted>,
@@ -87,7 +83,7 @@ pub(super) async fn serve(
         sent: 0,
         late: VecDeque::new(),
     };
-    // Whatever the reason: the rank connects again.
+    // Whatever the reason is, the rank connects again.
     let _ = connection.run(core, conn, link, stream, delay).await;
 }
 
@@ -97,8 +93,8 @@ struct Connection {
     /// Bytes to be sent, from `sent` on.
     out: Vec<u8>,
     sent: usize,
-    /// What came and is taken only later (fault injection). If the connection ends before, it is lost
-    /// as what a network still holds is.
+    /// Frames that are taken later (fault injection). If the connection ends before, they are lost,
+    /// like frames that a network still holds.
     late: VecDeque<(Instant, Frame)>,
 }
 
@@ -131,17 +127,17 @@ impl Connection {
                     }
                     io::Result::Ok(())
                 };
-                let _ = tokio::time::timeout(Duration::from_secs(1), leaving).await;
+                let _ = tokio::time::timeout(REFUSAL_LIMIT, leaving).await;
                 return Ok(());
             }
             let sending = self.sent < self.out.len();
             let streaming = link.wanted.borrow().stream.is_some();
             if streaming && !sending {
-                // Let others have their turn between two parts.
+                // Other connections have their turn between two parts.
                 tokio::task::yield_now().await;
                 continue;
             }
-            // Whoever does not take our answers is not read from either: memory stays bounded.
+            // A client that does not take answers is not read from: memory stays bounded.
             let interest = if sending { Interest::WRITABLE } else { Interest::READABLE };
             let due = self.late.front().map(|(due, ..)| *due);
             tokio::select! {
@@ -156,7 +152,7 @@ impl Connection {
         }
     }
 
-    /// Turns what is wanted into bytes; true: this is the end.
+    /// Encodes what is wanted. `true`: the connection ends.
     fn collect(&mut self, core: &RefCell<Core>, conn: ConnId, link: &Link) -> bool {
         if self.sent < self.out.len() {
             let wanted = link.wanted.borrow();
@@ -194,7 +190,7 @@ impl Connection {
         wanted.close || wanted.refuse
     }
 
-    /// Takes what has been held back for long enough.
+    /// Takes the frames that were held back for long enough.
     fn take_late(&mut self, core: &RefCell<Core>, conn: ConnId) {
         let now = Instant::now();
         if self.late.front().is_none_or(|(due, _)| *due > now) {
@@ -219,7 +215,7 @@ impl Connection {
         Ok(())
     }
 
-    /// One read, all frames in it, one write to the file; false: the other side has closed.
+    /// One read, all frames in it, one write to the file. `false`: the client has closed.
     fn receive(
         &mut self,
         core: &RefCell<Core>,
@@ -230,7 +226,7 @@ impl Connection {
         let input = &mut self.input;
         input.bytes.drain(..input.taken);
         input.taken = 0;
-        // Grows with the load: only a full buffer is a reason for a larger one.
+        // The buffer grows with the load: only a full one is a reason for a larger one.
         if input.bytes.capacity() - input.bytes.len() < READ_BYTES_MIN {
             let more = input.bytes.capacity().clamp(READ_BYTES_MIN, READ_BYTES_MAX);
             input.bytes.reserve(more);
@@ -242,7 +238,7 @@ impl Connection {
             Err(error) => return Err(error),
         }
         let mut core = core.borrow_mut();
-        // What is in the ring was stored before what came here was sent.
+        // Events in the ring were stored before the frames here were sent.
         core.drain(self.rank);
         let good = loop {
             match Frame::decode(&input.bytes[input.taken..]) {

@@ -1,4 +1,4 @@
-//! Carries out what the machine decides.
+//! The core of the event logger: carries out what the machine decides.
 
 use super::NAME;
 use super::connection::Link;
@@ -20,23 +20,23 @@ pub(super) struct Core {
     store: EventStore,
     pub(super) links: HashMap<ConnId, Rc<Link>>,
     pub(super) rings: Rings,
-    /// Ranks with records that are taken but not in their file.
+    /// Ranks with records that were taken and are not in their file yet.
     unwritten: BTreeSet<Rank>,
     changed: Rc<Notify>,
     /// Rounds of syncing that have begun.
     begun: u64,
-    /// The last one that ended well.
+    /// The last round that succeeded.
     done: watch::Sender<u64>,
     /// The round that is under way.
     running: Option<Round>,
-    /// What the machine counts as changes of clocks.
+    /// The machine's count of changes in what is stable.
     clocks: watch::Sender<u64>,
-    /// Bytes that were told to loggers and agents, and clocks that loggers told.
+    /// Bytes sent to other loggers and agents about stable events, and news received from loggers.
     clock_bytes: u64,
     clocks_heard: u64,
     /// Somebody waits for the next round.
     pub hurry: Rc<Notify>,
-    /// Events that a loss of power is known to have cost, and whether it may have cost others.
+    /// Events that a loss of power has cost, and whether it may have cost others.
     cut: u64,
     power_lost: bool,
     promise: Promise,
@@ -48,7 +48,7 @@ pub(super) struct Core {
 
 impl Core {
     /// # Errors
-    /// What ranks have stored beside an earlier logger cannot be read.
+    /// A ring that an earlier logger left cannot be read.
     pub fn new(opened: Opened, promise: Promise) -> anyhow::Result<Self> {
         let Opened { store, found, cut, power_lost, .. } = opened;
         let mut machine = EventLog::new(promise);
@@ -90,12 +90,12 @@ impl Core {
         Ok(core)
     }
 
-    /// Something is to be synced.
+    /// Notified when something is to be synced.
     pub fn changed(&self) -> Rc<Notify> {
         self.changed.clone()
     }
 
-    /// What to answer to this hello; `link` is told everything that concerns the connection.
+    /// The answer to this hello. `link` hears everything that concerns the connection.
     pub fn hello(
         &mut self,
         conn: ConnId,
@@ -103,7 +103,7 @@ impl Core {
         incarnation: Incarnation,
         link: Rc<Link>,
     ) -> Welcome {
-        // Before anybody is told what this rank has done.
+        // The ring must be drained before anybody hears what this rank has done.
         if !self.machine.is_over(rank, incarnation)
             && let Err(welcome) = self.retire_rings(rank)
         {
@@ -118,8 +118,8 @@ impl Core {
         self.links.remove(&conn);
     }
 
-    /// Gives one input to the machine and carries out what follows; appended records may still
-    /// wait for [`Core::flush`].
+    /// Gives one input to the machine and carries out what follows. Appended records may still wait
+    /// for [`Core::flush`].
     pub fn feed(&mut self, input: Input) {
         let mut inputs = VecDeque::from([input]);
         let mut out = Vec::new();
@@ -133,7 +133,7 @@ impl Core {
         }
     }
 
-    /// Writes all that was taken.
+    /// Writes everything that was taken.
     pub fn flush(&mut self) {
         while let Some(rank) = self.unwritten.first().copied() {
             let outcome = self.flush_rank(rank);
@@ -144,7 +144,8 @@ impl Core {
         self.clocks.send_if_modified(|told| std::mem::replace(told, changes) != changes);
     }
 
-    /// Another logger or an agent wants to know what is written; when to ask what is new.
+    /// Another logger or an agent subscribes to news about stable events. The receiver changes when
+    /// there is news.
     pub fn peer_subscribed(&mut self, conn: ConnId) -> watch::Receiver<u64> {
         self.machine.peer_logger_listens(conn);
         self.clocks.subscribe()
@@ -166,7 +167,7 @@ impl Core {
         self.machine.peer_logger_reports(clocks);
     }
 
-    /// The machine must be given the outcome.
+    /// Writes the log of a rank. The machine must be given the returned input.
     fn flush_rank(&mut self, rank: Rank) -> Input {
         self.unwritten.remove(&rank);
         self.writes += 1;
@@ -269,7 +270,7 @@ impl Core {
         }
     }
 
-    /// What the rank wants to know of others with its acknowledgement, encoded.
+    /// The news about other ranks that this rank gets with its acknowledgement, encoded.
     pub fn stable_news(&mut self, conn: ConnId, out: &mut Vec<u8>) {
         let mut frames = Vec::new();
         self.machine.stable_news(conn, &mut frames);
@@ -299,11 +300,11 @@ impl Core {
         }
     }
 
-    /// Everything as it is now, to be made durable.
+    /// Begins a round: everything as it is now is to become durable.
     ///
     /// # Errors
-    /// Something that ranks count on is in no log: a mark would be of no instant that ever was. To be tried
-    /// again.
+    /// Events that ranks rely on are in no log: a mark would describe an instant that never was. To
+    /// be tried again.
     pub fn begin_round(&mut self) -> Result<Round, String> {
         self.seal_and_drain();
         let owed = self.settle_owed();
@@ -319,21 +320,21 @@ impl Core {
         round
     }
 
-    /// Everything as it is now, and nothing after it.
+    /// Begins the last round: nothing is written after it.
     ///
     /// # Errors
     /// As with [`Core::begin_round`].
     pub fn begin_last_round(&mut self) -> Result<Round, String> {
         self.seal_and_drain();
         self.settle_owed()?;
-        // One that is under way may not be done before the last mark is made, or may fail unheard.
+        // A round that is under way may end after the last mark, or fail without being noticed.
         if let Some(running) = self.running.take() {
             self.store.round_failed(&running);
         }
         Ok(self.store.take_last_round())
     }
 
-    /// The round that is under way is over.
+    /// The round that is under way has ended.
     pub fn end_round(&mut self, good: bool) {
         let Some(round) = self.running.take() else { return };
         if good {
@@ -348,8 +349,8 @@ impl Core {
         }
     }
 
-    /// The round after which everything that is written now is durable, and where it is told; none if
-    /// everything is.
+    /// The round after which everything that is written now is durable, and a receiver of the last
+    /// successful round. `None`: everything is durable.
     pub fn durable_after(&mut self) -> Option<(u64, watch::Receiver<u64>)> {
         self.drain_all();
         self.flush();
@@ -418,7 +419,7 @@ mod tests {
         Frame::Append { first: EventNo(first), clock: EventNo(0), records }
     }
 
-    /// The last mark tells of what a round has taken that nobody hears of any more.
+    /// The last mark covers what a round has taken whose end nobody notices.
     #[test]
     fn the_end_makes_durable_what_a_round_had_begun_with() {
         let dir = tempfile::tempdir().unwrap();
@@ -457,7 +458,8 @@ mod tests {
         assert_eq!(ring.put(&bytes), Put::Stored);
     }
 
-    /// Its rank was told that it is safe, and others may depend on it: no mark without it.
+    /// The rank was told that the event is safe, and others may depend on it: no mark without the
+    /// event.
     #[test]
     fn what_finds_no_room_in_the_log_is_not_durable() {
         fn is_write(op: &Op<'_>) -> bool {
@@ -477,14 +479,14 @@ mod tests {
         assert!(core.durable_after().is_some());
         let why = round(&mut core).unwrap_err();
         assert!(why.contains("rank 0") && why.contains("make room"), "{why}");
-        // The logger has closed its connection.
+        // The logger has closed the connection of the rank.
         core.end_ring(CONN, RANK);
         core.feed(Input::Lost { conn: CONN });
         core.forget(CONN);
         assert!(core.durable_after().is_some());
         round(&mut core).unwrap_err();
         core.begin_last_round().unwrap_err();
-        // Also if the rank does not come back.
+        // This holds also if the rank does not return.
         switch.set(false);
         round(&mut core).unwrap();
         assert!(core.durable_after().is_none());

@@ -1,10 +1,10 @@
-//! The event logger's shell: moves frames between connections, the machine and the files.
+//! The event logger: moves frames between connections, the machine and the files.
 //!
-//! One thread does everything but the syncing. What arrives in one read is given to the machine
-//! frame by frame, written with one system call per rank, and acknowledged once: under load batches
-//! grow by themselves, without load nothing waits for a timer. Files are synced as a group, in the
-//! background, at most every `sync_interval`, or at once for whoever must know that they are durable
-//! (an image is about to be committed).
+//! One thread does everything but the syncing. Frames that arrive in one read go to the machine one
+//! by one, are written with one system call for each rank, and acknowledged once. Batches therefore
+//! grow with the load, and nothing waits for a timer without load. Files are synced as a group, in
+//! the background, at most every `sync_interval`, or at once for a caller that must know that
+//! events are durable (an image is about to be committed).
 
 mod connection;
 mod core;
@@ -16,6 +16,8 @@ pub use peer_loggers::listen;
 use crate::event_store::EventStore;
 use crate::metrics;
 use crate::server_process;
+use crate::tuning::connection::STATUS_LIMIT;
+use crate::tuning::event_logger::{DRAIN_INTERVAL, DURABLE_LIMIT, SYNC_RETRY};
 use connection::Link;
 use core::Core;
 use ftmpi_options::choices::AcknowledgeChoice;
@@ -30,36 +32,36 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 
-/// How this server calls itself.
+/// The name of this server in its messages.
 const NAME: &str = "ftmpi-event-logger";
 
 /// Runs the server until it is asked to end.
 ///
 /// # Errors
-/// It cannot start; one line says why.
+/// The server cannot start. The text says why.
 pub fn run(args: EventLoggerArgs) -> anyhow::Result<()> {
     server_process::raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, serve(args))
 }
 
-/// Events, kept within a process that may have other duties as well (a channel memory).
+/// The service of an event logger, within a process that may have other duties (a channel memory).
 #[derive(Clone)]
 pub(crate) struct Service {
     core: Rc<RefCell<Core>>,
     next_conn: Rc<Cell<u64>>,
     started: Instant,
     delay: Duration,
-    /// Connections from this computer get an event ring.
+    /// Connections from this host get an event ring.
     rings: bool,
     peer_loggers: Rc<RefCell<PeerLoggers>>,
 }
 
 impl Service {
-    /// Opens the directory and begins to sync it from time to time; on the local set of tasks.
+    /// Opens the directory and starts to sync it, on the local set of tasks.
     ///
     /// # Errors
-    /// It cannot be used.
+    /// The directory cannot be used.
     pub(crate) fn begin(
         dir: &Path,
         delay: Duration,
@@ -82,13 +84,13 @@ impl Service {
         })
     }
 
-    /// From now on ranks of this computer may use event rings.
+    /// From now on ranks of this host may use event rings.
     fn offer_rings(&mut self) {
         self.rings = true;
         tokio::task::spawn_local(look_regularly(self.core.clone()));
     }
 
-    /// Serves a caller that has events ([`Purpose::Events`]).
+    /// Serves a rank that stores events ([`Purpose::Events`]).
     pub(crate) fn serve(&self, caller: Authenticated) {
         self.next_conn.set(self.next_conn.get() + 1);
         let conn = ConnId(self.next_conn.get());
@@ -96,24 +98,24 @@ impl Service {
         tokio::task::spawn_local(converse(self.core.clone(), conn, caller, self.delay, near));
     }
 
-    /// Tells a caller what is written, as it changes ([`Purpose::Clocks`]).
+    /// Sends a caller what is stable, as it changes ([`Purpose::Clocks`]).
     fn tell_clocks(&self, caller: Authenticated) {
         self.next_conn.set(self.next_conn.get() + 1);
         let conn = ConnId(self.next_conn.get());
         tokio::task::spawn_local(peer_loggers::tell(self.core.clone(), conn, caller));
     }
 
-    /// Answers when everything that was written before the question is durable.
+    /// Answers when everything that was written before the request is durable.
     pub(crate) async fn answer_when_durable(&self, caller: Authenticated) {
         tell_when_durable(self.core.clone(), caller).await;
     }
 
-    /// What it has done.
+    /// The state of the service, for status and metrics.
     pub(crate) fn status(&self, rejected: u64) -> serde_json::Value {
         self.core.borrow().status(self.started.elapsed(), rejected)
     }
 
-    /// The process ends.
+    /// Makes everything durable: the process ends.
     pub(crate) fn finish(&self) -> std::io::Result<()> {
         let last = {
             let mut core = self.core.borrow_mut();
@@ -157,7 +159,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
                     continue;
                 }
             };
-            // Strangers are not worth a line each; their number is in the status.
+            // Strangers are counted in the status, without a line each.
             let Ok(caller) = next else { continue };
             match caller.purpose {
                 Purpose::Events { .. } => service.serve(caller),
@@ -194,20 +196,16 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rings are looked into so often even if nobody asks for it: what is in them is to become durable, and
-/// known to others.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
 async fn look_regularly(core: Rc<RefCell<Core>>) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(DRAIN_INTERVAL).await;
         let mut core = core.borrow_mut();
         core.drain_all();
         core.flush();
     }
 }
 
-/// Both ends have the same address. (Another computer cannot open our descriptor either way.)
+/// Whether both ends have the same address. Another host cannot open our descriptor in any case.
 fn is_near(stream: &tokio::net::TcpStream) -> bool {
     matches!((stream.peer_addr(), stream.local_addr()), (Ok(peer), Ok(local)) if peer.ip() == local.ip())
 }
@@ -252,13 +250,10 @@ pub(crate) async fn tell(caller: Authenticated, state: String) {
             let _ = stream.shutdown().await;
         }
     };
-    let _ = tokio::time::timeout(Duration::from_secs(10), telling).await;
+    let _ = tokio::time::timeout(STATUS_LIMIT, telling).await;
 }
 
-/// How long somebody who asks for durability waits at the most.
-const DURABLE_LIMIT: Duration = Duration::from_secs(30);
-
-/// Answers when everything that was written before the question is durable.
+/// Answers when everything that was written before the request is durable.
 async fn tell_when_durable(core: Rc<RefCell<Core>>, caller: Authenticated) {
     let waiting = core.borrow_mut().durable_after();
     let durable = match waiting {
@@ -275,9 +270,6 @@ async fn tell_when_durable(core: Rc<RefCell<Core>>, caller: Authenticated) {
     };
     refuse(caller, welcome).await;
 }
-
-/// At least so long after a round that failed.
-const RETRY: Duration = Duration::from_millis(100);
 
 async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
     let mut failed_before = false;
@@ -300,7 +292,7 @@ async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
             server_process::log_line(NAME, format!("events cannot be made durable: {error}"));
         }
         failed_before = outcome.is_err();
-        let pause = if failed_before { every.max(RETRY) } else { every };
+        let pause = if failed_before { every.max(SYNC_RETRY) } else { every };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = hurry.notified() => {}

@@ -1,11 +1,12 @@
-//! Several event loggers tell each other what is written of their ranks (`--stable-vector loggers`), and
-//! whoever else wants to know (`broadcast`: the agents of the hosts).
+//! News between event loggers: each tells the others what is stable of its ranks (`--stable-vector
+//! loggers`), and tells the agents of the hosts as well (`broadcast`).
 //!
-//! Guarantees: whoever connects is told everything from the beginning, then what changes, in its order;
-//! a logger that was restarted is connected to again by those who listen to it; what one logger heard of
-//! another it tells to ranks, never to a third one.
+//! Guarantees: a subscriber hears everything from the beginning, then every change in order. A
+//! subscriber connects again to a logger that was restarted. What a logger hears from another one
+//! goes to ranks, never to a third logger.
 
 use super::core::Core;
+use crate::tuning::event_logger::{PEER_CONNECT_LIMIT, PEER_GATHER, PEER_RETRY};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_transport::auth::{self, Authenticated, JobKey};
 use ftmpi_wire::event_log::Frame;
@@ -14,15 +15,9 @@ use ftmpi_wire::{EventNo, Rank};
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-const AGAIN: Duration = Duration::from_millis(100);
-/// News are gathered so long: a round trip of a rank with its logger takes about as much.
-const GATHER: Duration = Duration::from_micros(200);
 
 /// The loggers that this one listens to.
 #[derive(Debug, Default)]
@@ -38,7 +33,7 @@ impl Drop for PeerLoggers {
 }
 
 impl PeerLoggers {
-    /// These and no others; on the local set of tasks.
+    /// Subscribes to these loggers and to no others, on the local set of tasks.
     pub fn are(&mut self, addresses: Vec<SocketAddr>, core: &Rc<RefCell<Core>>, key: &JobKey) {
         if self.addresses == addresses {
             return;
@@ -55,16 +50,16 @@ impl PeerLoggers {
     }
 }
 
-/// Hands over what a logger says is written of its ranks, for ever: a connection that breaks is made
+/// Hands over what a logger says is stable of its ranks, for ever. A connection that breaks is made
 /// again.
 pub async fn listen(address: SocketAddr, key: &JobKey, mut heard: impl FnMut(&[(Rank, EventNo)])) {
     loop {
         let purpose = Purpose::Clocks;
-        if let Ok(stream) = auth::connect(address, key, &purpose, CONNECT_LIMIT).await {
+        if let Ok(stream) = auth::connect(address, key, &purpose, PEER_CONNECT_LIMIT).await {
             crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
             hear(stream, &mut heard).await;
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(PEER_RETRY).await;
     }
 }
 
@@ -85,7 +80,7 @@ async fn hear(mut stream: TcpStream, heard: &mut impl FnMut(&[(Rank, EventNo)]))
     }
 }
 
-/// Tells a caller what is written of the ranks of this logger, as it changes.
+/// Sends a subscriber what is stable of the ranks of this logger, as it changes.
 pub(super) async fn tell(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, responder, .. } = caller;
     crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
@@ -103,10 +98,10 @@ pub(super) async fn tell(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenti
         }
         tokio::select! {
             changed = changes.changed() => if changed.is_err() { break },
-            // It never speaks: this is its end.
+            // A subscriber never sends: a read returns at the end of the connection.
             _ = stream.read(&mut rest) => break,
         }
-        tokio::time::sleep(GATHER).await;
+        tokio::time::sleep(PEER_GATHER).await;
     }
     core.borrow_mut().peer_left(conn);
 }

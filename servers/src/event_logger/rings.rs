@@ -1,12 +1,12 @@
-//! Event rings ([`ftmpi_transport::event_ring`]): ranks of this computer store their events in files of
+//! Event rings ([`ftmpi_transport::event_ring`]): ranks of this host store their events in files of
 //! the logger's directory that both have mapped, and do not wait.
 //!
-//! What is in a ring counts as written, so the logger must have carried it into its log before it says
-//! anything about that rank to anybody, and before a round makes logs durable (all rings are sealed for
-//! that moment, so the round is one instant of them, too). A ring ends with its connection: it is
-//! sealed, carried over, removed. One whose logger died with its rank is found in the directory by the
-//! next logger. If the log cannot be written, the ring stays until it can; until then its rank gets no other
-//! life, and nothing is called durable.
+//! An event in a ring counts as written. Therefore the logger carries a ring into the log before it
+//! tells anybody about that rank, and before a round makes logs durable. All rings are sealed for
+//! that moment, so the round is one instant of the rings, too. A ring ends with its connection: it
+//! is sealed, carried over, removed. The next logger finds the rings of a dead one in the
+//! directory. If the log cannot be written, the ring stays until it can. Until then the rank gets
+//! no later incarnation, and nothing is called durable.
 
 use super::connection::Link;
 use super::core::Core;
@@ -24,9 +24,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How files of rings end.
+/// The extension of the files of rings.
 const ENDING: &str = "ring";
-/// Connections that exist only to carry a ring over; others are counted from below.
+/// Numbers of connections that exist only to carry a ring over. Real connections are numbered from
+/// 1.
 const OWN_CONNECTIONS: u64 = 1 << 62;
 
 #[derive(Debug)]
@@ -35,15 +36,15 @@ struct Ring {
     incarnation: Incarnation,
     reader: Reader,
     path: PathBuf,
-    /// The last event that was taken from it.
+    /// The last event that was taken from the ring.
     last: EventNo,
-    /// Its connection is over.
+    /// The connection of the ring is over.
     retired: bool,
-    /// What is in it is no event.
+    /// Why the ring cannot be read.
     broken: Option<String>,
 }
 
-/// Events that follow each other, whatever frames they came in.
+/// Events that follow each other, from any number of frames.
 struct Batch {
     first: EventNo,
     clock: EventNo,
@@ -73,12 +74,12 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    /// Finds what an earlier logger has left in the directory.
+    /// Finds the rings that an earlier logger has left in the directory.
     ///
     /// # Errors
-    /// One cannot be opened (no descriptor, no memory), or is damaged. Without what is in it its rank's log
-    /// would end too early, and the rank take another course than others have seen: the start is to be tried
-    /// again.
+    /// A ring cannot be opened (no descriptor, no memory), or is damaged. Without it the log of its
+    /// rank would end too early, and the rank would take another course than others have seen. The
+    /// start is to be tried again.
     pub fn find(dir: &Path) -> anyhow::Result<Self> {
         let mut found = Self {
             dir: dir.to_owned(),
@@ -126,8 +127,8 @@ impl Rings {
 }
 
 impl Core {
-    /// A ring for this connection, and how the rank is told of it. None if there is no room for one:
-    /// the connection does as well.
+    /// Makes a ring for this connection, and the frame that offers it. `None`: there is no room for
+    /// one, and the connection serves as well.
     pub fn begin_ring(
         &mut self,
         conn: ConnId,
@@ -150,19 +151,19 @@ impl Core {
         Some(Frame::EventRing { process, descriptor, cookie })
     }
 
-    /// Takes what is in the rings of a rank; [`Core::flush`] writes it.
+    /// Takes the events in the rings of a rank. [`Core::flush`] writes them.
     pub fn drain(&mut self, rank: Rank) {
         let count = self.rings.rings.get(&rank).map_or(0, Vec::len);
         (0..count).for_each(|index| self.drain_one(rank, index));
     }
 
-    /// Takes what is in all rings.
+    /// Takes the events in all rings.
     pub fn drain_all(&mut self) {
         self.rings.ranks().into_iter().for_each(|rank| self.drain(rank));
     }
 
-    /// Takes what is in all rings, as they are at one instant, and writes it; until [`Core::unseal`]
-    /// nothing more is stored in any of them.
+    /// Takes the events in all rings at one instant, and writes them. Until [`Core::unseal`] nobody
+    /// stores in them.
     pub fn seal_and_drain(&mut self) {
         self.rings.rings.values().flatten().for_each(|ring| ring.reader.seal());
         self.drain_all();
@@ -195,7 +196,7 @@ impl Core {
                     at += taken;
                     events += records.len() as u64;
                     last = EventNo(first.0.saturating_add(records.len() as u64).saturating_sub(1));
-                    // Most hold one event: the machine is given many at once.
+                    // Most frames hold one event: the machine is given many at once.
                     match &mut batch {
                         Some(batch) if batch.takes(first, records.len()) => {
                             batch.clock = clock;
@@ -231,11 +232,11 @@ impl Core {
         }
     }
 
-    /// After a flush: the room of what is written is given back; the rest is taken again.
+    /// After a flush: gives back the room of what is written. The rest is taken again.
     pub(super) fn settle_rings(&mut self) {
         for (rank, rings) in &mut self.rings.rings {
             for ring in rings.iter_mut().filter(|ring| ring.reader.is_owing()) {
-                // (What is damaged stays where it is: a later logger must find it, too.)
+                // A damaged ring stays as it is: a later logger must find it, too.
                 if ring.broken.is_none() && self.machine.written(*rank) >= ring.last {
                     ring.reader.give_back();
                 } else {
@@ -245,11 +246,11 @@ impl Core {
         }
     }
 
-    /// Ends the rings of this rank: what is in them goes into its log, before its connection is given up
-    /// or another one welcomed.
+    /// Ends the rings of this rank. Their events go into its log before its connection is given up
+    /// or another one is welcomed.
     ///
     /// # Errors
-    /// Something in them is not in the log, so nobody may be told what this rank has done.
+    /// An event in them is not in the log, so nobody may hear what this rank has done.
     pub fn retire_rings(&mut self, rank: Rank) -> Result<(), Welcome> {
         for ring in self.rings.rings.get_mut(&rank).into_iter().flatten() {
             ring.reader.seal();
@@ -260,7 +261,8 @@ impl Core {
             self.drain_one(rank, 0);
             self.flush();
             if self.is_owed(rank) {
-                // Its connection is closed: another one of the same life carries it over.
+                // The connection of the ring is closed: another one of the same incarnation carries
+                // the ring over.
                 let link = Rc::new(Link::default());
                 self.rings.made += 1;
                 let own = ConnId(OWN_CONNECTIONS + self.rings.made);
@@ -268,7 +270,8 @@ impl Core {
                 self.feed(Input::Hello { conn: own, rank, incarnation });
                 let welcome = link.take_welcome();
                 if welcome == Some(Welcome::Stale) {
-                    // A later life was welcomed before this ring was made: nobody has used it.
+                    // A later incarnation was welcomed before this ring was made: nobody has used
+                    // the ring.
                     if let Some(ring) = self.rings.rings.get_mut(&rank).and_then(|r| r.first_mut())
                     {
                         (ring.last, ring.broken) = (EventNo(0), None);
@@ -306,17 +309,17 @@ impl Core {
         Ok(())
     }
 
-    /// A connection is over: so is its ring.
+    /// A connection is over, and its ring with it.
     pub fn end_ring(&mut self, conn: ConnId, rank: Rank) {
         let of = self.rings.rings.get(&rank).into_iter().flatten();
         if of.into_iter().any(|ring| ring.conn == conn) {
-            // What cannot be written now is tried again before the next life is welcomed.
+            // What cannot be written now is tried again before the next incarnation is welcomed.
             let _ = self.retire_rings(rank);
         }
     }
 
-    /// Why something that was stored in this ring is not in the log of its rank, if something is not; after
-    /// it was drained, and the log written.
+    /// Why an event of this ring is not in the log of its rank, if one is not. To be asked after
+    /// the ring is drained and the log written.
     fn owes(&self, rank: Rank, ring: &Ring) -> Option<String> {
         if let Some(why) = &ring.broken {
             let path = ring.path.display();
@@ -331,18 +334,18 @@ impl Core {
         })
     }
 
-    /// Why something in any ring is in no log, if something is not; after all were drained, and the logs
-    /// written.
+    /// Why an event of any ring is in no log, if one is not. To be asked after all rings are
+    /// drained and the logs written.
     pub fn owed(&self) -> Option<String> {
         let mut rings =
             self.rings.rings.iter().flat_map(|(rank, all)| all.iter().map(|r| (*rank, r)));
         rings.find_map(|(rank, ring)| self.owes(rank, ring))
     }
 
-    /// Carries over what is left in rings whose connection is over: their ranks may never come again.
+    /// Carries over what is left in rings whose connection is over: their ranks may never return.
     ///
     /// # Errors
-    /// Something in any ring is in no log.
+    /// An event of any ring is in no log.
     pub fn settle_owed(&mut self) -> Result<(), String> {
         let over = |rings: &Vec<Ring>| rings.first().is_some_and(|ring| ring.retired);
         let ranks: Vec<Rank> =

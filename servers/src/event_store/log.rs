@@ -1,25 +1,18 @@
-//! The log of one rank: its segments, its write buffer, and where its events lie.
+//! The log of one rank: its segments, its write buffer, and an index of its events.
+
+mod recovery;
+
+pub(super) use recovery::{Evidence, Recovered};
 
 use super::Part;
-use super::segment::{self, BATCH_BYTES, BATCH_RECORDS_MAX, Batch, End, HEADER_BYTES};
+use super::segment::{self, BATCH_BYTES, BATCH_RECORDS_MAX, Batch, HEADER_BYTES};
 use crate::files::{Files, StoreFile};
-use anyhow::Context;
-use ftmpi_protocols::event_log::Found;
+use crate::tuning::event_log::{INDEX_BYTES, PRUNE_BYTES, RESERVE_BYTES, SEGMENT_BYTES};
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
-use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// A segment is closed when it is larger.
-const SEGMENT_BYTES: u64 = 32 << 20;
-/// A segment of which nothing is needed is closed, to be removed, when it is larger.
-const PRUNE_BYTES: u64 = 1 << 20;
-/// Room that must be there before a log whose disk was full is served again.
-const ROOM_BYTES: u64 = 512 << 10;
-/// One place is remembered for about so many bytes.
-const INDEX_BYTES: u64 = 64 << 10;
 
 pub(super) fn name(rank: Rank, first: EventNo) -> String {
     format!("r{:010}-{:020}.events", rank.0, first.0)
@@ -39,7 +32,7 @@ pub(super) fn parse_damaged_name(name: &str) -> Option<Rank> {
     Some(Rank(rank.parse().ok()?))
 }
 
-/// Where logs lie and how that is changed.
+/// The directory of the logs, and the way to change it.
 #[derive(Debug, Clone)]
 pub(super) struct LogDir {
     pub dir: PathBuf,
@@ -52,14 +45,14 @@ struct Segment {
     path: PathBuf,
     first: EventNo,
     bytes: u64,
-    /// Sparse: a batch begins with this event at this byte.
+    /// Sparse: the batch that begins with this event begins at this byte.
     index: Vec<(EventNo, u64)>,
 }
 
 impl Segment {
     fn create(log_dir: &LogDir, rank: Rank, first: EventNo) -> io::Result<Self> {
         let path = log_dir.dir.join(name(rank, first));
-        // Left over from a write that failed right at the beginning.
+        // Such a file is left over from a first write that failed.
         if path.exists() {
             log_dir.files.remove(&path)?;
         }
@@ -72,35 +65,35 @@ impl Segment {
         Ok(Self { file: Arc::new(file), path, first, bytes, index: Vec::new() })
     }
 
-    fn note(&mut self, first: EventNo, at: u64) {
+    fn add_to_index(&mut self, first: EventNo, at: u64) {
         if self.index.last().is_none_or(|(_, last)| at - last >= INDEX_BYTES) {
             self.index.push((first, at));
         }
     }
 }
 
-/// See the module's description.
+/// The log of one rank.
 #[derive(Debug)]
 pub(super) struct RankLog {
     rank: Rank,
     incarnation: Incarnation,
-    /// Oldest first, at least one; the last is written to.
+    /// Oldest first. There is at least one; the last is written to.
     segments: Vec<Segment>,
     /// Number after the last event in the file.
     next: EventNo,
-    /// Encoded records that are not in the file yet; they begin at `next`.
+    /// Encoded records that are not in the file yet. They begin at `next`.
     buffer: Vec<u8>,
-    /// Files with something that is not synced.
+    /// Files with bytes that are not synced.
     unsynced: Vec<Arc<StoreFile>>,
-    /// The directory has entries that are not synced.
+    /// The directory has names that are not synced.
     new_names: bool,
-    /// Files that say that the log is damaged; they go when it is whole again.
+    /// Files that mark the log as damaged. They are removed when the log is complete again.
     markers: Vec<PathBuf>,
-    /// The last write failed: room must be proved before more is promised.
+    /// The last write failed: room must be proved before the log takes more.
     failed: bool,
-    /// The log is to begin anew at this event, which failed: the next fence does it, and nothing is written
-    /// before. Until then the old log stands.
-    anew: Option<EventNo>,
+    /// The log is to be restarted at this event, and the first attempt failed. The next fence tries
+    /// again, and nothing is written before. Until then the old log stays.
+    restart_at: Option<EventNo>,
 }
 
 impl RankLog {
@@ -116,181 +109,13 @@ impl RankLog {
             new_names: true,
             markers: Vec::new(),
             failed: false,
-            anew: None,
+            restart_at: None,
         })
     }
 
-    /// Reads what is there, cuts off a torn end, sets damaged parts aside. `durable`: an event that was on
-    /// stable storage once, and all before it. `limit`: after a loss of power, the last event that counts.
-    /// `same_boot`: what a logger before this one could not make durable, the system may have lost since.
-    pub fn recover(
-        log_dir: &LogDir,
-        rank: Rank,
-        firsts: BTreeSet<EventNo>,
-        (was_damaged, durable): (bool, Option<&EventNo>),
-        (limit, same_boot): (Option<EventNo>, bool),
-        lines: &mut Vec<String>,
-    ) -> anyhow::Result<(Self, Found, u64)> {
-        let dir = log_dir.dir.as_path();
-        let mut incarnation = Incarnation(0);
-        let mut segments: Vec<Segment> = Vec::new();
-        let base = firsts.first().copied().unwrap_or(EventNo(1));
-        let mut next = base;
-        let mut damage: Option<String> =
-            was_damaged.then(|| format!("found by an earlier start; see {}", dir.display()));
-        let mut broken = false;
-        let last = firsts.last().copied();
-        for first in firsts {
-            let path = dir.join(name(rank, first));
-            let about = || format!("event log {}", path.display());
-            if broken {
-                set_aside(&path, log_dir, rank);
-                continue;
-            }
-            let file = log_dir.files.open(&path).with_context(about)?;
-            let bytes = std::fs::read(&path).with_context(about)?;
-            if bytes.len() < HEADER_BYTES && Some(first) == last && first == next {
-                // Its first write never completed.
-                log_dir.files.remove(&path).with_context(about)?;
-                continue;
-            }
-            let problem = match segment::check_header(&bytes, rank, first) {
-                Ok(()) if first != next => Some(format!("events from {next} are missing")),
-                Ok(()) => None,
-                Err(why) => Some(why),
-            };
-            if let Some(why) = problem {
-                damage = Some(format!("{}: {why}", path.display()));
-                broken = true;
-                set_aside(&path, log_dir, rank);
-                continue;
-            }
-            let mut part = Segment {
-                file: Arc::new(file),
-                path: path.clone(),
-                first,
-                bytes: 0,
-                index: Vec::new(),
-            };
-            let mut sure = 0;
-            let (sound, after, end) = segment::scan(&bytes, first, |batch, at| {
-                incarnation = incarnation.max(batch.incarnation);
-                part.note(batch.first, at as u64);
-                if durable.is_some_and(|durable| batch.next() <= durable.next()) {
-                    sure = (at + BATCH_BYTES + batch.payload_bytes()) as u64;
-                }
-            });
-            next = after;
-            part.bytes = sound as u64;
-            let end = match end {
-                End::Torn if Some(first) != last => {
-                    End::Damaged(format!("it ends at byte {sound}"))
-                }
-                other => other,
-            };
-            if let End::Damaged(why) = &end {
-                damage = Some(format!("{}: {why}", path.display()));
-                broken = true;
-                let copy = dir.join(damaged_name(rank, &format!("{:020}", first.0)));
-                // The copy is for a closer look and as the mark; the sound part remains in place.
-                std::fs::copy(&path, copy).with_context(about)?;
-            }
-            if end != End::Clean {
-                part.file.set_len(sound as u64).with_context(about)?;
-            }
-            if end == End::Torn {
-                lines.push(format!(
-                    "the event log of rank {rank} ends in an unfinished write, which was cut off \
-                     behind event {}",
-                    next.0 - 1
-                ));
-            }
-            if same_boot {
-                part.file.doubt(sure, part.bytes);
-            }
-            segments.push(part);
-        }
-        if let Some(&durable) = durable.filter(|durable| **durable >= next && damage.is_none()) {
-            damage = Some(format!(
-                "{}: events {next} to {durable} were durable and are not there any more",
-                dir.display()
-            ));
-            // The next mark will tell less; this remains.
-            let gone = dir.join(damaged_name(rank, &format!("{:020}", next.0)));
-            std::fs::write(&gone, "").with_context(|| format!("{}", gone.display()))?;
-        }
-        if let Some(why) = &damage {
-            lines.push(format!(
-                "the event log of rank {rank} is damaged behind event {}: {why}; the job goes on, \
-                 but until it has two more images this rank cannot be restarted if the lost events \
-                 are needed",
-                next.0 - 1
-            ));
-        }
-        if segments.is_empty() {
-            segments.push(Segment::create(log_dir, rank, next)?);
-        }
-        let markers = std::fs::read_dir(dir)?
-            .filter_map(|entry| entry.ok())
-            .filter(|e| e.file_name().to_str().and_then(parse_damaged_name) == Some(rank))
-            .map(|entry| entry.path())
-            .collect();
-        let unsynced = segments.iter().map(|s| s.file.clone()).collect();
-        let buffer = Vec::new();
-        let mut log = Self {
-            rank,
-            incarnation,
-            segments,
-            next,
-            buffer,
-            unsynced,
-            new_names: true,
-            markers,
-            failed: false,
-            anew: None,
-        };
-        let before = log.next;
-        if let Some(limit) = limit {
-            log.cut_back(log_dir, limit).context("cutting the event log after a loss of power")?;
-            // What was behind the limit was damaged or not, it does not count.
-            damage = damage.filter(|_| log.next <= limit && log.next == before);
-        }
-        let last = EventNo(log.next.0 - 1);
-        let cut = before.0 - log.next.0;
-        Ok((log, Found { incarnation, base, last, damage }, cut))
-    }
-
-    /// Removes the events behind `limit` (never such as were pruned); whoever lives stays fenced.
-    fn cut_back(&mut self, log_dir: &LogDir, limit: EventNo) -> io::Result<()> {
-        let first = self.segments[0].first;
-        let next = limit.next().max(first);
-        if next >= self.next {
-            return Ok(());
-        }
-        while self.segments.len() > 1 && self.active().first >= next {
-            let gone = self.segments.pop().expect("more than one");
-            self.unsynced.retain(|file| !Arc::ptr_eq(file, &gone.file));
-            log_dir.files.remove(&gone.path)?;
-        }
-        let bytes = std::fs::read(&self.active().path)?;
-        let mut end = (HEADER_BYTES as u64, self.active().first);
-        segment::scan(&bytes, self.active().first, |batch, at| {
-            // Marks are made between batches, so that no batch lies across one.
-            if batch.next() <= next {
-                end = ((at + BATCH_BYTES + batch.payload_bytes()) as u64, batch.next());
-            }
-        });
-        let active = self.segments.last_mut().expect("there is always one");
-        active.file.set_len(end.0)?;
-        active.bytes = end.0;
-        active.index.retain(|(_, at)| *at < end.0);
-        self.next = end.1;
-        self.fence(log_dir, self.incarnation)
-    }
-
     pub fn append(&mut self, incarnation: Incarnation, first: EventNo, records: &[Determinant]) {
-        if self.anew.is_some() {
-            // They were given before the failure was told; the next flush says that they are forgotten.
+        if self.restart_at.is_some() {
+            // The caller does not know of the failure yet. The next flush reports that they are lost.
             return;
         }
         debug_assert_eq!(
@@ -306,8 +131,8 @@ impl RankLog {
     }
 
     pub fn flush(&mut self, log_dir: &LogDir) -> io::Result<()> {
-        if let Some(first) = self.anew {
-            return Err(io::Error::other(format!("it could not be begun anew at event {first}")));
+        if let Some(first) = self.restart_at {
+            return Err(io::Error::other(format!("it could not be restarted at event {first}")));
         }
         let payload = std::mem::take(&mut self.buffer);
         let mut out = Vec::with_capacity(payload.len() + BATCH_BYTES);
@@ -322,7 +147,7 @@ impl RankLog {
         }
         self.write(log_dir, &out, &starts)?;
         self.next = first;
-        // Its memory is used again.
+        // The memory of the buffer is used again.
         self.buffer = payload;
         self.buffer.clear();
         self.buffer.shrink_to(1 << 20);
@@ -330,13 +155,13 @@ impl RankLog {
     }
 
     pub fn fence(&mut self, log_dir: &LogDir, incarnation: Incarnation) -> io::Result<()> {
-        self.begin_anew(log_dir)?;
+        self.complete_restart(log_dir)?;
         if self.failed {
-            // A word may find room where a batch does not. Not every file system can tell.
+            // A fence may fit where a batch does not: reserve room first, where the file system can.
             use rustix::fs::{FallocateFlags, fallocate};
             let active = self.active();
             let flags = FallocateFlags::KEEP_SIZE;
-            match fallocate(active.file.file(), flags, active.bytes, ROOM_BYTES) {
+            match fallocate(active.file.file(), flags, active.bytes, RESERVE_BYTES) {
                 Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -347,7 +172,7 @@ impl RankLog {
         Ok(())
     }
 
-    /// Appends all of it or nothing.
+    /// Appends all of the bytes or none.
     fn write(
         &mut self,
         log_dir: &LogDir,
@@ -359,13 +184,13 @@ impl RankLog {
         }
         let active = self.segments.last_mut().expect("there is always one");
         if let Err(error) = active.file.write_all_at(bytes, active.bytes) {
-            // A part may have been written. If it cannot be cut off, the next write covers it.
+            // A part may be written. If it cannot be cut off, the next write covers it.
             let _ = active.file.set_len(active.bytes);
             self.failed = true;
             return Err(error);
         }
         for (first, at) in starts {
-            active.note(*first, active.bytes + at);
+            active.add_to_index(*first, active.bytes + at);
         }
         active.bytes += bytes.len() as u64;
         self.failed = false;
@@ -383,10 +208,10 @@ impl RankLog {
         self.segments.last().expect("there is always one")
     }
 
-    /// Begins a segment at this event.
+    /// Makes a segment that begins with this event.
     fn begin_segment(&self, log_dir: &LogDir, first: EventNo) -> io::Result<Segment> {
         let mut segment = Segment::create(log_dir, self.rank, first)?;
-        // Every segment tells the living incarnation, for older ones may be removed.
+        // Every segment records the living incarnation, because older segments may be removed.
         let fence = Batch::describe(first, self.incarnation, &[]).encode();
         if let Err(error) = segment.file.write_all_at(&fence, segment.bytes) {
             let _ = log_dir.files.remove(&segment.path);
@@ -409,7 +234,7 @@ impl RankLog {
     }
 
     pub fn prune(&mut self, log_dir: &LogDir, below: EventNo) -> io::Result<()> {
-        self.begin_anew(log_dir)?;
+        self.complete_restart(log_dir)?;
         let mut outcome = Ok(());
         if below >= self.next && self.active().bytes >= PRUNE_BYTES {
             outcome = self.roll(log_dir);
@@ -422,17 +247,17 @@ impl RankLog {
 
     pub fn restart(&mut self, log_dir: &LogDir, first: EventNo) -> io::Result<()> {
         self.buffer.clear();
-        self.anew = Some(first);
-        self.begin_anew(log_dir)
+        self.restart_at = Some(first);
+        self.complete_restart(log_dir)
     }
 
-    /// What a [`RankLog::restart`] has left to be done, if it has.
-    fn begin_anew(&mut self, log_dir: &LogDir) -> io::Result<()> {
-        let Some(first) = self.anew else { return Ok(()) };
+    /// Completes a [`RankLog::restart`] that failed, if there is one.
+    fn complete_restart(&mut self, log_dir: &LogDir) -> io::Result<()> {
+        let Some(first) = self.restart_at else { return Ok(()) };
         let segment = self.begin_segment(log_dir, first).inspect_err(|_| self.failed = true)?;
-        (self.anew, self.next) = (None, first);
+        (self.restart_at, self.next) = (None, first);
         for old in std::mem::take(&mut self.segments) {
-            // The new one may have the name of an old one, whose file is gone already then.
+            // If the new segment has the name of an old one, the old file is gone already.
             if old.path != segment.path {
                 let _ = log_dir.files.remove(&old.path);
             }
@@ -446,7 +271,7 @@ impl RankLog {
     fn remove_oldest(&mut self, log_dir: &LogDir) {
         let old = self.segments.remove(0);
         self.unsynced.retain(|file| !Arc::ptr_eq(file, &old.file));
-        // If it cannot be removed it lies there without harm: a later start sees the same events.
+        // A file that cannot be removed does no harm: a later start finds the same events in it.
         let _ = log_dir.files.remove(&old.path);
     }
 
@@ -491,8 +316,8 @@ impl RankLog {
         Ok(out)
     }
 
-    /// What must be synced for everything up to the event that comes first, and whether the names in
-    /// the directory must be, too.
+    /// What must be synced to make all events up to the returned one durable, and whether the names
+    /// in the directory must be synced as well.
     pub fn take_unsynced(&mut self) -> (EventNo, Vec<Part>, bool) {
         let files = std::mem::take(&mut self.unsynced);
         let is_in = |s: &&Segment| files.iter().any(|file| Arc::ptr_eq(file, &s.file));
@@ -514,10 +339,4 @@ impl RankLog {
     pub fn bytes(&self) -> u64 {
         self.segments.iter().map(|s| s.bytes).sum()
     }
-}
-
-fn set_aside(path: &Path, log_dir: &LogDir, rank: Rank) {
-    let of = path.file_stem().and_then(|s| s.to_str()).unwrap_or("segment");
-    let of = of.rsplit('-').next().unwrap_or(of);
-    let _ = log_dir.files.rename(path, &log_dir.dir.join(damaged_name(rank, of)));
 }

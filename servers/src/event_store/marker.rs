@@ -1,19 +1,21 @@
-//! Up to where all logs together are durable: what remains valid after a loss of power.
+//! Marks of durability: how far all logs are durable, and what counts after a loss of power.
 //!
-//! Events of one rank may depend on events of another, in another file; the system may have carried
-//! the one to disk and not the other. What counts after a loss of power is therefore not what the
-//! files hold, but what they held when the last *round* began: all logs at one instant, every file
-//! synced after it, and then this mark. An event is in the file before anything that depends on it
-//! leaves its rank, so the logs of one instant never lack what they depend on.
+//! Events of one rank may depend on events of another, in another file. The system may have carried
+//! one file to disk and not the other. After a loss of power the files are therefore not trusted;
+//! what counts is what they held when the last *round* began. A round takes all logs at one
+//! instant, syncs every file after it, and then writes a mark. An event is in its file before
+//! anything that depends on it leaves its rank. So the logs of one instant never lack what they
+//! depend on.
 //!
 //! ```text
 //! magic "FTMPIDUR" | version u32 | ranks u32 | round u64 | boot id (39) | flags u8
 //! | (rank u32, 0 u32, last u64)* | crc32c u32
 //! ```
-//! Flags: 1, *clean*: nothing was written after it, because the logger was asked to end, and did;
-//! 2, *lost*: at some time the system went down while events came in.
-//! Two files take turns, so the older mark stands while the newer is written. A mark of this boot of
-//! the system cuts nothing: what was written is in the system's hands then, synced or not.
+//! Flags: 1, *clean*: nothing was written after the mark, because the logger was asked to end, and
+//! did; 2, *lost*: the system went down once while events came in.
+//!
+//! Two files take turns: the older mark stays while the newer one is written. A mark of this boot
+//! of the system cuts nothing, because the system still has what was written.
 
 use crate::files::{Files, StoreFile};
 use ftmpi_wire::{EventNo, Rank};
@@ -33,17 +35,17 @@ const NAMES: [&str; 2] = ["durable.0", "durable.1"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Mark {
     round: u64,
-    /// Of the system that wrote it.
+    /// The boot of the system that wrote the mark.
     pub boot: String,
-    /// Nothing was written after it.
+    /// Nothing was written after the mark.
     pub clean: bool,
-    /// What was written after some earlier mark may be gone.
+    /// Something that was written after an earlier mark may be lost.
     pub lost: bool,
     /// The last durable event of each rank.
     pub last: BTreeMap<Rank, EventNo>,
 }
 
-/// The two files.
+/// The two files of marks.
 #[derive(Debug)]
 pub(super) struct Marker {
     slots: [Arc<StoreFile>; 2],
@@ -51,11 +53,12 @@ pub(super) struct Marker {
     round: u64,
     /// The next mark is the last one.
     pub ending: bool,
-    /// The system went down, now or earlier, while events came in: some may be gone without a trace.
+    /// The system went down, now or earlier, while events came in. Some may be lost without a
+    /// trace.
     pub lost: bool,
 }
 
-/// A mark that is to be made durable once everything that it tells is.
+/// A mark that is written once everything that it covers is durable.
 #[derive(Debug, Clone)]
 pub(super) struct Making {
     slot: Arc<StoreFile>,
@@ -70,8 +73,8 @@ impl Making {
 }
 
 impl Marker {
-    /// Opens the marks of a directory, making them if there are none, and the newest one that is
-    /// sound.
+    /// Opens the marks of a directory, and makes them if there are none. Returns the newest sound
+    /// mark as well.
     pub fn open(dir: &Path, files: &Files, boot: &str) -> io::Result<(Self, Option<Mark>)> {
         let mut newest: Option<Mark> = None;
         let mut made = false;
@@ -111,7 +114,7 @@ impl Marker {
     }
 }
 
-/// Which boot of which system this is.
+/// The id of this boot of this system.
 pub(crate) fn boot_id() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().to_owned()
@@ -136,7 +139,7 @@ fn encode(mark: &Mark) -> Vec<u8> {
     out
 }
 
-/// Bytes behind the checksum are those of a longer mark before it.
+/// Bytes after the checksum belong to a longer mark that was there before.
 fn decode(bytes: &[u8]) -> Option<Mark> {
     let u32_at =
         |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().expect("4 bytes")));

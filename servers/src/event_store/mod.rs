@@ -1,10 +1,10 @@
 //! Event logs on disk: one append-only log per rank, in segments.
 //!
-//! Guarantees: what [`EventStore::flush`] confirmed is in the system's hands and survives the death
-//! of this process; what a [`Round`] made durable survives the loss of power, and after one nothing
-//! else counts (see `marker`); a failed write leaves the log as it
-//! was before. At a restart torn ends are cut off, damage is reported and remembered (a file
-//! `*.damaged` beside the log) until the machine says that the log is whole again.
+//! Guarantees: what [`EventStore::flush`] confirms is in the hands of the system and survives the
+//! death of this process. What a [`Round`] makes durable survives a loss of power, and after one
+//! nothing else counts (see `marker`). A failed write leaves the log as it was. At a restart torn
+//! ends are cut off. Damage is reported and remembered in a file `*.damaged` until the log is
+//! complete again.
 
 mod log;
 mod marker;
@@ -15,7 +15,7 @@ use crate::server_process::PrivateDir;
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
-use log::{LogDir, RankLog};
+use log::{Evidence, LogDir, RankLog, Recovered};
 pub(crate) use marker::boot_id;
 use marker::{Making, Marker};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,8 @@ struct Part {
 impl Part {
     fn sync(&self, rank: Rank) -> io::Result<()> {
         if self.file.is_doubted() {
-            // It is written once more from what the system still has of it, which must be what it was.
+            // The bytes are written once more from the copy of the system, which must be what was
+            // written.
             let mut bytes = std::fs::read(self.file.path())?;
             bytes.truncate(self.bytes as usize);
             let whole = segment::check_header(&bytes, rank, self.first).is_ok()
@@ -57,7 +58,7 @@ impl Part {
     }
 }
 
-/// All logs at one instant: [`Round::sync`] makes them durable, away from the thread that serves.
+/// All logs at one instant. [`Round::sync`] makes them durable, away from the thread that serves.
 #[derive(Debug, Clone)]
 pub struct Round {
     dirty: Vec<Dirty>,
@@ -66,10 +67,10 @@ pub struct Round {
 }
 
 impl Round {
-    /// Makes everything that was written before this round began durable.
+    /// Makes everything durable that was written before this round began.
     ///
     /// # Errors
-    /// Nobody knows what of it is: to be tried again.
+    /// Nobody knows what is durable. The round is to be tried again.
     pub fn sync(&self) -> io::Result<()> {
         for dirty in &self.dirty {
             dirty.parts.iter().try_for_each(|part| part.sync(dirty.rank))?;
@@ -80,30 +81,30 @@ impl Round {
         self.mark.make()
     }
 
-    /// Files that it syncs.
+    /// The number of files that the round syncs.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.dirty.iter().map(|dirty| dirty.parts.len() as u64).sum::<u64>() + 1
     }
 
-    /// What is durable afterwards.
+    /// What is durable after the round.
     pub fn durable(&self) -> impl Iterator<Item = (Rank, EventNo)> + '_ {
         self.dirty.iter().map(|dirty| (dirty.rank, dirty.up_to))
     }
 }
 
-/// What [`EventStore::open`] gives.
+/// The result of [`EventStore::open`].
 #[derive(Debug)]
 pub struct Opened {
     /// The store.
     pub store: EventStore,
     /// What the machine must know of each log.
     pub found: Vec<(Rank, Found)>,
-    /// What must be told to whoever watches.
+    /// Lines for the administrator.
     pub lines: Vec<String>,
     /// Events that were written but do not count any more, because the power was lost.
     pub cut: u64,
-    /// The system went down while events came in: some may be gone without a trace.
+    /// The system went down while events came in. Some may be lost without a trace.
     pub power_lost: bool,
 }
 
@@ -146,28 +147,28 @@ impl EventStore {
         }
         let log_dir = LogDir { dir: path.to_owned(), files };
         let (marker, mark) = Marker::open(path, &log_dir.files, boot)?;
-        // What was durable once is there, or was taken away: images of others may depend on it.
+        // What was durable once must be there, or be reported as damage: images of other ranks may
+        // depend on it.
         let durable = mark.as_ref().map(|mark| mark.last.clone()).unwrap_or_default();
         for (rank, _) in durable.iter().filter(|(_, last)| **last > EventNo(0)) {
             segments.entry(*rank).or_default();
         }
         let marked = mark.as_ref().is_some_and(|mark| mark.boot == boot);
-        // Another boot: only what was durable counts.
+        // After another boot only what was durable counts.
         let mark = mark.filter(|mark| mark.boot != boot);
         let power_lost = marker.lost;
         let (mut found, mut lines, mut cut) = (Vec::new(), Vec::new(), 0);
         let (mut logs, mut dirty) = (BTreeMap::new(), BTreeSet::new());
         for (rank, firsts) in segments {
-            let was_damaged = damaged.contains(&rank);
-            let limit = mark.as_ref().map(|mark| mark.last.get(&rank).copied().unwrap_or_default());
-            let (log, what, lost) = RankLog::recover(
-                &log_dir,
-                rank,
+            let evidence = Evidence {
                 firsts,
-                (was_damaged, durable.get(&rank)),
-                (limit, marked),
-                &mut lines,
-            )?;
+                was_damaged: damaged.contains(&rank),
+                durable: durable.get(&rank).copied(),
+                limit: mark.as_ref().map(|mark| mark.last.get(&rank).copied().unwrap_or_default()),
+                same_boot: marked,
+            };
+            let Recovered { log, found: what, cut: lost } =
+                RankLog::recover(&log_dir, rank, &evidence, &mut lines)?;
             found.push((rank, what));
             cut += lost;
             logs.insert(rank, log);
@@ -181,12 +182,12 @@ impl EventStore {
         }
         let mut store = Self { _dir: dir, log_dir, marker, logs, dirty };
         if marked {
-            // Only this process died. Ranks may have stored events beside it that others depend on, and these are
-            // not in the logs yet: a mark now would be of no instant that ever was. The next round comes after
-            // them; until then the marks that are there count.
+            // Only the process died. Ranks may have stored events in rings meanwhile, on which
+            // others depend, and the logs lack them. A mark now would describe an instant that
+            // never was. The next round follows those events; the existing marks count until then.
             return Ok(Opened { store, found, lines, cut, power_lost });
         }
-        // From here on this boot's marks count.
+        // From here on the marks of this boot count.
         let round = store.take_round();
         if let Err(error) = round.sync() {
             store.round_failed(&round);
@@ -198,7 +199,7 @@ impl EventStore {
         Ok(Opened { store, found, lines, cut, power_lost })
     }
 
-    /// Takes records; they are in the file after the next [`EventStore::flush`].
+    /// Takes records. They are in the file after the next [`EventStore::flush`].
     pub fn append(
         &mut self,
         rank: Rank,
@@ -206,7 +207,7 @@ impl EventStore {
         first: EventNo,
         records: &[Determinant],
     ) {
-        // The machine has fenced before it appends, so the log is there.
+        // The machine fences a rank before it appends, so the log is there.
         if let Some(log) = self.logs.get_mut(&rank) {
             log.append(incarnation, first, records);
         }
@@ -215,7 +216,7 @@ impl EventStore {
     /// Writes what was taken.
     ///
     /// # Errors
-    /// Nothing of it is in the file, and it is forgotten.
+    /// No record is in the file, and the records are forgotten.
     pub fn flush(&mut self, rank: Rank) -> io::Result<()> {
         let Some(log) = self.logs.get_mut(&rank) else {
             return Err(io::Error::other("there is no such log"));
@@ -224,10 +225,10 @@ impl EventStore {
         log.flush(&self.log_dir)
     }
 
-    /// Writes that this incarnation lives, making the log if there is none.
+    /// Records the living incarnation, and makes the log if there is none.
     ///
     /// # Errors
-    /// It could not be written.
+    /// The record could not be written.
     pub fn fence(&mut self, rank: Rank, incarnation: Incarnation) -> io::Result<()> {
         let log = match self.logs.entry(rank) {
             std::collections::btree_map::Entry::Occupied(log) => log.into_mut(),
@@ -239,10 +240,10 @@ impl EventStore {
         log.fence(&self.log_dir, incarnation)
     }
 
-    /// Stored records from `from` on; at most `most`, at least one.
+    /// Stored records from `from` on: at most `most`, at least one.
     ///
     /// # Errors
-    /// They cannot be read, or are not what was written.
+    /// The records cannot be read, or are not what was written.
     pub fn read(&self, rank: Rank, from: EventNo, most: usize) -> io::Result<Vec<Determinant>> {
         match self.logs.get(&rank) {
             Some(log) => log.read(from, most),
@@ -250,10 +251,10 @@ impl EventStore {
         }
     }
 
-    /// Removes what lies wholly before this event.
+    /// Removes the segments that lie completely before this event.
     ///
     /// # Errors
-    /// A new segment could not be begun; nothing is lost.
+    /// A new segment could not be made. Nothing is lost.
     pub fn prune(&mut self, rank: Rank, below: EventNo) -> io::Result<()> {
         match self.logs.get_mut(&rank) {
             Some(log) => log.prune(&self.log_dir, below),
@@ -261,10 +262,11 @@ impl EventStore {
         }
     }
 
-    /// Throws the log away and begins a new one at this event.
+    /// Discards the log and begins a new one at this event.
     ///
     /// # Errors
-    /// The new one could not be begun: the next [`EventStore::fence`] tries again, and nothing is taken before.
+    /// The new log could not be made. The next [`EventStore::fence`] tries again, and nothing is
+    /// taken before.
     pub fn restart(&mut self, rank: Rank, first: EventNo) -> io::Result<()> {
         self.dirty.insert(rank);
         match self.logs.get_mut(&rank) {
@@ -276,7 +278,7 @@ impl EventStore {
         }
     }
 
-    /// All logs as they are now; what is to be synced counts as done.
+    /// All logs as they are now. What is to be synced counts as done.
     pub fn take_round(&mut self) -> Round {
         let dirty = std::mem::take(&mut self.dirty);
         let dirty = dirty
@@ -290,7 +292,7 @@ impl EventStore {
         Round { dirty, mark, log_dir: self.log_dir.clone() }
     }
 
-    /// The last round of all: after it nothing is written.
+    /// The last round: nothing is written after it.
     pub fn take_last_round(&mut self) -> Round {
         self.marker.ending = true;
         self.take_round()
@@ -302,7 +304,7 @@ impl EventStore {
         !self.dirty.is_empty()
     }
 
-    /// A round that failed: it is to be tried again.
+    /// A round failed, and is to be tried again.
     pub fn round_failed(&mut self, round: &Round) {
         for dirty in &round.dirty {
             if let Some(log) = self.logs.get_mut(&dirty.rank) {
@@ -318,7 +320,7 @@ impl EventStore {
         self.logs.values().map(RankLog::bytes).sum()
     }
 
-    /// Where it is.
+    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.log_dir.dir
@@ -342,13 +344,13 @@ mod tests {
     #[derive(Debug, Default)]
     struct Said {
         written: Positions,
-        /// Where all logs stood when a round began.
+        /// The position of all logs when a round began.
         rounds: Vec<Positions>,
-        /// After the last round that ended well.
+        /// The positions after the last round that succeeded.
         durable: Positions,
     }
 
-    /// Two ranks log in turn; every few events a round makes them durable.
+    /// Two ranks log in turn. A round makes their events durable every few events.
     fn history(dir: &Path, files: Files) -> Said {
         let mut said = Said { rounds: vec![Positions::new()], ..Said::default() };
         let Ok(Opened { mut store, .. }) = EventStore::open_with(dir, files, "first") else {
@@ -422,7 +424,7 @@ mod tests {
                 let what = format!("{fault:?} at change {at}");
                 assert_eq!(found(dir.path(), "first", &what), said.written, "{what}");
             }
-            // At that change, or at the end of a history in which it failed.
+            // The fault is at that change, or at the end of a history in which it happened.
             for (round, fault) in (0..6).flat_map(|n| [(n, Fault::Death), (n, Fault::Full)]) {
                 let dir = tempfile::tempdir().unwrap();
                 let plan = Arc::new(Plan::new(Some((at, fault))));
@@ -438,8 +440,9 @@ mod tests {
         }
     }
 
-    /// What ranks have stored beside a logger that died comes into its logs only when it has begun again. A mark
-    /// before that would keep one rank's events and not those of another that they depend on.
+    /// Events in the rings of a dead logger come into the logs only after the next logger has
+    /// started. A mark before that would keep events of one rank without events of another on which
+    /// they depend.
     #[test]
     fn a_logger_that_begins_again_marks_no_instant_before_it_has_looked_beside() {
         let dir = tempfile::tempdir().unwrap();
@@ -454,7 +457,8 @@ mod tests {
             log(&mut store, rank, 1);
         }
         store.take_round().sync().unwrap();
-        // Of one rank; the other's second event, which came before it, is beside the logger.
+        // An event of one rank. The second event of the other rank, which came before it, is in a
+        // ring.
         log(&mut store, Rank(1), 2);
         drop(store);
         let opened = begin("first");
@@ -463,7 +467,7 @@ mod tests {
         drop(opened);
         let both: Positions = [(Rank(0), EventNo(1)), (Rank(1), EventNo(1))].into();
         assert_eq!(found(dir.path(), "second", "the power was lost"), both);
-        // A round after it has looked keeps both.
+        // A round after the rings were read keeps both.
         let mut store = begin("second").store;
         log(&mut store, Rank(1), 2);
         drop(store);
@@ -475,8 +479,8 @@ mod tests {
         assert_eq!(found(dir.path(), "third", "the power was lost again"), both);
     }
 
-    /// Others may have images that depend on it: a log that ends before is not taken for whole, at this
-    /// start or the next.
+    /// Others may have images that depend on the missing event: the log counts as damaged, at this
+    /// start and at the next.
     #[test]
     fn what_was_durable_and_is_gone_is_damage() {
         let cut = |path: &Path| {
@@ -499,7 +503,8 @@ mod tests {
         }
     }
 
-    /// The old log stands until the new one is there: what is acknowledged later follows a sound beginning.
+    /// The old log stays until the new one is there. What is acknowledged later follows a sound
+    /// beginning.
     #[test]
     fn a_log_that_cannot_be_begun_anew_takes_nothing_before_it_is() {
         let rank = Rank(0);
@@ -515,7 +520,7 @@ mod tests {
             store.flush(rank).unwrap();
             switch.set(true);
             store.restart(rank, EventNo(10)).unwrap_err();
-            // The machine may have given these already.
+            // The machine may have given these records before it knew.
             store.append(rank, Incarnation(0), EventNo(10), &[event(rank, 10)]);
             store.flush(rank).unwrap_err();
             store.fence(rank, Incarnation(0)).unwrap_err();

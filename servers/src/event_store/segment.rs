@@ -1,22 +1,23 @@
-//! Format of one segment of a rank's event log.
+//! The format of one segment of a rank's event log.
 //!
 //! ```text
 //! header (32)  magic "FTMPIEVT" | version u32 | rank u32 | first event u64 | 0 u32 | crc32c u32
 //! batch (32+)  magic u32 | records u32 | first event u64 | incarnation u32 | crc32c of records u32
 //!              | 0 u32 | crc32c of these 28 bytes u32 | records, 32 bytes each
 //! ```
-//! Little-endian, append-only. A batch without records says that its incarnation lives.
+//! All numbers are little-endian. A segment only grows. A batch without records says that its
+//! incarnation lives.
 //!
-//! Guarantees: whatever bytes a segment holds, the scan ends with the whole batches of its sound
-//! beginning and says how it ends: *clean*, *torn* (a write that never completed, so that nobody
-//! was told of it), or *damaged* (anything else).
+//! Guarantees: a scan of any bytes finds the complete batches of the sound beginning. It says how
+//! the segment ends: *clean*; *torn*, by a write that never completed and that nobody was told of;
+//! or *damaged*.
 
 use ftmpi_wire::event_log::RECORDS_MAX;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 
 pub const HEADER_BYTES: usize = 32;
 pub const BATCH_BYTES: usize = 32;
-/// Records in one batch at the most.
+/// Records in one batch at most.
 pub const BATCH_RECORDS_MAX: usize = 4 * RECORDS_MAX;
 
 const MAGIC: [u8; 8] = *b"FTMPIEVT";
@@ -47,7 +48,7 @@ pub fn header(rank: Rank, first: EventNo) -> [u8; HEADER_BYTES] {
     sealed(out)
 }
 
-/// Why these bytes are not the header of that segment.
+/// Checks that these bytes begin with the header of that segment. The error says what is wrong.
 pub fn check_header(bytes: &[u8], rank: Rank, first: EventNo) -> Result<(), String> {
     if bytes.len() < HEADER_BYTES || bytes[..8] != MAGIC {
         return Err("it does not begin like an event log".into());
@@ -64,7 +65,7 @@ pub fn check_header(bytes: &[u8], rank: Rank, first: EventNo) -> Result<(), Stri
     Ok(())
 }
 
-/// What a batch's header says.
+/// The header of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
     pub first: EventNo,
@@ -74,17 +75,17 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Number after its last event.
+    /// Number after the last event of the batch.
     pub fn next(&self) -> EventNo {
         EventNo(self.first.0.saturating_add(self.records as u64))
     }
 
-    /// Bytes of its records.
+    /// Bytes of the records.
     pub fn payload_bytes(&self) -> usize {
         self.records * Determinant::BYTES
     }
 
-    /// Describes these encoded records.
+    /// The header of a batch of these encoded records.
     pub fn describe(first: EventNo, incarnation: Incarnation, payload: &[u8]) -> Self {
         let records = payload.len() / Determinant::BYTES;
         Self { first, records, incarnation, crc: crc32c::crc32c(payload) }
@@ -100,7 +101,7 @@ impl Batch {
         sealed(out)
     }
 
-    /// `None`: these 32 bytes are not a batch's header.
+    /// `None`: these 32 bytes are not the header of a batch.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let records = u32_at(bytes, 4) as usize;
         let sound = u32_at(bytes, 0) == BATCH_MAGIC
@@ -114,7 +115,7 @@ impl Batch {
         })
     }
 
-    /// Whether these are its records.
+    /// Whether these are the records of the batch.
     pub fn matches(&self, payload: &[u8]) -> bool {
         payload.len() == self.payload_bytes() && crc32c::crc32c(payload) == self.crc
     }
@@ -123,16 +124,16 @@ impl Batch {
 /// How a segment ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// With a whole batch.
+    /// The segment ends with a complete batch.
     Clean,
-    /// In a write that never completed.
+    /// The segment ends in a write that never completed.
     Torn,
-    /// One line: where and what.
+    /// The segment is damaged: where, and how.
     Damaged(String),
 }
 
-/// Walks the batches behind a segment's header. `each` gets every sound batch with its offset;
-/// returns where the sound part ends, the number of the next event, and how it ends.
+/// Walks the batches after the header of a segment. `each` gets every sound batch with its offset.
+/// Returns the end of the sound part, the number of the next event, and how the segment ends.
 pub fn scan(
     bytes: &[u8],
     first: EventNo,
@@ -148,7 +149,7 @@ pub fn scan(
             return (at, next, End::Torn);
         }
         let Some(batch) = Batch::decode(rest) else {
-            // After a power failure the file may have grown without its data having arrived.
+            // After a loss of power a file may be longer without the data having arrived.
             if rest.iter().all(|b| *b == 0) {
                 return (at, next, End::Torn);
             }

@@ -1,15 +1,16 @@
-//! A file that is written from its begin to its end, past the page cache where the system lets us.
+//! A file that is written from begin to end, around the page cache where the system allows it.
 //!
-//! An image is as large as a process, and nobody reads it soon: in the page cache it would drive out what
-//! programs use, and cost a copy and often fresh pages (on a virtual machine whose host has to find them that
-//! takes five times as long as the disk). Whole blocks go to the disk at once, on a thread of their own, beside
-//! what the caller does; the rest at the end, and everything on a file system without direct access, through
-//! the page cache. Then the disk begins to work long before the end, too.
+//! An image is as large as a process, and nobody reads it soon. In the page cache it would displace
+//! what programs use, and cost a copy and often fresh pages. Complete blocks go to the disk at
+//! once, on a thread of their own. The rest goes through the page cache at the end, and so does
+//! everything on a file system without direct access. The disk begins to work long before the end
+//! in that case, too.
 //!
-//! Guarantees: writes happen in the order of the file, one at a time; after an error nothing is said to be
-//! good; [`Appender::finish`] returns when everything is durable, or fails.
+//! Guarantees: writes happen in the order of the file, one at a time. After an error nothing is
+//! reported as good. [`Appender::finish`] returns when everything is durable, or fails.
 
 use super::StoreFile;
+use crate::tuning::files::{BLOCK_BYTES, WAITING_BLOCKS, WRITEBACK_BYTES};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -19,16 +20,10 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 
-/// What goes to the disk at once.
-pub(super) const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
-/// Where direct writes may begin, in the file and in memory.
+/// Alignment of direct writes, in the file and in memory.
 pub(super) const ALIGNMENT: usize = 4096;
-/// Blocks that wait for the disk; as many again are being written or filled.
-const WAITING: usize = 2;
-/// Through the page cache: the disk is reminded after so many bytes.
-const AHEAD_BYTES: u64 = 32 << 20;
 
-/// See the module's description.
+/// Writes one file.
 #[derive(Debug)]
 pub struct Appender {
     file: StoreFile,
@@ -39,16 +34,16 @@ pub struct Appender {
 
 #[derive(Debug)]
 enum Way {
-    /// Not decided: less than a block came so far.
+    /// Not decided yet: less than a block came so far.
     Undecided(Block),
     Direct(Direct),
     Cached(Cached),
-    /// It failed, and said so.
+    /// A write failed, and was reported.
     Failed,
 }
 
 impl Appender {
-    /// At the begin of a file that is empty.
+    /// Begins at the start of an empty file.
     #[must_use]
     pub fn new(file: StoreFile) -> Self {
         let way = match file.files.volatile {
@@ -58,16 +53,16 @@ impl Appender {
         Self { file, bytes: 0, way }
     }
 
-    /// Where it was made.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Appends; what fails may be told by a later call.
+    /// Appends bytes. A later call may report the failure.
     ///
     /// # Errors
-    /// The disk is full, or worse.
+    /// The disk is full, or fails.
     pub fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let end = self.bytes + bytes.len() as u64;
         if let Way::Undecided(block) = &mut self.way {
@@ -89,7 +84,7 @@ impl Appender {
         done
     }
 
-    /// The first block is full.
+    /// Chooses how to write, when the first block is full.
     fn decide(&mut self) -> io::Result<()> {
         let Way::Undecided(block) = std::mem::replace(&mut self.way, Way::Failed) else {
             return Err(failed());
@@ -108,15 +103,15 @@ impl Appender {
         Ok(())
     }
 
-    /// Nothing of it is wanted any more; returns when nobody writes to it.
+    /// Gives the file up. Returns when nobody writes to it any more.
     pub fn give_up(&mut self) {
         self.way = Way::Failed;
     }
 
-    /// That was all: returns when it is durable.
+    /// Ends the file. Returns when it is durable.
     ///
     /// # Errors
-    /// It is not.
+    /// The file may not be durable.
     pub fn finish(&mut self) -> io::Result<()> {
         let rest = match std::mem::replace(&mut self.way, Way::Failed) {
             Way::Undecided(block) => Some(block),
@@ -141,20 +136,21 @@ fn failed() -> io::Error {
     io::Error::other("an earlier write failed")
 }
 
-/// Memory that begins where direct writes may.
+/// Memory that is aligned for direct writes.
 #[derive(Debug)]
 pub struct Block {
     memory: Vec<u8>,
     begin: usize,
     filled: usize,
-    /// In the file.
+    /// The offset in the file.
     offset: u64,
 }
 
 impl Block {
     pub(super) fn new() -> Self {
         let memory = vec![0; BLOCK_BYTES + ALIGNMENT];
-        // (An answer that is out of reach would only make the writes fail, and go the other way.)
+        // An alignment that is out of reach would only make direct writes fail; they then go
+        // through the cache.
         let begin = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         Self { memory, begin, filled: 0, offset: 0 }
     }
@@ -176,12 +172,12 @@ impl Block {
         self.filled = 0;
     }
 
-    /// What is not filled.
+    /// The part that is not filled.
     pub(super) fn room(&mut self) -> &mut [u8] {
         &mut self.memory[self.begin + self.filled..self.begin + BLOCK_BYTES]
     }
 
-    /// So much of it is filled now.
+    /// Counts bytes that were filled in.
     pub(super) fn grow(&mut self, bytes: usize) {
         self.filled += bytes;
     }
@@ -191,10 +187,10 @@ impl Block {
     }
 }
 
-/// The way past the page cache.
+/// Writing around the page cache.
 #[derive(Debug)]
 struct Direct {
-    /// The one that is being filled.
+    /// The block that is being filled.
     block: Block,
     writer: Writer,
 }
@@ -209,12 +205,12 @@ struct Writer {
 }
 
 impl Direct {
-    /// `None`: there is none.
+    /// `None`: the file system has no direct access.
     fn begin(file: &StoreFile) -> Option<Self> {
         let direct = OFlags::DIRECT.bits() as i32;
         let past = OpenOptions::new().write(true).custom_flags(direct).open(&file.path).ok()?;
         let ours = file.try_clone().ok()?;
-        let (full, blocks) = mpsc::sync_channel::<Block>(WAITING);
+        let (full, blocks) = mpsc::sync_channel::<Block>(WAITING_BLOCKS);
         let (give_back, empty) = mpsc::channel();
         let work = move || {
             let mut past = Some(past);
@@ -242,7 +238,7 @@ impl Direct {
         }
     }
 
-    /// To the disk; what comes now lies behind it.
+    /// Hands a block to the disk.
     fn give(&mut self, block: Block) -> io::Result<()> {
         self.block.offset = block.offset + BLOCK_BYTES as u64;
         let sent = self.writer.full.as_ref().map(|full| full.send(block));
@@ -253,7 +249,7 @@ impl Direct {
         }
     }
 
-    /// All full blocks are written.
+    /// Returns when all full blocks are written.
     fn end(&mut self) -> io::Result<()> {
         self.writer.end()
     }
@@ -267,17 +263,17 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Nothing writes any more when whoever gives up goes on.
+    /// Nothing writes any more when the caller goes on.
     fn drop(&mut self) {
         let _ = self.end();
     }
 }
 
-/// The way through the page cache.
+/// Writing through the page cache.
 #[derive(Debug, Default)]
 struct Cached {
     ahead: Option<SyncAhead>,
-    /// Bytes when the disk was reminded last.
+    /// Bytes in the file when writing to the disk was requested last.
     wished: u64,
 }
 
@@ -285,7 +281,7 @@ impl Cached {
     fn write(&mut self, file: &StoreFile, bytes: &[u8], offset: u64) -> io::Result<()> {
         file.write_all_at(bytes, offset)?;
         let end = offset + bytes.len() as u64;
-        if end - self.wished >= AHEAD_BYTES && !file.files.volatile {
+        if end - self.wished >= WRITEBACK_BYTES && !file.files.volatile {
             self.wished = end;
             if self.ahead.is_none() {
                 self.ahead = SyncAhead::begin(file).ok();
@@ -297,7 +293,8 @@ impl Cached {
         Ok(())
     }
 
-    /// To be asked before the file is synced: what an early sync has told, a later one does not tell again.
+    /// To be called before the file is synced: an error that an early sync reported is not reported
+    /// again.
     fn end(&mut self) -> io::Result<()> {
         self.ahead.take().map_or(Ok(()), SyncAhead::end)
     }
@@ -307,7 +304,7 @@ fn joined(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes panicked")))
 }
 
-/// A block to its place: past the cache while that works, and from then on through it.
+/// Writes a block: around the cache while that works, and through it from then on.
 fn write(file: &StoreFile, past: &mut Option<File>, block: &Block) -> io::Result<()> {
     let through = |to: &File| {
         let op = super::Op::Write { path: &file.path, offset: block.offset, bytes: block.bytes() };
@@ -315,7 +312,7 @@ fn write(file: &StoreFile, past: &mut Option<File>, block: &Block) -> io::Result
     };
     if let Some(direct) = past {
         match through(direct) {
-            // What cannot be had directly, be it for its alignment.
+            // Some writes are impossible directly, for their alignment for example.
             Err(e) if e.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => *past = None,
             done => return done,
         }
@@ -323,8 +320,8 @@ fn write(file: &StoreFile, past: &mut Option<File>, block: &Block) -> io::Result
     through(&file.file)
 }
 
-/// Somebody who brings to the disk what is written meanwhile, so that the last sync has little left to do.
-/// Nothing is durable by that.
+/// Brings written bytes to the disk meanwhile, so that the last sync has little left to do. Nothing
+/// is durable by that.
 #[derive(Debug)]
 struct SyncAhead {
     wish: SyncSender<()>,
@@ -334,14 +331,14 @@ struct SyncAhead {
 impl SyncAhead {
     fn begin(file: &StoreFile) -> io::Result<Self> {
         let file = file.file.try_clone()?;
-        // One wish at a time: while one is carried out, another one changes nothing.
+        // One request at a time: while one is carried out, another one changes nothing.
         let (wish, wishes) = mpsc::sync_channel(1);
         let work = move || wishes.iter().try_for_each(|()| file.sync_data());
         let thread = std::thread::Builder::new().name("sync-ahead".into()).spawn(work)?;
         Ok(Self { wish, thread })
     }
 
-    /// What was written so far may go.
+    /// Requests that the bytes written so far go to the disk.
     fn wish(&self) {
         let _ = self.wish.try_send(());
     }

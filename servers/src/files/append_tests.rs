@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Fails the write with this number, and counts all.
+/// Fails the write with this number, and counts all writes.
 #[derive(Debug)]
 struct FailsOn {
     write: usize,
@@ -39,7 +39,7 @@ fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 7 % 251) as u8).collect()
 }
 
-/// What is in the file after these pieces, or why nothing is.
+/// The contents of the file after these pieces, or why there are none.
 fn append(files: &Files, pieces: &[usize]) -> io::Result<Vec<u8>> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("file");
@@ -63,7 +63,7 @@ proptest! {
         assert_eq!(append(&Files::volatile(), &pieces).unwrap(), all);
     }
 
-    /// Wherever a write fails, somebody hears of it, and nothing is synced after it.
+    /// A failing write is reported, wherever it is, and nothing is synced after it.
     #[test]
     fn a_write_that_fails_is_told(
         pieces in prop::collection::vec(1usize..2 * BLOCK_BYTES, 1..12), write in 1usize..24,
@@ -78,7 +78,7 @@ proptest! {
         }
     }
 
-    /// What a disk does not take directly goes through the cache.
+    /// Bytes that a disk does not take directly go through the cache.
     #[test]
     fn a_block_that_is_refused_goes_the_other_way(
         pieces in prop::collection::vec(0usize..2 * BLOCK_BYTES, 0..12), write in 1usize..8,
@@ -87,7 +87,7 @@ proptest! {
         let watch = FailsOn::new(write, Errno::INVAL);
         match append(&Files::watched(watch.clone()), &pieces) {
             Ok(found) => assert_eq!(found, all),
-            // The rest at the end has only one way.
+            // The rest at the end goes only through the cache.
             Err(_) => assert!(all.len() / BLOCK_BYTES < write),
         }
     }
@@ -105,7 +105,7 @@ fn whole_blocks_do_not_stay_in_memory() {
     appender.push(&bytes(10 * BLOCK_BYTES + 17)).unwrap();
     assert!(matches!(appender.way, Way::Direct(_)));
     appender.give_up();
-    // What has been handed on is there when nobody writes any more.
+    // Blocks that were handed over are there when nobody writes any more.
     assert_eq!(std::fs::read(&path).unwrap(), bytes(10 * BLOCK_BYTES));
     assert!(appender.push(&[1]).is_err() && appender.finish().is_err());
 }

@@ -1,9 +1,8 @@
-//! The few ways in which stable storage is changed: create, write, cut, sync, rename, remove, sync a
-//! directory.
+//! The ways to change stable storage: create, write, cut, sync, rename, remove, sync a directory.
 //!
-//! Every change of what servers and launcher keep goes through [`Files`], so that a test can fail each
-//! single one, or end the "process" or the "power" right before it ([`Watch`]). In production there is
-//! no watcher and nothing but the system call.
+//! Servers and launcher change their files only through [`Files`]. A test can therefore let each
+//! single change fail, or end the "process" or the "power" directly before it ([`Watch`]). In
+//! production there is no watcher and nothing but the system call.
 
 mod append;
 mod read_ahead;
@@ -12,6 +11,7 @@ pub use append::Appender;
 pub use read_ahead::Source;
 
 use crate::server_process::create_private;
+use crate::tuning::files::REWRITE_BYTES;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -26,30 +26,30 @@ pub enum Op<'a> {
     Create(&'a Path),
     /// Bytes into a file.
     Write {
-        /// Which.
+        /// The file.
         path: &'a Path,
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// What.
+        /// The bytes.
         bytes: &'a [u8],
     },
     /// The length of a file is set.
     Cut {
-        /// Which.
+        /// The file.
         path: &'a Path,
-        /// To so many bytes.
+        /// The new length.
         bytes: u64,
     },
     /// The bytes of a file become durable.
     Sync(&'a Path),
-    /// A file gets another name, perhaps that of one that is there.
+    /// A file gets another name, perhaps that of an existing file.
     Rename {
-        /// From here.
+        /// The old name.
         from: &'a Path,
-        /// To there.
+        /// The new name.
         to: &'a Path,
     },
-    /// A name goes.
+    /// A name is removed.
     Remove(&'a Path),
     /// The names in a directory become durable.
     SyncDir(&'a Path),
@@ -65,7 +65,7 @@ pub trait Watch: Debug + Send + Sync {
     fn after(&self, _op: Op<'_>) {}
 }
 
-/// Makes the changes.
+/// Makes changes.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
     watch: Option<Arc<dyn Watch>>,
@@ -84,23 +84,21 @@ pub struct StoreFile {
 /// How much of a file that only grows is on the disk.
 #[derive(Debug, Default)]
 struct Reached {
-    /// The first so many bytes are.
+    /// This many first bytes are on the disk.
     sure: u64,
-    /// A sync failed when there were so many: those behind `sure` may be lost, and no later sync tells.
+    /// A sync failed when the file had this many bytes. Those after `sure` may be lost, and no
+    /// later sync reports it.
     lost: u64,
 }
 
-/// Bytes that are written again at a time.
-const AGAIN_BYTES: u64 = 1 << 20;
-
 impl Files {
-    /// With somebody who looks at each change.
+    /// Shows each change to a watcher.
     #[must_use]
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
         Self { watch: Some(watch), volatile: false }
     }
 
-    /// Of what need not survive a loss of power: nothing is synced.
+    /// For files that need not survive a loss of power: nothing is synced.
     #[must_use]
     pub fn volatile() -> Self {
         Self { watch: None, volatile: true }
@@ -114,25 +112,25 @@ impl Files {
         Ok(done)
     }
 
-    /// A new file that only its owner may read.
+    /// Makes a file that only its owner may read.
     ///
     /// # Errors
-    /// It is there already, or cannot be made.
+    /// The file is there already, or cannot be made.
     pub fn create(&self, path: &Path) -> io::Result<StoreFile> {
         let file = self.change(Op::Create(path), || create_private(path))?;
         Ok(StoreFile::new(file, path, self))
     }
 
-    /// A file that is there, to be read and written.
+    /// Opens an existing file for reading and writing.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub fn open(&self, path: &Path) -> io::Result<StoreFile> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         Ok(StoreFile::new(file, path, self))
     }
 
-    /// Gives a file another name; what had that name is gone.
+    /// Gives a file another name. A file that had that name is gone.
     ///
     /// # Errors
     /// Nothing was changed.
@@ -143,7 +141,7 @@ impl Files {
     /// Removes a file.
     ///
     /// # Errors
-    /// It is not there, or stays.
+    /// The file is not there, or stays.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
         self.change(Op::Remove(path), || std::fs::remove_file(path))
     }
@@ -159,11 +157,11 @@ impl Files {
         self.change(Op::SyncDir(path), || File::open(path)?.sync_all())
     }
 
-    /// Puts a whole file in the place of another, durably: whatever happens in between, the old one
-    /// or the new one is there, never a part. `scratch` is a name in the same directory.
+    /// Replaces a file durably: at any moment the old one or the new one is there, never a part.
+    /// `scratch` is a name in the same directory.
     ///
     /// # Errors
-    /// The old one stands (after a failed sync of the directory perhaps the new one).
+    /// The old file stays; after a failed sync of the directory perhaps the new one.
     pub fn replace(&self, path: &Path, scratch: &Path, bytes: &[u8]) -> io::Result<()> {
         match self.remove(scratch) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -185,28 +183,28 @@ impl StoreFile {
         Self { file, path: path.to_owned(), files: files.clone(), reached: Mutex::default() }
     }
 
-    /// Writes all of it or fails; then a part may have been written.
+    /// Writes all bytes.
     ///
     /// # Errors
-    /// The disk is full, or worse.
+    /// The disk is full, or fails. A part may be written.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let op = Op::Write { path: &self.path, offset, bytes };
         self.files.change(op, || self.file.write_all_at(bytes, offset))
     }
 
-    /// Cuts it.
+    /// Sets the length.
     ///
     /// # Errors
-    /// It has its old length.
+    /// The file has its old length.
     pub fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.files.change(Op::Cut { path: &self.path, bytes }, || self.file.set_len(bytes))
     }
 
-    /// Makes what was written durable. After an error the file is to be given up or written anew: the system
-    /// tells of a loss once, and takes what it has lost for written from then on.
+    /// Makes what was written durable. After an error the file must be given up or written anew:
+    /// the system reports a loss once, and then takes the lost bytes for written.
     ///
     /// # Errors
-    /// Nobody knows what of it is.
+    /// Nobody knows what is durable.
     pub fn sync(&self) -> io::Result<()> {
         if self.files.volatile {
             return Ok(());
@@ -214,11 +212,11 @@ impl StoreFile {
         self.files.change(Op::Sync(&self.path), || self.file.sync_data())
     }
 
-    /// Makes the first `end` bytes of a file that only grows durable, whatever has become of earlier syncs:
-    /// what one of them may have lost is written once more. Nobody changes these bytes meanwhile.
+    /// Makes the first `end` bytes of a file durable that only grows. Bytes that an earlier sync
+    /// may have lost are written once more. Nobody may change these bytes meanwhile.
     ///
     /// # Errors
-    /// Nobody knows what of them is; to be tried again.
+    /// Nobody knows what is durable. To be tried again.
     pub fn sync_first(&self, end: u64) -> io::Result<()> {
         if self.files.volatile {
             return Ok(());
@@ -233,13 +231,13 @@ impl StoreFile {
         Ok(())
     }
 
-    /// A sync may have failed, here or in a process before: of the first `lost` bytes those behind `sure` may
-    /// not be on the disk.
+    /// A sync may have failed, here or in an earlier process: of the first `lost` bytes, those
+    /// after `sure` may not be on the disk.
     pub fn doubt(&self, sure: u64, lost: u64) {
         *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Reached { sure, lost };
     }
 
-    /// Whether the next [`StoreFile::sync_first`] writes something once more.
+    /// Whether the next [`StoreFile::sync_first`] writes bytes once more.
     #[must_use]
     pub fn is_doubted(&self) -> bool {
         let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
@@ -249,7 +247,7 @@ impl StoreFile {
     fn write_again(&self, mut from: u64, end: u64) -> io::Result<()> {
         let mut part = Vec::new();
         while from < end {
-            part.resize(AGAIN_BYTES.min(end - from) as usize, 0);
+            part.resize(REWRITE_BYTES.min(end - from) as usize, 0);
             self.file.read_exact_at(&mut part, from)?;
             self.write_all_at(&part, from)?;
             from += part.len() as u64;
@@ -261,13 +259,13 @@ impl StoreFile {
         Ok(Self::new(self.file.try_clone()?, &self.path, &self.files))
     }
 
-    /// The file itself, for reading.
+    /// The file, for reading.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Where it was made.
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,10 +1,11 @@
-//! A file that is read from its begin to its end, past the page cache if it is not in it.
+//! A file that is read from begin to end, around the page cache if it is not there.
 //!
-//! What was written past the cache ([`super::Appender`]) would be read through it, page after fresh page, for one
-//! look at each. A thread reads the next blocks meanwhile. What is in the cache, and what cannot be read
-//! directly, is read as ever.
+//! What was written around the cache ([`super::Appender`]) would be read through it, page after
+//! page, for a single use. A thread reads the next blocks meanwhile. Cached files, and files
+//! without direct access, are read as usual.
 
-use super::append::{BLOCK_BYTES, Block};
+use super::append::Block;
+use crate::tuning::files::{BLOCK_BYTES, READ_AHEAD_MIN_BLOCKS, WAITING_BLOCKS};
 use rustix::fs::OFlags;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use std::fs::File;
@@ -12,32 +13,27 @@ use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// Blocks that wait for their reader.
-const WAITING: usize = 2;
-/// Smaller files are read as ever.
-const LEAST_BLOCKS: u64 = 4;
-
-/// See the module's description.
+/// A file to read.
 #[derive(Debug)]
 pub enum Source {
-    /// Read when it is asked for.
+    /// The file is read when bytes are asked for.
     Cached(File),
-    /// Read before; cannot be sought in.
+    /// The file is read ahead, and cannot be sought in.
     Ahead(Ahead),
 }
 
 impl Source {
-    /// From the begin of the file, in the better way.
+    /// Reads from the start of the file, in the better way.
     #[must_use]
     pub fn sequential(file: File) -> Self {
         let len = file.metadata().map_or(0, |about| about.len());
-        if len < LEAST_BLOCKS * BLOCK_BYTES as u64 || is_cached(&file, len) {
+        if len < READ_AHEAD_MIN_BLOCKS * BLOCK_BYTES as u64 || is_cached(&file, len) {
             return Self::Cached(file);
         }
         match file.try_clone().and_then(Ahead::begin) {
             Ok(ahead) => Self::Ahead(ahead),
             Err(_) => {
-                // Both names of it have the same flags.
+                // Both descriptors have the same flags.
                 if let Ok(flags) = rustix::fs::fcntl_getfl(&file) {
                     let _ = rustix::fs::fcntl_setfl(&file, flags - OFlags::DIRECT);
                 }
@@ -65,7 +61,7 @@ impl Seek for Source {
     }
 }
 
-/// Whether samples say that it is in the page cache, or nothing can be said.
+/// Whether samples say that the file is in the page cache, or nothing can be said.
 fn is_cached(file: &File, len: u64) -> bool {
     let mut byte = [0];
     (1..4).all(|quarter| {
@@ -75,14 +71,14 @@ fn is_cached(file: &File, len: u64) -> bool {
     })
 }
 
-/// What a thread has read.
+/// The blocks that a thread has read.
 #[derive(Debug)]
 pub struct Ahead {
     full: Receiver<io::Result<Block>>,
     /// Blocks to be filled again.
     empty: Sender<Block>,
     block: Option<Block>,
-    /// Bytes of it that were given.
+    /// Bytes of the block that were given.
     given: usize,
     ended: bool,
 }
@@ -91,7 +87,7 @@ impl Ahead {
     fn begin(file: File) -> io::Result<Self> {
         let flags = rustix::fs::fcntl_getfl(&file)?;
         rustix::fs::fcntl_setfl(&file, flags | OFlags::DIRECT)?;
-        let (send, full) = mpsc::sync_channel(WAITING);
+        let (send, full) = mpsc::sync_channel(WAITING_BLOCKS);
         let (empty, again) = mpsc::channel::<Block>();
         let work = move || {
             let mut at = 0;
@@ -100,7 +96,7 @@ impl Ahead {
                 let outcome = fill(&file, &mut block, at);
                 at += block.bytes().len() as u64;
                 let is_last = outcome.is_err() || !block.is_full();
-                // Its reader may have seen enough.
+                // The reader may have stopped.
                 if send.send(outcome.map(|()| block)).is_err() || is_last {
                     return;
                 }
@@ -136,10 +132,10 @@ impl Ahead {
     }
 }
 
-/// Reads a whole block, or what is left of the file.
+/// Reads a complete block, or the rest of the file.
 fn fill(file: &File, block: &mut Block, at: u64) -> io::Result<()> {
     block.clear();
-    // A read that gives less is at the end of the file, or was interrupted where a block of the disk ends.
+    // A short read is at the end of the file, or was interrupted at the end of a disk block.
     loop {
         let offset = at + block.bytes().len() as u64;
         match file.read_at(block.room(), offset) {
@@ -151,7 +147,8 @@ fn fill(file: &File, block: &mut Block, at: u64) -> io::Result<()> {
         if block.is_full() {
             return Ok(());
         }
-        // Direct reads begin at multiples of the disk's blocks: behind an odd length there is nothing.
+        // Direct reads begin at multiples of the disk's blocks. After an odd length there is
+        // nothing.
         if !block.bytes().len().is_multiple_of(super::append::ALIGNMENT) {
             return Ok(());
         }
@@ -201,7 +198,7 @@ mod tests {
         let mut first = [0; 10];
         assert_eq!(ahead.read(&mut first).unwrap(), 10);
         drop(ahead);
-        // What is in the cache is read from there.
+        // A cached file is read from the cache.
         assert!(matches!(Source::sequential(File::open(&path).unwrap()), Source::Cached(_)));
     }
 }

@@ -1,59 +1,59 @@
-//! Which stored images others rest on: an incremental image names chunks of earlier ones
-//! (`ftmpi_checkpoint::container`).
+//! References from incremental images to their bases: the earlier containers that hold chunks of
+//! them.
 //!
-//! Guarantees: a container is not removed while an image that is offered, or one that is on its way,
-//! rests on it; one that is not offered any more goes when the last of those goes. Pure; the disk
-//! carries out what is said here.
+//! Guarantees: a container stays while an image that is offered, or one that is being received,
+//! refers to it. A container that is no longer offered goes with the last image that refers to it.
+//! This module has no side effects; [`super::disk`] carries out what it decides.
 
 use ftmpi_protocols::image_catalogue::{ConnId, ImageName};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who rests on something.
+/// What refers to a base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holder {
-    /// An image that is there.
+    /// A stored image.
     Image(ImageName),
-    /// One that comes on this connection.
+    /// An image that this connection sends.
     Upload(ConnId),
 }
 
-/// See the module's description.
+/// All references in one directory.
 #[derive(Debug, Default)]
 pub(super) struct BaseRefs {
     rests: BTreeMap<Holder, BTreeSet<ImageName>>,
-    /// Not offered any more, and their bytes.
+    /// Bases that are no longer offered, and their bytes.
     retired: BTreeMap<ImageName, u64>,
 }
 
 impl BaseRefs {
-    /// `holder` rests on `base`.
+    /// Notes that `holder` refers to `base`.
     pub fn hold(&mut self, holder: Holder, base: ImageName) {
         self.rests.entry(holder).or_default().insert(base);
     }
 
-    /// What came on this connection is there under its name.
+    /// The image from this connection has its name now.
     pub fn settle(&mut self, conn: ConnId, name: ImageName) {
         if let Some(bases) = self.rests.remove(&Holder::Upload(conn)) {
             self.rests.insert(Holder::Image(name), bases);
         }
     }
 
-    /// What `holder` rests on.
+    /// The bases of `holder`.
     pub fn bases(&self, holder: Holder) -> impl Iterator<Item = ImageName> + '_ {
         self.rests.get(&holder).into_iter().flatten().copied()
     }
 
-    /// Whether anybody rests on it.
+    /// Whether any holder refers to the container.
     pub fn is_held(&self, base: ImageName) -> bool {
         self.rests.values().any(|bases| bases.contains(&base))
     }
 
-    /// It is not offered any more, but kept for those that rest on it.
+    /// The container is no longer offered, and stays for its holders.
     pub fn retire(&mut self, base: ImageName, bytes: u64) {
         self.retired.insert(base, bytes);
     }
 
-    /// `holder` is gone: gives the retired ones that nobody rests on any more.
+    /// `holder` is gone. Gives the retired bases that nobody refers to any more.
     pub fn release(&mut self, holder: Holder) -> Vec<ImageName> {
         let Some(bases) = self.rests.remove(&holder) else { return Vec::new() };
         let mut free = Vec::new();
@@ -65,7 +65,7 @@ impl BaseRefs {
         free
     }
 
-    /// Bytes of what is kept only for others.
+    /// Bytes of the bases that are no longer offered.
     pub fn retired_bytes(&self) -> u64 {
         self.retired.values().sum()
     }

@@ -1,9 +1,9 @@
-//! Images on disk: one file each, whose name says whose it is.
+//! Images on disk: one file for each image. The name of the file tells which image it is.
 //!
-//! Guarantees: a file has an image's name only if it was verified, synced, and all that it rests on was
-//! there, before it got it; names and records are durable when the call returns; what a dead server
-//! left half-done is removed at the next start. An image that is not offered any more but that others
-//! rest on is kept under another name (`.base_refs`).
+//! Guarantees: a file gets the name of an image only when the image is verified and synced, and its
+//! bases are there. Names and records are durable when a call returns. What a dead server left
+//! unfinished is removed at the next start. An image that is no longer offered, but is the base of
+//! others, stays under another name (`.ground`).
 
 use super::base_refs::{BaseRefs, Holder};
 use super::same_host_io::{id_of, identity};
@@ -22,24 +22,24 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Images in a directory; see the module's description.
+/// The images in a directory.
 #[derive(Debug)]
 pub struct Disk {
     dir: PrivateDir,
     files: Files,
     base_refs: Arc<Mutex<BaseRefs>>,
-    /// Containers that are not here any more, neither offered nor kept for others.
+    /// Containers that were removed and are not yet reported to the object tier.
     removed: Mutex<Vec<ImageName>>,
 }
 
-/// A stored image that was found good, to be sent; or looked at, to be read by somebody who checks it.
+/// A stored image that is open for reading. It was verified, or its reader verifies it.
 #[derive(Debug)]
 pub struct ImageReader {
     pub(super) whole: Box<Reader>,
-    /// Bytes of the whole container.
+    /// Bytes of the complete container.
     pub bytes: u64,
     pub(super) dir: PathBuf,
-    /// Of the file that was read.
+    /// The identity of the image's file.
     pub(super) identity: Option<[u64; 5]>,
 }
 
@@ -47,29 +47,30 @@ pub(super) type Opener = Box<dyn FnMut(ImageId) -> io::Result<Source> + Send>;
 type Reader = Assembler<Source, Opener>;
 
 impl ImageReader {
-    /// Appends the next bytes of the whole container; false: that was all.
+    /// Appends the next bytes of the complete container. `false`: there are no more.
     ///
     /// # Errors
-    /// It cannot be read any more.
+    /// The image cannot be read any more.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
         self.whole.read(out).map_err(|e| e.to_string())
     }
 
-    /// Appends the next bytes of what is in it; false: that was all. Not of an encrypted image.
+    /// Appends the next raw bytes of the image. `false`: there are no more. Encrypted images cannot
+    /// be read so.
     ///
     /// # Errors
-    /// It is damaged, or cannot be read any more.
+    /// The image is damaged, or cannot be read any more.
     pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
         self.whole.read_raw(out).map_err(|e| e.to_string())
     }
 
-    /// Whose it is, once something was read.
+    /// The image, once something was read.
     #[must_use]
     pub fn id(&self) -> Option<ImageId> {
         self.whole.id()
     }
 
-    /// Where whoever is on this machine finds it, if it can be told.
+    /// Where a process on this host finds the image, if the path is text.
     #[must_use]
     pub fn near(&self, stored: Stored) -> Option<SameHostFile> {
         let directory = self.dir.to_str()?.to_owned();
@@ -82,13 +83,13 @@ fn whole(file: File, dir: PathBuf) -> Box<Reader> {
     Box::new(Assembler::new(Source::Cached(file), Box::new(open)))
 }
 
-/// Names under which a container may lie.
+/// The extensions that a container may have.
 const SUFFIXES: [&str; 3] = ["image", "ground", "damaged"];
 
-/// Opens a container of a directory of images, be it offered or only kept for others.
+/// Opens a container in a directory of images, whether it is offered or only kept as a base.
 ///
 /// # Errors
-/// It is not there, or cannot be read.
+/// The container is not there, or cannot be read.
 pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
     let name = dir.join(image_name(name_of(id)));
     let mut result = Err(io::ErrorKind::NotFound.into());
@@ -114,8 +115,8 @@ pub(super) fn image_name(name: ImageName) -> String {
     format!("r{:010}-i{:020}-n{:010}.image", rank.0, image.0, incarnation.0)
 }
 
-/// Whose image a file of this name is; `suffix` is `.image`, `.damaged` for those set aside, or
-/// `.base_refs` for those that others rest on.
+/// The image that a file name tells. `suffix` is `.image`, `.damaged` for images that were set
+/// aside, or `.ground` for bases.
 #[must_use]
 pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
     let mut parts = text.strip_suffix(suffix)?.split('-');
@@ -153,12 +154,12 @@ fn checked_line(text: &str) -> Option<&str> {
     (u32::from_str_radix(crc, 16).ok()? == crc32c::crc32c(line.as_bytes())).then_some(line)
 }
 
-/// The container that a file of this name holds, offered or kept for others.
+/// The container in a file of this name, whether it is offered or only kept as a base.
 pub(super) fn container_named(file: &str) -> Option<ImageName> {
     parse_image_name(file, ".image").or_else(|| parse_image_name(file, ".ground"))
 }
 
-/// The record of a rank in this directory, if there is one that is sound.
+/// The record of a rank in this directory, if there is a sound one.
 pub(super) fn read_record(dir: &Path, rank: Rank) -> io::Result<Option<Record>> {
     match std::fs::read(dir.join(record_name(rank))) {
         Ok(text) => Ok(std::str::from_utf8(&text).ok().and_then(decode_record)),
@@ -167,7 +168,7 @@ pub(super) fn read_record(dir: &Path, rank: Rank) -> io::Result<Option<Record>> 
     }
 }
 
-/// Whether every record in this directory can be relied upon.
+/// Whether every record in this directory is sound.
 pub(super) fn records_are_sound(dir: &Path) -> io::Result<bool> {
     for entry in std::fs::read_dir(dir)? {
         let name = entry?.file_name();
@@ -203,7 +204,7 @@ pub(super) fn decode_record(text: &str) -> Option<Record> {
 }
 
 impl Disk {
-    /// Finds what is there, tells the catalogue, and removes what was left half-done.
+    /// Finds what is in the directory, tells the catalogue, and removes what was left unfinished.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -272,13 +273,13 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Where it is.
+    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Where this connection's image lies until it is published.
+    /// The file of an image that this connection sends, until the image is published.
     fn temporary(&self, conn: ConnId) -> PathBuf {
         self.path().join(format!("{}.part", conn.0))
     }
@@ -291,7 +292,7 @@ impl Disk {
         self.image(name).with_extension("ground")
     }
 
-    /// Bytes of what is not offered any more and kept for others.
+    /// Bytes of the containers that are only kept as bases.
     #[must_use]
     pub fn retired_bytes(&self) -> u64 {
         lock(&self.base_refs).retired_bytes()
@@ -301,15 +302,15 @@ impl Disk {
         self.files.sync_dir(self.path())
     }
 
-    /// What came on `conn` gets its name.
+    /// Gives the image that came on `conn` its name.
     ///
     /// # Errors
-    /// It does not.
+    /// The image has no name: a later start does not find it.
     pub fn publish(&self, conn: ConnId, name: ImageName) -> Result<(), String> {
         let publish = || {
             self.files.rename(&self.temporary(conn), &self.image(name))?;
             self.sync_names().inspect_err(|_| {
-                // Not offered, so it must not be found later either.
+                // The image is not offered, so a later start must not find it.
                 let _ = self.files.remove(&self.image(name));
             })
         };
@@ -321,16 +322,16 @@ impl Disk {
     /// Makes this record durable.
     ///
     /// # Errors
-    /// It is not.
+    /// The record may not be durable.
     pub fn persist(&self, rank: Rank, record: Record) -> Result<(), String> {
         persist_record(self.path(), &self.files, rank, record).map_err(|error| error.to_string())
     }
 
-    /// Not to be found again, but to be looked at.
+    /// Sets a damaged image aside: it is not offered again, but can be looked at.
     pub fn set_aside(&self, name: ImageName) {
         let path = self.image(name);
         let aside = path.with_extension("damaged");
-        // If it cannot be renamed, it must at least not be found again.
+        // If the file cannot be renamed, a later start must at least not find it.
         if self.files.rename(&path, &aside).is_err() {
             let _ = self.files.remove(&path);
         }
@@ -346,14 +347,14 @@ impl Disk {
         self.release(Holder::Image(name));
     }
 
-    /// Not offered any more; gone, unless others rest on it.
+    /// Removes an image that is no longer offered, unless it is the base of others.
     pub fn remove(&self, name: ImageName) {
         let path = self.image(name);
         {
             let mut base_refs = lock(&self.base_refs);
             if base_refs.is_held(name) {
                 let bytes = std::fs::metadata(&path).map_or(0, |about| about.len());
-                // If it cannot be renamed it is found again at the next start, as one more image.
+                // If the file cannot be renamed, the next start finds one more image.
                 let _ = self.files.rename(&path, &self.base_path(name));
                 base_refs.retire(name, bytes);
             } else {
@@ -365,10 +366,10 @@ impl Disk {
         self.release(Holder::Image(name));
     }
 
-    /// Not offered any more, and not found at the next start either.
+    /// Removes images that are given up: the next start does not find them.
     ///
     /// # Errors
-    /// They may be.
+    /// The next start may find one of them.
     pub fn give_up(&self, names: &[ImageName]) -> Result<(), String> {
         for name in names {
             self.remove(*name);
@@ -391,27 +392,27 @@ impl Disk {
         self.removed.lock().expect("no panic while it is locked").push(name);
     }
 
-    /// Containers that went since this was asked last.
+    /// The containers that were removed since the last call.
     pub fn take_removed(&self) -> Vec<ImageName> {
         std::mem::take(&mut *self.removed.lock().expect("no panic while it is locked"))
     }
 
-    /// An image and what it rests on.
+    /// An image and its bases.
     #[must_use]
     pub fn chain(&self, name: ImageName) -> Vec<ImageName> {
         lock(&self.base_refs).bases(Holder::Image(name)).chain([name]).collect()
     }
 
-    /// Opens a container, offered or kept for others.
+    /// Opens a container, whether it is offered or only kept as a base.
     ///
     /// # Errors
-    /// It is not there, or cannot be read.
+    /// The container is not there, or cannot be read.
     pub fn container(&self, name: ImageName) -> io::Result<File> {
         let ImageName { rank, image, incarnation } = name;
         open_container(self.path(), ImageId { rank, incarnation, image })
     }
 
-    /// Whether a container is there and whole, whatever it rests on.
+    /// Whether a container is there and complete. Its bases are not looked at.
     #[must_use]
     pub fn is_sound(&self, name: ImageName) -> bool {
         let read = || -> Option<()> {
@@ -428,12 +429,13 @@ impl Disk {
         read().is_some()
     }
 
-    /// A container that came anew gets its name; while nobody can take it from the shelf.
+    /// Gives a downloaded container its name. The caller holds the lock of the catalogue, so that
+    /// no connection can remove the container meanwhile.
     ///
     /// # Errors
-    /// It does not.
+    /// The container has no name.
     pub fn replace(&self, part: &Path, name: ImageName, offered: bool) -> io::Result<()> {
-        // Whoever moves a container that is not offered any more holds this.
+        // Whoever moves a container that is no longer offered holds this lock.
         let _base_refs = lock(&self.base_refs);
         let image = self.image(name);
         let target = if offered || image.exists() { image } else { self.base_path(name) };
@@ -441,25 +443,25 @@ impl Disk {
         self.sync_names()
     }
 
-    /// An image that is damaged here, or what it rests on, and whole in the depot goes, so that it is taken from there
-    /// at the next begin.
+    /// Removes an image that is damaged here and complete in the object tier. The next start takes
+    /// it from there.
     pub fn remove_for_recovery(&self, name: ImageName) {
         let _ = self.files.remove(&self.image(name));
     }
 
-    /// What changes its files.
+    /// The way to change files of the directory.
     #[must_use]
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// Whether a container is of use: it is there, or an image rests on it.
+    /// Whether a container is of use: it is there, or an image refers to it.
     #[must_use]
     pub fn needs(&self, name: ImageName) -> bool {
         self.has(name) || lock(&self.base_refs).is_held(name)
     }
 
-    /// Whether a container is there, offered or kept for others.
+    /// Whether a container is there, offered or kept as a base.
     #[must_use]
     pub fn has(&self, name: ImageName) -> bool {
         self.image(name).exists() || self.base_path(name).exists()
@@ -476,13 +478,14 @@ impl Disk {
         Ok(Upload::new(file, self.files.clone(), (conn, rank), base_refs, dir))
     }
 
-    /// What its note says; the rest is verified when it is asked for.
+    /// The note of an image. The rest of the image is verified when a caller asks for it.
     fn note(&self, name: ImageName) -> Result<Note, String> {
         let file = File::open(self.image(name)).map_err(|e| e.to_string())?;
         image_note::decode(&note_of(file).map_err(|e| e.to_string())?)
     }
 
-    /// Looks at the two ends of a stored image that its reader will check; `None`: it could not find the file.
+    /// Opens an image whose reader will verify it; only its two ends are checked here. `None`: the
+    /// reader could not find the file.
     #[must_use]
     pub fn check_ends(&self, name: ImageName) -> Option<ImageReader> {
         let file = File::open(self.image(name)).ok()?;
@@ -495,14 +498,14 @@ impl Disk {
         Some(ImageReader { whole: whole(file, dir.clone()), bytes: about.len(), dir, identity })
     }
 
-    /// Reads and verifies a stored image and all that it rests on; what was opened is then sent,
-    /// whatever happens to the names.
+    /// Verifies a stored image and its bases, and opens them. They can be sent even if their names
+    /// go meanwhile.
     ///
     /// # Errors
-    /// It is damaged, or gone.
+    /// The image is damaged, or gone.
     pub fn check(&self, name: ImageName) -> Result<ImageReader, CheckError> {
         let damaged = |why: &dyn std::fmt::Display| {
-            // It may have been removed meanwhile, and what it rested on with it.
+            // The image may have been removed meanwhile, and its bases with it.
             match self.image(name).exists() {
                 true => CheckError::Damaged(why.to_string()),
                 false => CheckError::Gone,
@@ -518,12 +521,12 @@ impl Disk {
     }
 }
 
-/// What the image with this note rests on.
+/// The bases of the image with this note.
 pub(super) fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageName> {
     note.bases.iter().map(move |&(incarnation, image)| ImageName { rank, image, incarnation })
 }
 
-/// A holder is gone: what is not needed any more goes, too.
+/// A holder is gone: removes the bases that nobody needs any more.
 pub(super) fn release(
     base_refs: &Mutex<BaseRefs>,
     files: &Files,
@@ -544,8 +547,8 @@ pub(super) fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String
         return Ok(());
     }
     Err(format!(
-        "the container says image {} of rank {} in life {}, but image {} of rank {} in life {} was \
-         announced",
+        "the container holds image {} of rank {}, incarnation {}, but image {} of rank {}, incarnation \
+         {} was announced",
         id.image, id.rank, id.incarnation, name.image, name.rank, name.incarnation
     ))
 }

@@ -1,11 +1,11 @@
-//! The checkpoint server's shell: moves images between connections, the catalogue and the files.
+//! The checkpoint server: moves images between connections, the catalogue and the files.
 //!
-//! Each connection has its task; what takes long (receiving, verifying, syncing, sending) runs
-//! beside the others. The catalogue is asked, and names are given to files, one at a time: what it
-//! decides and what lies on the disk never part.
+//! Each connection has a task. What takes long (receiving, verifying, syncing, sending) runs
+//! concurrently. Decisions of the catalogue and changes of file names happen one at a time, so the
+//! catalogue and the disk always agree.
 //!
-//! With `--object-store` committed images go on to a third level, the *depot*: [`object_tier`] is the store,
-//! `flush` the way there, `recover` the way back when this server's disk has lost them.
+//! With `--object-store` committed images are copied to the object tier as well: see
+//! [`object_tier`].
 
 mod base_refs;
 mod disk;
@@ -17,6 +17,10 @@ mod upload;
 
 use crate::files::Files;
 use crate::server_process::{self, PrivateDir};
+use crate::tuning::connection::STATUS_LIMIT;
+use crate::tuning::image_store::{
+    FIRST_REACH_LIMIT, LATER_REACH_LIMIT, REMOVE_ALL_LIMIT, SHUTDOWN_LIMIT,
+};
 use crate::{checksummed_file, metrics};
 pub use disk::{Disk, ImageReader, open_container, parse_image_name};
 use ftmpi_options::servers::CheckpointServerArgs;
@@ -35,26 +39,18 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 pub use upload::Upload;
 
-/// How this server calls itself.
+/// The name of this server in its messages.
 const NAME: &str = "ftmpi-checkpoint-server";
 
-/// The file that says which object store this directory belongs to, and that it was reached once.
+/// The file that names the object store of this directory, once the store was reached.
 const MARKER: &str = "object-store";
 const MARKER_KIND: &str = "ftmpi-object-store";
-/// A server that has never reached its object store tries for so long; it does not begin without.
-const FIRST_PATIENCE: Duration = Duration::from_secs(30);
-/// One that has, and whose directory is sound, begins without it after this time.
-const LATER_PATIENCE: Duration = Duration::from_secs(5);
-/// What is on its way to the depot when we are asked to end may take so long.
-const LANDING_LIMIT: Duration = Duration::from_secs(3);
-/// Removing everything at the end of a job.
-const FORGET_LIMIT: Duration = Duration::from_secs(60);
 
 /// What all connections share.
 struct Server {
     catalogue: Mutex<ImageCatalogue>,
     disk: Disk,
-    /// The way to the third level, if there is one.
+    /// The uploads to the object tier, if there is one.
     flusher: Option<Flusher>,
     started: Instant,
     connections: AtomicU64,
@@ -64,8 +60,8 @@ struct Server {
 }
 
 impl Server {
-    /// Gives one event to the catalogue. What concerns names of files is carried out at once, while
-    /// nobody else may ask; the rest is for the connection.
+    /// Gives one event to the catalogue. Changes of file names are carried out at once, under the
+    /// lock of the catalogue. The other outputs are for the connection.
     fn decide(&self, conn: ConnId, event: Event) -> Vec<Output> {
         let mut catalogue = self.catalogue.lock().expect("no panic while it is locked");
         catalogue.besides(self.disk.retired_bytes());
@@ -88,7 +84,7 @@ impl Server {
                     }
                     Output::Say(text) => server_process::log_line(NAME, text),
                     other => match &self.flusher {
-                        // In the order in which it was decided: the catalogue is still locked.
+                        // The catalogue is still locked, so the order of its decisions is kept.
                         Some(flusher) => rest.extend(flusher.take(other)),
                         None => rest.push(other),
                     },
@@ -100,7 +96,7 @@ impl Server {
         rest
     }
 
-    /// What went from the disk goes from the depot.
+    /// Removes from the object tier what was removed from the disk.
     fn forget_removed(&self) {
         let removed = self.disk.take_removed();
         if let Some(flusher) = &self.flusher {
@@ -146,14 +142,14 @@ impl Server {
 /// Runs the server until it is asked to end.
 ///
 /// # Errors
-/// It cannot start; one line says why.
+/// The server cannot start. The text says why.
 pub fn run(args: CheckpointServerArgs) -> anyhow::Result<()> {
     server_process::raise_descriptor_limit();
     let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let outcome = runtime.block_on(serve(args));
-    // An image that is on its way to us is not waited for.
+    // Images that are being received are not waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
     outcome
 }
@@ -162,7 +158,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
     let object_tier = args.object_store.as_deref().map(ObjectTier::open).transpose()?;
     if let (Some(object_tier), true) = (&object_tier, args.forget) {
-        let forgotten = tokio::time::timeout(FORGET_LIMIT, object_tier.remove_all()).await;
+        let forgotten = tokio::time::timeout(REMOVE_ALL_LIMIT, object_tier.remove_all()).await;
         return match forgotten {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(why)) => Err(anyhow::anyhow!("not all is removed: {why}")),
@@ -190,7 +186,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
         loop {
             let next = listener.next().await;
             server.rejected.store(listener.rejected(), Ordering::Relaxed);
-            // Strangers are not worth a line each; their number is in the status.
+            // Strangers are counted in the status, without a line each.
             let Ok(caller) = next else { continue };
             next_conn += 1;
             tokio::spawn(receive(server.clone(), ConnId(next_conn), caller));
@@ -200,7 +196,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
         why = ending => {
             let _ = why?;
             if let Some(flusher) = &server.flusher {
-                flusher.end(LANDING_LIMIT).await;
+                flusher.end(SHUTDOWN_LIMIT).await;
             }
             Ok(())
         }
@@ -208,7 +204,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Finds what is there, on the disk and in the depot, and begins to flush.
+/// Finds what the disk and the object tier hold, and starts the uploads.
 async fn begin(
     object_tier: Option<ObjectTier>,
     dir: &Path,
@@ -258,8 +254,8 @@ async fn begin(
     Ok(server)
 }
 
-/// Looks into the depot, and takes from there what this directory lacks. `None`: it cannot be asked now, and
-/// this directory needs nothing of it.
+/// Lists the object tier and downloads what this directory lacks. `None`: the store does not
+/// answer, and this directory does not need it.
 async fn look(
     object_tier: &ObjectTier,
     dir: &PrivateDir,
@@ -272,7 +268,7 @@ async fn look(
         }
         Err(_) => false,
     };
-    let patience = if reached { LATER_PATIENCE } else { FIRST_PATIENCE };
+    let patience = if reached { LATER_REACH_LIMIT } else { FIRST_REACH_LIMIT };
     let listing = match object_tier::reach(object_tier, patience).await {
         Ok(listing) => listing,
         Err(error) if reached => {
@@ -300,7 +296,8 @@ async fn look(
     Ok(Some(listing))
 }
 
-/// Tells the catalogue what the depot has, and the depot what the catalogue relies on from now on.
+/// Tells the catalogue what the object tier holds, and stores in the object tier what the catalogue
+/// relies on from now on.
 async fn join_object_tier(
     server: &Arc<Server>,
     listing: Option<&Listing>,
@@ -362,7 +359,7 @@ async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
             let _ = stream.write_all(state.as_bytes()).await;
             let _ = stream.shutdown().await;
         };
-        let _ = tokio::time::timeout(Duration::from_secs(10), telling).await;
+        let _ = tokio::time::timeout(STATUS_LIMIT, telling).await;
         return;
     }
     server.connections.fetch_add(1, Ordering::Relaxed);

@@ -1,21 +1,23 @@
-//! An image that the disk has lost, or holds damaged, comes anew from the depot.
+//! Repair: an image that the disk has lost, or holds damaged, is downloaded from the object tier.
 //!
-//! Guarantees: a fetch finds an image that is in the depot (and was found there when the server began, or came since)
-//! as long as one of the two places has it whole; a file is replaced only by one that was verified as it came, and
-//! only while the image is offered. If the depot does not answer, older images serve, and what is there stays there:
-//! the server takes it when it begins again.
+//! Guarantees: a fetch finds an image of the object tier as long as the disk or the object tier has
+//! it complete. The object tier must have had it when the server began, or have received it since.
+//! A file is replaced only by a verified download, and only while the image is offered. If the
+//! object store does not answer, older images serve, and its copy stays for the next start of the
+//! server.
 
 use super::disk::ImageReader;
-use super::object_tier::recover::{Way, Why};
+use super::object_tier::recover::{Download, DownloadError};
 use super::{NAME, Server};
 use crate::server_process::log_line;
 use ftmpi_protocols::image_catalogue::{CheckError, ImageName};
 use tokio::task::block_in_place;
 
-/// What [`super::disk::Disk::check`] says after the depot has helped; `found` is what it said before.
+/// Verifies the image once more after the object tier has helped. `found` is what
+/// [`super::disk::Disk::check`] said before.
 ///
 /// # Errors
-/// It cannot: then `found`.
+/// The object tier cannot help: then `found`.
 pub(super) async fn repair_image(
     server: &Server,
     name: ImageName,
@@ -36,10 +38,10 @@ pub(super) async fn repair_image(
             continue;
         }
         let outcome = match flusher.is_unreachable() {
-            true => Err(Why::Here("it did not answer just now".into())),
+            true => Err(DownloadError::Local("it did not answer just now".into())),
             false => take(server, name, container).await,
         };
-        if let Err(Why::Trouble(_)) = outcome {
+        if let Err(DownloadError::Unreachable(_)) = outcome {
             flusher.set_unreachable();
         }
         let why = match outcome {
@@ -48,8 +50,8 @@ pub(super) async fn repair_image(
                 continue;
             }
             Ok(false) => return Err(found),
-            Err(Why::Image(why)) => why,
-            Err(Why::Trouble(why) | Why::Here(why)) => {
+            Err(DownloadError::Damaged(why)) => why,
+            Err(DownloadError::Unreachable(why) | DownloadError::Local(why)) => {
                 flusher.keep_unreachable(&chain);
                 block_in_place(|| server.disk.remove_for_recovery(name));
                 why
@@ -58,7 +60,7 @@ pub(super) async fn repair_image(
         log_line(NAME, format!("{}, and the object store cannot help: {why}", about(name, &found)));
         return Err(found);
     }
-    // Nothing was taken: somebody else was healing the same.
+    // If nothing was downloaded, another connection has repaired the image.
     let checked = block_in_place(|| server.disk.check(name))?;
     if taken > 0 {
         let object_tier = flusher.object_tier.address();
@@ -75,26 +77,30 @@ fn about(name: ImageName, found: &CheckError) -> String {
     format!("image {} of rank {} cannot be read ({why})", name.image, name.rank)
 }
 
-/// Takes one container on which `image` rests, or its own; false: `image` is not offered any more.
-async fn take(server: &Server, image: ImageName, container: ImageName) -> Result<bool, Why> {
+/// Downloads one container of `image`: its own, or a base. `false`: `image` is no longer offered.
+async fn take(
+    server: &Server,
+    image: ImageName,
+    container: ImageName,
+) -> Result<bool, DownloadError> {
     let Some(flusher) = &server.flusher else { return Ok(false) };
-    let way = Way {
+    let download_from = Download {
         object_tier: &flusher.object_tier,
         dir: server.disk.path(),
         files: server.disk.files(),
     };
-    let (part, ..) = way.download(container).await?;
+    let (part, ..) = download_from.download(container).await?;
     let publish = || {
-        // While nobody can take it from the shelf.
+        // Nobody can remove the image while the catalogue is locked.
         let catalogue = server.catalogue.lock().expect("no panic while it is locked");
         if !catalogue.offers(image) {
-            let _ = way.files.remove(&part);
+            let _ = download_from.files.remove(&part);
             return Ok(false);
         }
         let replaced = server.disk.replace(&part, container, catalogue.offers(container));
         replaced.map(|()| true).map_err(|error| {
-            let _ = way.files.remove(&part);
-            Why::Here(format!("{}: {error}", server.disk.path().display()))
+            let _ = download_from.files.remove(&part);
+            DownloadError::Local(format!("{}: {error}", server.disk.path().display()))
         })
     };
     block_in_place(publish)

@@ -1,4 +1,4 @@
-//! What the disk has lost or spoilt while the server runs.
+//! Images that the disk loses, or damages, while the server runs.
 
 use super::object_tier::ObjectTier;
 use super::object_tier::fault_tests::{Faulty, Truth, connect, container, directory};
@@ -32,8 +32,8 @@ fn files(dir: &Path, suffix: &str) -> Vec<PathBuf> {
     all.filter(|path| path.to_str().unwrap().ends_with(suffix)).collect()
 }
 
-/// So many images, or, if it is not told, until one rests on another that is not offered any more; all of them
-/// went to the depot. The number of the last.
+/// Stores this number of images, or, without a number, stores until an image has a base that is no
+/// longer offered. All images are in the object tier then. Returns the number of the last one.
 async fn stored(store: &Faulty, dir: &Path, last: Option<u64>) -> (Arc<Server>, Truth, ImageNo) {
     let object_tier = ObjectTier::over(Arc::new(store.clone()));
     let server = begin(Some(object_tier), dir, None, false, Files::default()).await.unwrap();
@@ -56,7 +56,7 @@ async fn stored(store: &Faulty, dir: &Path, last: Option<u64>) -> (Arc<Server>, 
         {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // Older ones are gone, or kept for these.
+        // Older images are gone, or kept as bases.
         while files(dir, ".image").len() > 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -73,7 +73,7 @@ fn run(test: impl Future<Output = ()>) {
     threads.shutdown_timeout(Duration::from_secs(10));
 }
 
-/// The images that a rank is given, the newest first.
+/// The images that a rank is given, newest first.
 async fn offered(server: &Arc<Server>, truth: &Truth, about: &str) -> Vec<ImageNo> {
     static CALLERS: AtomicU64 = AtomicU64::new(2);
     let mut images = connect(server, CALLERS.fetch_add(1, Ordering::Relaxed)).await;
@@ -104,7 +104,7 @@ fn what_the_disk_loses_comes_from_the_depot() {
                 assert_eq!(offered(&server, &truth, &about).await, both, "{about}");
                 assert!(files(dir.path(), ".damaged").is_empty(), "{about}");
                 assert!(files(dir.path(), ".part").is_empty(), "{about}");
-                // It lasts, and the depot still has it.
+                // The repair lasts, and the object tier still has the image.
                 drop(server);
                 fs::remove_dir_all(dir.path()).unwrap();
                 fs::create_dir(dir.path()).unwrap();
@@ -129,7 +129,7 @@ fn older_images_serve_if_the_depot_does_not_answer() {
         run(async {
             let server;
             (server, truth, last) = stored(&store, dir.path(), None).await;
-            // The newest, or what the older one rests on.
+            // The newest image, or a base of the older one.
             let newest =
                 |path: &&PathBuf| path.to_str().unwrap().contains(&format!("i{:020}", last.0));
             let all = files(dir.path(), suffix);
@@ -149,7 +149,7 @@ fn older_images_serve_if_the_depot_does_not_answer() {
     }
 }
 
-/// The files are lost or spoilt while no server runs: what rests on others, what others rest on.
+/// Files are lost or damaged while no server runs: bases, and images that have bases.
 #[test]
 fn a_server_that_begins_takes_what_is_spoilt_from_the_depot() {
     for (suffix, how) in [(".image", 0), (".image", 2), (".ground", 0), (".ground", 2)] {
@@ -171,7 +171,7 @@ fn a_server_that_begins_takes_what_is_spoilt_from_the_depot() {
                 assert_eq!(found, [last, ImageNo(last.0 - 1)], "{about}");
             });
             if turn == 0 {
-                // The depot has not lost anything either.
+                // The object tier has not lost anything either.
                 for entry in fs::read_dir(dir.path()).unwrap().flatten() {
                     fs::remove_file(entry.path()).unwrap();
                 }

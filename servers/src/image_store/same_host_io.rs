@@ -1,16 +1,17 @@
-//! Images for and from whoever is on the server's machine: instead of their bytes the name of a file travels,
-//! which is read and written there.
+//! Images of ranks on the server's host: the name of a file travels instead of its bytes, and the
+//! agent reads or writes the file.
 //!
-//! Guarantees: a file is taken for the one that was named only if it is that very one, on this very start of this
-//! machine where it is to be written; what is read is checked as it is read; what is written is verified before,
-//! by the verifier that the server has for what it receives, and durable before the server hears that it is
-//! whole.
+//! Guarantees: a file is used only if its identity is the one that was named; for writing, also the
+//! boot of the host. What is read is verified as it is read. What is written is verified before, as
+//! the server does with what it receives, and is durable before the server hears that it is
+//! complete.
 
 use super::disk::{ImageReader, Opener, expect_identity, image_name, open_container};
-use super::upload::told;
+use super::upload::with_remedy;
 use crate::event_store::boot_id;
 use crate::files::{Appender, Files, Source};
 use crate::image_note;
+use crate::tuning::image_store::{PROGRESS_BYTES, PROGRESS_PLACES};
 use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::ImageName;
 use ftmpi_wire::Rank;
@@ -21,11 +22,7 @@ use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The server hears of what is written after so many bytes, of the container or of places.
-const TELL_BYTES: usize = 4 << 20;
-const TELL_PLACES: usize = 256 << 10;
-
-/// What is written of a container without the server.
+/// Writes a container into the file that the server has named.
 #[derive(Debug)]
 pub struct SameHostWriter {
     file: Appender,
@@ -33,17 +30,18 @@ pub struct SameHostWriter {
     next: WriteProgress,
 }
 
-/// What the server is to hear of it.
+/// What the server must hear about a container that is written on its host.
 #[derive(Debug, Default)]
 pub struct WriteProgress {
-    /// Bytes.
+    /// Bytes that were written since the last report.
     pub bytes: u64,
-    /// See `Request::Written`.
+    /// Places of chunks among these bytes; see `Request::Written`.
     pub places: Vec<u8>,
 }
 
 impl SameHostWriter {
-    /// Opens the file that a server named; `None` if it cannot be written from here, or is another one.
+    /// Opens the file that a server named. `None`: it cannot be written from here, or is another
+    /// file.
     #[must_use]
     pub fn open(room: &Room) -> Option<Self> {
         if room.boot.is_empty() || room.boot != boot_id() {
@@ -58,45 +56,45 @@ impl SameHostWriter {
         })
     }
 
-    /// Verifies and writes the next bytes; now and then there is something to tell.
+    /// Verifies and writes the next bytes. Returns a report for the server now and then.
     ///
     /// # Errors
-    /// They are no part of a container, or cannot be written.
+    /// The bytes are not part of a container, or cannot be written.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<WriteProgress>, String> {
         let places = &mut self.next.places;
         let verified = self.verifier.push_with(bytes, &mut |place| place.append_to(places));
         verified.map_err(|e| e.to_string())?;
-        self.file.push(bytes).map_err(|e| told(&e))?;
+        self.file.push(bytes).map_err(|e| with_remedy(&e))?;
         self.next.bytes += bytes.len() as u64;
         let WriteProgress { bytes, places } = &self.next;
-        let due = *bytes >= TELL_BYTES as u64 || places.len() >= TELL_PLACES;
+        let due = *bytes >= PROGRESS_BYTES as u64 || places.len() >= PROGRESS_PLACES;
         Ok(due.then(|| std::mem::take(&mut self.next)))
     }
 
-    /// That was all: returns when it is durable, with what there is to tell.
+    /// Ends the container. Returns the last report when the container is durable.
     ///
     /// # Errors
-    /// It is not, or the container is not whole.
+    /// The container is incomplete, or may not be durable.
     pub fn finish(mut self) -> Result<WriteProgress, String> {
         self.verifier.finish().map_err(|e| e.to_string())?;
-        self.file.finish().map_err(|e| told(&e))?;
+        self.file.finish().map_err(|e| with_remedy(&e))?;
         Ok(self.next)
     }
 }
 
-/// Names an empty file to whoever is on this machine; `None`: it has no name that can be told.
+/// The description of an empty file for a writer on this host. `None`: its path is not text.
 pub(super) fn room(path: &Path, file: &File) -> Option<Room> {
     let path = path.to_str()?.to_owned();
     Some(Room { path, identity: identity(&file.metadata().ok()?), boot: boot_id() })
 }
 
-/// What tells this file from all others, of this machine and of others.
+/// What tells this file from all others, on this host and on other hosts.
 pub(super) fn identity(about: &std::fs::Metadata) -> [u64; 5] {
     [about.dev(), about.ino(), about.ctime() as u64, about.ctime_nsec() as u64, about.len()]
 }
 
-/// Opens the image that a server of this rank named, with what it rests on; `None` if it cannot be read from here,
-/// or is another file by now. What comes of it is checked as it is read.
+/// Opens an image and its bases that a server on this host named. The image is verified as it is
+/// read. `None`: it cannot be read from here, or is another file by now.
 #[must_use]
 pub fn open_same_host(rank: Rank, near: &SameHostFile) -> Option<ImageReader> {
     let dir = PathBuf::from(&near.directory);
@@ -107,7 +105,7 @@ pub fn open_same_host(rank: Rank, near: &SameHostFile) -> Option<ImageReader> {
         return None;
     }
     expect_identity(id_of(&file).ok()?, ImageName { rank, image, incarnation }).ok()?;
-    // All at once, so that nothing goes while it is read.
+    // All bases are opened at once, so that none is removed while the image is read.
     let note = image_note::decode(&note_of(&file).ok()?).ok()?;
     let mut bases = HashMap::new();
     for &(incarnation, image) in &note.bases {
@@ -120,9 +118,9 @@ pub fn open_same_host(rank: Rank, near: &SameHostFile) -> Option<ImageReader> {
     Some(ImageReader { whole, bytes, dir, identity: Some(found) })
 }
 
-/// Whose container a file says that it is.
+/// The image that a container's header tells.
 pub(super) fn id_of(mut file: &File) -> io::Result<ImageId> {
-    // A header, and less than is in the smallest container.
+    // Enough for a header, and fewer bytes than the smallest container has.
     let mut begin = [0; 64];
     file.rewind()?;
     file.read_exact(&mut begin)?;

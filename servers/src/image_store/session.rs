@@ -21,7 +21,7 @@ pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
     let frames = Framed::new(stream, FRAME_BYTES_MAX);
     let news = server.flusher.as_ref().map(|flusher| flusher.news.subscribe());
     let mut session =
-        Session { server, conn, frames, upload: None, checked: None, near: false, news };
+        Session { server, conn, frames, upload: None, checked: None, same_host: false, news };
     loop {
         match session.frames.reader.recv_or_bulk(Request::data_at).await {
             Ok(Some(received)) => match session.serve(received).await {
@@ -46,21 +46,21 @@ struct Session<'a> {
     server: &'a Server,
     conn: ConnId,
     frames: Framed<TcpStream, Answer, Request>,
-    /// The image that comes.
+    /// The image that is being received.
     upload: Option<Upload>,
-    /// The image that was verified and is to be sent.
+    /// The image that is to be sent.
     checked: Option<ImageReader>,
-    /// Its file will do.
-    near: bool,
-    /// Of the depot.
+    /// The client is on this host and can use the file of the image.
+    same_host: bool,
+    /// Tells when an upload to the object tier has ended.
     news: Option<watch::Receiver<()>>,
 }
 
-/// More of an image.
+/// The next part of an image.
 enum Piece {
-    Here(Bytes),
-    /// Its writer is on this machine.
-    There {
+    Bytes(Bytes),
+    /// A writer on this host has written it.
+    Written {
         bytes: u64,
         places: Vec<u8>,
     },
@@ -69,32 +69,32 @@ enum Piece {
 impl Piece {
     fn bytes(&self) -> u64 {
         match self {
-            Self::Here(bytes) => bytes.len() as u64,
-            Self::There { bytes, .. } => *bytes,
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Written { bytes, .. } => *bytes,
         }
     }
 }
 
 impl Session<'_> {
-    /// False: the connection is to be closed.
+    /// Serves one request. `false`: the connection is to be closed.
     async fn serve(&mut self, received: Received<Request>) -> Result<bool, FrameError> {
         let (ask, data) = match received {
-            Received::Bulk(bytes) => (Ask::Data { bytes: bytes.len() as u64 }, Piece::Here(bytes)),
+            Received::Bulk(bytes) => (Ask::Data { bytes: bytes.len() as u64 }, Piece::Bytes(bytes)),
             Received::Message(request) => {
-                self.near = matches!(
+                self.same_host = matches!(
                     request,
                     Request::Get { same_host: true, .. } | Request::Put { same_host: true, .. }
                 );
                 let ask = Ask::from(&request);
                 match request {
-                    Request::Data(bytes) => (ask, Piece::Here(bytes.into())),
-                    Request::Written { bytes, places } => (ask, Piece::There { bytes, places }),
-                    _ => (ask, Piece::Here(Bytes::new())),
+                    Request::Data(bytes) => (ask, Piece::Bytes(bytes.into())),
+                    Request::Written { bytes, places } => (ask, Piece::Written { bytes, places }),
+                    _ => (ask, Piece::Bytes(Bytes::new())),
                 }
             }
         };
-        // Whoever asks for room is answered: by this, or by a refusal.
-        let mut room_due = self.near && matches!(ask, Ask::Put { .. });
+        // A request for a file to write is answered in any case: by this function, or by a refusal.
+        let mut room_due = self.same_host && matches!(ask, Ask::Put { .. });
         self.server.bytes_received.fetch_add(data.bytes(), Ordering::Relaxed);
         let mut events = VecDeque::from([Event::Request(ask)]);
         while let Some(event) = events.pop_front() {
@@ -144,8 +144,8 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Returns when a flush has ended since the catalogue was asked last; false: the caller is gone, or speaks
-    /// out of turn.
+    /// Waits until an upload to the object tier has ended since the last decision of the catalogue.
+    /// `false`: the client is gone, or spoke out of turn.
     async fn wait_for_flush(&mut self) -> Result<bool, FrameError> {
         let Some(news) = &mut self.news else { return Ok(false) };
         tokio::select! {
@@ -158,8 +158,9 @@ impl Session<'_> {
     async fn check(&mut self, name: ImageName) -> Result<ImageReader, CheckError> {
         self.checked = None;
         let disk = &self.server.disk;
-        // Whoever reads the file itself checks what it reads; twice would take twice as long.
-        if self.near
+        // A client that reads the file itself verifies it. Verifying it twice would take twice the
+        // time.
+        if self.same_host
             && let Some(check_ends) = block_in_place(|| disk.check_ends(name))
         {
             return Ok(check_ends);
@@ -170,7 +171,7 @@ impl Session<'_> {
         }
     }
 
-    /// What takes long but concerns nobody else.
+    /// Carries out what takes long and concerns this connection only.
     fn store(&mut self, output: &Output, data: &Piece) -> Option<Event> {
         match *output {
             Output::Create(name) => {
@@ -183,8 +184,8 @@ impl Session<'_> {
             Output::Write => {
                 let upload = self.upload.as_mut()?;
                 let done = match data {
-                    Piece::Here(bytes) => upload.write(bytes),
-                    Piece::There { bytes, places } => upload.written(*bytes, places),
+                    Piece::Bytes(bytes) => upload.write(bytes),
+                    Piece::Written { bytes, places } => upload.written(*bytes, places),
                 };
                 if let Err(why) = done {
                     return Some(Event::WriteFailed(why));
@@ -196,7 +197,7 @@ impl Session<'_> {
                 self.server.disk.remove(name);
                 self.server.forget_removed();
             }
-            // Carried out before, under the catalogue's lock, or by the caller.
+            // These were carried out under the lock of the catalogue, or by the caller.
             Output::Check(_)
             | Output::Publish(_)
             | Output::Persist { .. }
@@ -220,14 +221,15 @@ impl Session<'_> {
         }
     }
 
-    /// Outer error: the connection broke; inner: the image could not be read to its end.
+    /// Sends an image. Outer error: the connection broke. Inner error: the image cannot be read to
+    /// its end.
     async fn send(&mut self, stored: Stored) -> Result<Result<(), String>, FrameError> {
         let Some(mut checked) = self.checked.take() else {
             return Ok(Err("it was not verified".into()));
         };
-        // As it travels: with what it rests on.
+        // The size that travels is that of the complete container.
         let stored = Stored { bytes: checked.bytes, ..stored };
-        if let (true, Some(near)) = (self.near, checked.near(stored)) {
+        if let (true, Some(near)) = (self.same_host, checked.near(stored)) {
             self.frames.send(&Answer::SameHost(near)).await?;
             return Ok(Ok(()));
         }

@@ -1,9 +1,10 @@
-//! An image on its way to the disk: verified as it comes, durable before it gets a name.
+//! An image that is being received: verified as it comes, durable before it gets a name.
 //!
-//! It comes on the connection, or whoever is on this machine writes it and says how far it is ([`near`]).
+//! The bytes come on the connection, or a client on this host writes them and reports its progress
+//! ([`same_host_io`]).
 //!
-//! Guarantees: what it rests on is held from the moment when it is named; nothing is said to be good that an early
-//! write to the disk has failed for; what was not finished is removed.
+//! Guarantees: the bases of the image are held from the moment when they are named. After a failed
+//! write the image is never called good. An unfinished image is removed.
 
 use super::base_refs::{BaseRefs, Holder};
 use super::disk::{bases_of, expect_identity, lock, name_of, open_container, release};
@@ -20,7 +21,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// An image that is being received; its file is removed when this is dropped before it has a name.
+/// An image that is being received. Dropping it before it has a name removes its file.
 #[derive(Debug)]
 pub struct Upload {
     path: PathBuf,
@@ -29,20 +30,20 @@ pub struct Upload {
     bases: Bases,
 }
 
-/// How its bytes come.
+/// How the bytes of an image come.
 #[derive(Debug)]
 enum Body {
-    /// None came yet.
-    Empty(StoreFile),
-    /// On the connection.
-    Here(Box<(Appender, Verifier)>),
-    /// So many are in the file, or will soon be: whoever wrote them has verified them.
-    There(StoreFile, u64),
-    /// It failed.
-    Lost,
+    /// No bytes came yet.
+    Nothing(StoreFile),
+    /// The bytes come on the connection.
+    Received(Box<(Appender, Verifier)>),
+    /// A client on this host has verified this many bytes; they are in the file, or will be soon.
+    WrittenByClient(StoreFile, u64),
+    /// Receiving failed.
+    Failed,
 }
 
-/// What an image on its way rests on.
+/// The bases of an image that is being received.
 #[derive(Debug)]
 struct Bases {
     base_refs: Arc<Mutex<BaseRefs>>,
@@ -53,14 +54,14 @@ struct Bases {
 }
 
 impl Bases {
-    /// Checks that the chunk is there, and that it stays.
+    /// Checks that a chunk is there, and holds its container.
     fn admit(&mut self, place: &ChunkPlace) -> Result<(), String> {
         let id = place.container(self.rank);
         let missing = |why: io::Error| {
-            format!("it rests on image {} of life {}: {why}", id.image, id.incarnation)
+            format!("it needs image {} of incarnation {}: {why}", id.image, id.incarnation)
         };
         if !self.open.contains_key(&id) {
-            // Held before it is opened, so it cannot go in between.
+            // The base is held before it is opened, so it cannot be removed in between.
             lock(&self.base_refs).hold(Holder::Upload(self.conn), name_of(id));
             let file = open_container(&self.dir, id).map_err(missing)?;
             self.open.insert(id, file);
@@ -68,13 +69,13 @@ impl Bases {
         place.check_prefix(&self.open[&id]).map_err(missing)
     }
 
-    /// Whether these are what its note names.
+    /// Checks that the note of the image names its bases.
     fn expect_all(&self, id: ImageId, note: &Note) -> Result<(), String> {
         let mut name_of: Vec<_> = bases_of(id.rank, note).collect();
         name_of.sort_unstable();
         match lock(&self.base_refs).bases(Holder::Upload(self.conn)).eq(name_of) {
             true => Ok(()),
-            false => Err("its note does not name the images that it rests on".into()),
+            false => Err("its note does not name its bases".into()),
         }
     }
 }
@@ -89,17 +90,17 @@ impl Upload {
     ) -> Self {
         Self {
             path: file.path().to_owned(),
-            body: Body::Empty(file),
+            body: Body::Nothing(file),
             files,
             bases: Bases { base_refs, dir, conn, rank, open: HashMap::new() },
         }
     }
 
-    /// Where somebody on this machine may write it; `None`: nowhere.
+    /// The file that a client on this host may write. `None`: there is none.
     #[must_use]
     pub fn room(&self) -> Option<Room> {
         match &self.body {
-            Body::Empty(file) => same_host_io::room(&self.path, file.file()),
+            Body::Nothing(file) => same_host_io::room(&self.path, file.file()),
             _ => None,
         }
     }
@@ -107,12 +108,12 @@ impl Upload {
     /// Verifies and stores the next bytes.
     ///
     /// # Errors
-    /// They are damaged, rest on what is not there, or cannot be written.
+    /// The bytes are damaged, refer to a missing base, or cannot be written.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let mut way = match std::mem::replace(&mut self.body, Body::Lost) {
-            Body::Empty(file) => Box::new((Appender::new(file), Verifier::new())),
-            Body::Here(way) => way,
-            Body::There(..) | Body::Lost => return Err(OTHERWISE.into()),
+        let mut way = match std::mem::replace(&mut self.body, Body::Failed) {
+            Body::Nothing(file) => Box::new((Appender::new(file), Verifier::new())),
+            Body::Received(way) => way,
+            Body::WrittenByClient(..) | Body::Failed => return Err(MIXED_SOURCES.into()),
         };
         let (file, verifier) = &mut *way;
         let mut outcome = Ok(());
@@ -125,43 +126,43 @@ impl Upload {
             })
             .map_err(|e| e.to_string())?;
         outcome?;
-        file.push(bytes).map_err(|e| told(&e))?;
-        self.body = Body::Here(way);
+        file.push(bytes).map_err(|e| with_remedy(&e))?;
+        self.body = Body::Received(way);
         Ok(())
     }
 
-    /// So many bytes more were verified and are in the file, or will soon be; among them these places.
+    /// A client on this host has verified and written `more` bytes, with these places of chunks.
     ///
     /// # Errors
-    /// They rest on what is not there.
+    /// The bytes refer to a missing base.
     pub fn written(&mut self, more: u64, places: &[u8]) -> Result<(), String> {
-        let (file, bytes) = match std::mem::replace(&mut self.body, Body::Lost) {
-            Body::Empty(file) => (file, 0),
-            Body::There(file, bytes) => (file, bytes),
-            Body::Here(..) | Body::Lost => return Err(OTHERWISE.into()),
+        let (file, bytes) = match std::mem::replace(&mut self.body, Body::Failed) {
+            Body::Nothing(file) => (file, 0),
+            Body::WrittenByClient(file, bytes) => (file, bytes),
+            Body::Received(..) | Body::Failed => return Err(MIXED_SOURCES.into()),
         };
         for place in ChunkPlace::parse_all(places) {
-            self.bases.admit(&place.ok_or("it rests on a place that there cannot be")?)?;
+            self.bases.admit(&place.ok_or("it refers to a chunk at an impossible place")?)?;
         }
-        self.body = Body::There(file, bytes.saturating_add(more));
+        self.body = Body::WrittenByClient(file, bytes.saturating_add(more));
         Ok(())
     }
 
-    /// Whether it is good and the announced one; makes it durable.
+    /// Checks that the image is good and is the announced one, and makes it durable.
     ///
     /// # Errors
-    /// It is not.
+    /// The image is not good, or may not be durable.
     pub fn finish(&mut self, name: ImageName) -> Result<Counts, String> {
-        let (id, note) = match std::mem::replace(&mut self.body, Body::Lost) {
-            Body::Here(way) => {
+        let (id, note) = match std::mem::replace(&mut self.body, Body::Failed) {
+            Body::Received(way) => {
                 let (mut file, verifier) = *way;
                 let note = image_note::decode(verifier.note())?;
                 let whole = verifier.finish().map_err(|e| e.to_string())?;
                 self.bases.expect_all(whole.id, &note)?;
-                file.finish().map_err(|e| told(&e))?;
+                file.finish().map_err(|e| with_remedy(&e))?;
                 (whole.id, note)
             }
-            Body::There(file, bytes) => {
+            Body::WrittenByClient(file, bytes) => {
                 let text = |e: io::Error| e.to_string();
                 let there = file.file().metadata().map_err(text)?.len();
                 if there != bytes {
@@ -170,21 +171,21 @@ impl Upload {
                 let note = image_note::decode(&note_of(file.file()).map_err(text)?)?;
                 let id = same_host_io::id_of(file.file()).map_err(text)?;
                 self.bases.expect_all(id, &note)?;
-                file.sync().map_err(|e| told(&e))?;
+                file.sync().map_err(|e| with_remedy(&e))?;
                 (id, note)
             }
-            Body::Empty(_) | Body::Lost => return Err("nothing was received".into()),
+            Body::Nothing(_) | Body::Failed => return Err("nothing was received".into()),
         };
         expect_identity(id, name)?;
         Ok(note.counts)
     }
 }
 
-/// Of bytes that come on one way and then on the other.
-const OTHERWISE: &str = "its bytes come on two ways";
+/// The bytes of an image come either on the connection or through a file.
+const MIXED_SOURCES: &str = "its bytes come both on the connection and through a file";
 
-/// In words, with the remedy.
-pub(super) fn told(error: &io::Error) -> String {
+/// The error, with what to do about it.
+pub(super) fn with_remedy(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             format!("{error} (make room on the checkpoint server's disk)")
@@ -195,13 +196,14 @@ pub(super) fn told(error: &io::Error) -> String {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        // Nobody writes to it any more.
-        self.body = Body::Lost;
-        // After its publication the name is gone already.
+        // Nobody writes to the file any more.
+        self.body = Body::Failed;
+        // After its publication the file has another name.
         if self.path.exists() {
             let _ = self.files.remove(&self.path);
         }
-        // What was held only by it stays in a depot until the job ends: it was never offered again.
+        // Bases that only this image held stay in the object tier until the job ends: the image was
+        // never offered.
         let Bases { base_refs, dir, conn, .. } = &self.bases;
         let _ = release(base_refs, &self.files, dir, Holder::Upload(*conn));
     }

@@ -1,9 +1,9 @@
-//! Files of a channel memory: for each rank what was sent to it, in order.
+//! Files of a channel memory: for each rank the messages to it, in order.
 //!
-//! Guarantees: a record counts as written when the system has taken all of it, and a process that
-//! starts on the directory again finds every such record of this boot of the system; what is in main
-//! memory is bounded: records that their reader has not taken stay there while there is room, and are
-//! read from their file otherwise; places that are cut go, file by file.
+//! Guarantees: a record counts as written when the system has taken all of it. A process that
+//! starts on the directory again finds every such record of this boot of the system. Main memory is
+//! bounded: records that their receiver has not taken stay there while there is room, and are read
+//! from their file otherwise. What is cut is removed file by file.
 
 mod rank_messages;
 mod segment;
@@ -19,32 +19,32 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
-/// What has been counted since the process began.
+/// Counters since the process began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Records and bytes of payload that were stored.
     pub records: u64,
     #[allow(missing_docs)]
     pub bytes: u64,
-    /// Bytes that left main memory before their reader took them.
+    /// Bytes that left main memory before their receiver took them.
     pub spilled: u64,
     /// Bytes that were read from files.
     pub reread: u64,
 }
 
-/// See the module's description.
+/// The messages of one channel memory.
 #[derive(Debug)]
 pub struct MessageStore {
     dir: PrivateDir,
     files: Files,
     ranks_messages: BTreeMap<Rank, RankMessages>,
-    /// Bytes of payload in main memory, and how many there may be.
+    /// Bytes of payload in main memory.
     held: u64,
     limit: u64,
     counts: Counts,
-    /// The last file that was to be begun could not be.
+    /// The next file could not be made.
     rollover_failed: bool,
-    /// What must be told to whoever watches.
+    /// Lines for the administrator.
     lines: Vec<String>,
 }
 
@@ -57,10 +57,10 @@ pub struct Unsynced {
 }
 
 impl Unsynced {
-    /// Makes them durable.
+    /// Makes the files durable.
     ///
     /// # Errors
-    /// Nobody knows what of them is.
+    /// Nobody knows what is durable.
     pub fn sync(&self) -> io::Result<()> {
         let mut files = self.files.iter().flat_map(|(_, files)| files);
         files.try_for_each(|(file, bytes)| file.sync_first(*bytes))?;
@@ -72,7 +72,7 @@ impl MessageStore {
     /// Opens the directory and tells the machine what is there.
     ///
     /// # Errors
-    /// It is not ours alone, cannot be read, or is of an earlier boot of the system.
+    /// The directory is in use, cannot be read, or is of an earlier boot of the system.
     pub fn open(path: &Path, limit: u64, boot: &str, machine: &mut Memory) -> anyhow::Result<Self> {
         Self::open_with(path, Files::default(), limit, boot, machine)
     }
@@ -118,12 +118,12 @@ impl MessageStore {
         Ok(Self { dir, files, ranks_messages, held: 0, limit, counts, rollover_failed, lines })
     }
 
-    /// What has happened since the last time that whoever watches must be told.
+    /// The lines for the administrator since the last call.
     pub fn take_lines(&mut self) -> Vec<String> {
         std::mem::take(&mut self.lines)
     }
 
-    /// Takes a record; it is in no file before [`MessageStore::flush`].
+    /// Takes a record. It is in no file before [`MessageStore::flush`].
     pub fn append(&mut self, to: Rank, record: Record, payload: Rc<[u8]>) {
         self.counts.records += 1;
         self.counts.bytes += payload.len() as u64;
@@ -142,10 +142,10 @@ impl MessageStore {
             .map(|(rank, _)| *rank)
     }
 
-    /// Writes all of a rank; the last place that is written then.
+    /// Writes all records of a rank. Returns the last place that is written.
     ///
     /// # Errors
-    /// The disk is full, or worse; the rest is still there to be written later.
+    /// The disk is full, or fails. The rest is kept, to be written later.
     pub fn flush(&mut self, to: Rank, summary: impl Fn() -> Summary) -> io::Result<u64> {
         let Some(messages) = self.ranks_messages.get_mut(&to) else { return Ok(0) };
         let written = messages.flush(self.dir.path(), &self.files);
@@ -156,7 +156,8 @@ impl MessageStore {
             self.counts.spilled += bytes;
         }
         let written = written?;
-        // Everything is written, whether the next file can be begun now or only after the next flush.
+        // Everything is written, whether the next file can be made now or only after the next
+        // flush.
         if messages.is_full() {
             let begun = messages.begin_part(self.dir.path(), &self.files, &summary());
             if let Err(error) = &begun
@@ -172,10 +173,10 @@ impl MessageStore {
         Ok(written)
     }
 
-    /// The record at a place, for its reader, who takes them in order.
+    /// The record at a place, for its receiver, who takes records in order.
     ///
     /// # Errors
-    /// It is damaged, or not there.
+    /// The record is damaged or missing.
     pub fn take(&mut self, to: Rank, place: u64) -> io::Result<(Record, Rc<[u8]>)> {
         let gone = || io::Error::new(io::ErrorKind::NotFound, "there is no such record");
         let messages = self.ranks_messages.get_mut(&to).ok_or_else(gone)?;
@@ -189,7 +190,7 @@ impl MessageStore {
         Ok((record, payload))
     }
 
-    /// Places up to here are needed no more.
+    /// Records up to this place are no longer needed.
     pub fn cut(&mut self, to: Rank, place: u64, summary: &Summary) -> io::Result<()> {
         match self.ranks_messages.get_mut(&to) {
             Some(messages) => messages.cut(self.dir.path(), &self.files, place, summary),
@@ -197,7 +198,7 @@ impl MessageStore {
         }
     }
 
-    /// What is not durable; whoever takes it makes it so.
+    /// The files that are not durable. The caller makes them so.
     pub fn take_unsynced(&mut self) -> Unsynced {
         let files = self
             .ranks_messages
@@ -207,7 +208,7 @@ impl MessageStore {
         Unsynced { files, all: self.files.clone(), dir: self.dir.path().to_owned() }
     }
 
-    /// A [`Unsynced::sync`] that failed: what was taken is not durable.
+    /// [`Unsynced::sync`] failed: the files are not durable.
     pub fn put_back_unsynced(&mut self, unsynced: &Unsynced) {
         for (rank, files) in &unsynced.files {
             if let Some(messages) = self.ranks_messages.get_mut(rank) {
@@ -216,19 +217,19 @@ impl MessageStore {
         }
     }
 
-    /// What has been counted.
+    /// The counters.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Bytes in files, and of payload in main memory.
+    /// Bytes in files, and bytes of payload in main memory.
     #[must_use]
     pub fn sizes(&self) -> (u64, u64) {
         (self.ranks_messages.values().map(RankMessages::bytes).sum(), self.held)
     }
 
-    /// Where it lies.
+    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
@@ -285,7 +286,7 @@ mod tests {
             let written = store.flush(TO, || machine.summary(TO)).unwrap();
             machine.written(TO, written);
         }
-        // Nearly all left main memory, and is read again.
+        // Nearly all records left main memory, and are read again.
         assert!(store.sizes().1 <= 400_000 && store.counts().spilled > 39_000_000);
         for place in 1..=100 {
             let (record, payload) = store.take(TO, place).unwrap();
@@ -325,7 +326,8 @@ mod tests {
         assert_eq!(store.take(TO, 3).unwrap().0.header.ssn, Ssn(3));
     }
 
-    /// What was taken is written: it counts, and leaves main memory. The next file comes when there is room.
+    /// What was taken is written: it counts, and leaves main memory. The next file comes when there
+    /// is room.
     #[test]
     fn a_file_that_cannot_be_begun_holds_nothing_up() {
         let dir = tempfile::tempdir().unwrap();
@@ -371,7 +373,7 @@ mod tests {
         }
     }
 
-    /// However much memory it asks for.
+    /// However much memory the record asks for.
     #[test]
     fn a_record_whose_length_changed_is_damaged() {
         let dir = tempfile::tempdir().unwrap();

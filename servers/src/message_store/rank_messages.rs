@@ -1,7 +1,8 @@
-//! What was sent to one rank: records in main memory that wait to be written or to be read, and files.
+//! The messages to one rank: records in main memory that wait to be written or read, and files.
 
 use super::segment::{self, RECORD_BYTES};
 use crate::files::{Files, StoreFile};
+use crate::tuning::message_store::{CUT_BYTES, DIRECT_MIN, FILE_BYTES, GATHER_BYTES};
 use anyhow::Context;
 use ftmpi_protocols::channel_memory::{Memory, Record, Summary};
 use ftmpi_wire::Rank;
@@ -11,15 +12,6 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A file is closed when it is larger.
-const FILE_BYTES: u64 = 16 << 20;
-/// One of which nothing is needed is closed, to be removed, when it is larger.
-const CUT_BYTES: u64 = 1 << 20;
-/// Payloads that are larger are written from where they are.
-const DIRECT_MIN: usize = 16 << 10;
-/// Smaller ones are gathered into one write of so many bytes.
-const GATHER_BYTES: usize = 1 << 20;
 
 fn name(rank: Rank, last: u64) -> String {
     format!("r{:010}-{last:020}.messages", rank.0)
@@ -34,14 +26,14 @@ pub(super) fn parse_name(name: &str) -> Option<(Rank, u64)> {
 struct Part {
     file: Arc<StoreFile>,
     path: PathBuf,
-    /// The last place before it.
+    /// The last place before this file.
     last: u64,
-    /// Where its records begin, and where they end.
+    /// Where the records begin, and where they end.
     begin: u64,
     bytes: u64,
 }
 
-/// A file and how long it is, which it never is less.
+/// A file and a length that it never falls below.
 pub(super) type Written = (Arc<StoreFile>, u64);
 
 #[derive(Debug)]
@@ -50,19 +42,19 @@ struct Held {
     payload: Rc<[u8]>,
 }
 
-/// See the module's description.
+/// The messages to one rank.
 #[derive(Debug)]
 pub(super) struct RankMessages {
     rank: Rank,
-    /// Oldest first; the last is written to.
+    /// Oldest first. The last is written to.
     parts: Vec<Part>,
-    /// In no file yet.
+    /// Records that are in no file yet.
     unwritten: VecDeque<Held>,
-    /// In a file, and here for the reader.
+    /// Records that are in a file, and here for the receiver.
     held: VecDeque<Held>,
     /// The last place that is written.
     written: u64,
-    /// Where the next record to be read from a file lies: its place, its file, its byte.
+    /// The next record to be read from a file: its place, its file, its offset.
     cursor: Option<(u64, u64, u64)>,
     unsynced: Vec<Arc<StoreFile>>,
 }
@@ -80,7 +72,7 @@ impl RankMessages {
         }
     }
 
-    /// Reads what is there; what follows something unsound is set aside.
+    /// Reads what is there. Files after the first damage are set aside.
     pub fn recover(
         dir: &Path,
         files: &Files,
@@ -102,7 +94,7 @@ impl RankMessages {
                 header.filter(|_| sound && (first || last == messages.written))
             else {
                 if Some(last) == newest && bytes.len() < segment::HEADER_BYTES {
-                    // Its first write never completed.
+                    // The first write to this file never completed.
                     files.remove(&path).with_context(about)?;
                     continue;
                 }
@@ -145,8 +137,8 @@ impl RankMessages {
         !self.unwritten.is_empty()
     }
 
-    /// Begins a file behind everything that is written, which is all that `summary` tells of. If that
-    /// fails, the one before goes on being written to.
+    /// Begins a file after everything that is written, which `summary` covers. If that fails, the
+    /// file before is used further.
     pub fn begin_part(&mut self, dir: &Path, files: &Files, summary: &Summary) -> io::Result<()> {
         let path = dir.join(name(self.rank, summary.last));
         if path.exists() {
@@ -164,7 +156,7 @@ impl RankMessages {
         Ok(())
     }
 
-    /// Writes everything; the last place that is written then.
+    /// Writes everything. Returns the last place that is written.
     pub fn flush(&mut self, dir: &Path, files: &Files) -> io::Result<u64> {
         if self.parts.is_empty() {
             self.begin_part(dir, files, &Summary::default())?;
@@ -207,17 +199,17 @@ impl RankMessages {
         Ok(self.written)
     }
 
-    /// Whether the file that is written to is to be closed, all that was taken being in it.
+    /// Whether the current file is to be closed. Everything that was taken is in it.
     pub fn is_full(&self) -> bool {
         self.unwritten.is_empty() && self.parts.last().is_some_and(|part| part.bytes >= FILE_BYTES)
     }
 
-    /// Lets go of the oldest record in main memory; it is in its file.
+    /// Drops the oldest record in main memory, which is in its file as well.
     pub fn spill(&mut self) -> Option<u64> {
         self.held.pop_front().map(|held| held.payload.len() as u64)
     }
 
-    /// What the reader has passed; how many bytes that were.
+    /// Drops the records before this place, which the receiver has taken. Returns their bytes.
     pub fn forget_before(&mut self, place: u64) -> u64 {
         let mut bytes = 0;
         while self.held.front().is_some_and(|held| held.record.place < place) {
@@ -235,10 +227,10 @@ impl RankMessages {
         Some((held.record, held.payload))
     }
 
-    /// A record out of its file.
+    /// Reads a record from its file.
     pub fn read(&mut self, place: u64) -> io::Result<(Record, Rc<[u8]>)> {
         let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        // A cut may have taken the file that ended right before this place.
+        // A cut may have removed the file that ended directly before this place.
         let known =
             self.cursor.take().filter(|cursor| cursor.0 == place).and_then(|(_, last, at)| {
                 Some((self.parts.iter().position(|part| part.last == last)?, at))
@@ -262,7 +254,7 @@ impl RankMessages {
             let (record, crc) =
                 segment::read_head(&head).ok_or_else(|| damaged("a record's head changed"))?;
             let end = at + RECORD_BYTES as u64 + record.header.len;
-            // Before so much memory is asked for.
+            // Checked before so much memory is asked for.
             if end > part.bytes {
                 return Err(damaged("a record's length changed"));
             }
@@ -294,7 +286,7 @@ impl RankMessages {
         {
             outcome = self.begin_part(dir, files, summary);
         }
-        // What goes makes the room that the new one may lack.
+        // Removing old files makes the room that the new one may lack.
         while self.parts.get(1).is_some_and(|second| second.last <= place) {
             let old = self.parts.remove(0);
             self.unsynced.retain(|file| !Arc::ptr_eq(file, &old.file));
@@ -303,14 +295,14 @@ impl RankMessages {
         outcome
     }
 
-    /// Files of which something is not durable, and how long they are.
+    /// Files that are not durable, and their lengths.
     pub fn take_unsynced(&mut self) -> Vec<Written> {
         let files = std::mem::take(&mut self.unsynced);
         let is_in = |part: &&Part| files.iter().any(|file| Arc::ptr_eq(file, &part.file));
         self.parts.iter().filter(is_in).map(|part| (part.file.clone(), part.bytes)).collect()
     }
 
-    /// They are not durable after all.
+    /// The files are not durable after all.
     pub fn put_back_unsynced(&mut self, files: &[Written]) {
         self.unsynced.extend(files.iter().map(|(file, _)| file.clone()));
     }

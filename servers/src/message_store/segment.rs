@@ -1,4 +1,4 @@
-//! Format of one file of a channel memory.
+//! The format of one file of a channel memory.
 //!
 //! ```text
 //! header (32)  magic "FTMPIMEM" | version u32 | rank u32 | last place before it u64
@@ -7,8 +7,8 @@
 //! record (48+) magic u32 | crc32c of the other 40 bytes and the payload u32 | place u64 | source u32
 //!              | incarnation u32 | header of the frame (24) | payload
 //! ```
-//! Little-endian, append-only. Whatever bytes a file holds, the scan ends with the whole records of its
-//! sound beginning.
+//! All numbers are little-endian. A file only grows. A scan of any bytes finds the complete records
+//! of the sound beginning.
 
 use ftmpi_protocols::channel_memory::{Record, Summary};
 use ftmpi_wire::{Header, Incarnation, Rank, control};
@@ -28,7 +28,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
 }
 
-/// The begin of a file.
+/// The beginning of a file.
 pub fn header(rank: Rank, summary: &Summary) -> Vec<u8> {
     let tail = control::encode(summary);
     let mut out = Vec::with_capacity(HEADER_BYTES + tail.len());
@@ -43,7 +43,7 @@ pub fn header(rank: Rank, summary: &Summary) -> Vec<u8> {
     out
 }
 
-/// The summary of a file and where its records begin, if it begins as it must.
+/// The summary of a file and the offset of its records, if the beginning is sound.
 pub fn read_header(bytes: &[u8], rank: Rank, last: u64) -> Option<(Summary, usize)> {
     let head = bytes.get(..HEADER_BYTES)?;
     let end = HEADER_BYTES.checked_add(u32_at(head, 24) as usize)?;
@@ -57,7 +57,7 @@ pub fn read_header(bytes: &[u8], rank: Rank, last: u64) -> Option<(Summary, usiz
     (summary.last == last).then_some((summary, end))
 }
 
-/// A record without its payload.
+/// The head of a record: all of it but the payload.
 pub fn record_head(record: &Record, payload: &[u8]) -> [u8; RECORD_BYTES] {
     let mut out = [0; RECORD_BYTES];
     out[..4].copy_from_slice(&RECORD_MAGIC.to_le_bytes());
@@ -72,7 +72,7 @@ pub fn record_head(record: &Record, payload: &[u8]) -> [u8; RECORD_BYTES] {
     out
 }
 
-/// What the head of a record says, and the checksum that it must have.
+/// The record of a head, and the checksum that it must have.
 pub fn read_head(head: &[u8; RECORD_BYTES]) -> Option<(Record, u32)> {
     if u32_at(head, 0) != RECORD_MAGIC {
         return None;
@@ -87,12 +87,12 @@ pub fn read_head(head: &[u8; RECORD_BYTES]) -> Option<(Record, u32)> {
     Some((record, u32_at(head, 4)))
 }
 
-/// Whether this is the payload that belongs to the head.
+/// Whether the payload belongs to the head.
 pub fn fits(head: &[u8; RECORD_BYTES], payload: &[u8], crc: u32) -> bool {
     crc32c::crc32c_append(crc32c::crc32c(&head[8..]), payload) == crc
 }
 
-/// Walks the records from `at` on; returns where the sound part ends.
+/// Walks the records from `at` on. Returns where the sound part ends.
 pub fn scan(bytes: &[u8], mut at: usize, mut next: u64, mut each: impl FnMut(&Record)) -> usize {
     while let Some(head) = bytes.get(at..).and_then(|rest| rest.first_chunk::<RECORD_BYTES>()) {
         let Some((record, crc)) = read_head(head) else { return at };

@@ -1,4 +1,4 @@
-//! Names, records, what others rest on, and faults at every change of the disk.
+//! Names, records, bases, and faults at every change of the disk.
 
 use super::*;
 use crate::storage_faults::{Fault, Plan};
@@ -31,7 +31,8 @@ fn id(image: u64) -> ImageName {
     ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(0) }
 }
 
-/// An image of a process whose memory changes only in a few places; it rests on what is `known`.
+/// An image of a process whose memory changes only in a few places. The chunks in `known` are its
+/// bases.
 fn container(image: u64, known: &mut ChunkIndex) -> Vec<u8> {
     let ImageName { rank, image, incarnation } = id(image);
     let mut out = Vec::new();
@@ -52,8 +53,8 @@ fn container(image: u64, known: &mut ChunkIndex) -> Vec<u8> {
     out
 }
 
-/// Five images, one after the other in two rows, as the catalogue orders it; the numbers of those that were
-/// said to be there, and whether the start was given up.
+/// Five images, one after the other in two chains, as the catalogue orders it. Returns the numbers
+/// of those that were reported as stored, and whether the start was given up.
 fn history(dir: &Path, files: Files) -> (Vec<u64>, bool) {
     let (mut published, mut given_up) = (Vec::new(), false);
     let mut catalogue = ImageCatalogue::new(u64::MAX);
@@ -89,7 +90,7 @@ fn history(dir: &Path, files: Files) -> (Vec<u64>, bool) {
     (published, given_up)
 }
 
-/// What a later start offers must be sound, and never less than what was said to be there.
+/// A later start offers sound images only, and all that were reported as stored.
 fn is_sound(dir: &Path, said: &(Vec<u64>, bool), what: &str) {
     let mut catalogue = ImageCatalogue::new(u64::MAX);
     let private = PrivateDir::take(dir).unwrap();
@@ -131,22 +132,22 @@ fn what_others_rest_on_stays_as_long_as_they() {
         names.sort_unstable();
         names
     };
-    // 4 rests on 2; 5 on 3 and 1.
+    // Image 4 has the base 2, image 5 the bases 3 and 1.
     assert_eq!(names(), [1, 2, 3, 40, 50]);
     let mut catalogue = ImageCatalogue::new(u64::MAX);
     let private = PrivateDir::take(dir.path()).unwrap();
     let disk = Disk::open(private, Files::default(), &mut catalogue, |_| ()).unwrap();
     assert!(disk.retired_bytes() > 0);
     assert_eq!(names(), [1, 2, 3, 40, 50]);
-    // One that rests on what is not there is refused.
+    // An image with a missing base is refused.
     let mut known = ChunkIndex::default();
     let _ = container(7, &mut known);
     let orphan = container(8, &mut known);
     let mut upload = disk.receive(ConnId(8), R).unwrap();
     let why = upload.write(&orphan).unwrap_err();
-    assert!(why.contains("rests on image 7"), "{why}");
+    assert!(why.contains("needs image 7"), "{why}");
     drop(upload);
-    // One on its way holds what it rests on, too.
+    // An image that is being received holds its bases, too.
     let mut known = ChunkIndex::default();
     let bytes = container(6, &mut known);
     let mut upload = disk.receive(ConnId(6), R).unwrap();
@@ -161,7 +162,7 @@ fn what_others_rest_on_stays_as_long_as_they() {
     assert_eq!(names(), [1, 2, 3, 40, 50]);
     disk.remove(id(4));
     assert_eq!(names(), [1, 3, 50]);
-    // Damage below is damage.
+    // Damage in a base is damage of the image.
     let below = dir.path().join(image_name(id(1))).with_extension("ground");
     let mut bytes = std::fs::read(&below).unwrap();
     // In the third piece, which never changed.

@@ -1,10 +1,12 @@
-//! The whole checkpoint server over an object store whose every call may fail: before it did anything, after it
-//! did all of it, in the middle; late; or with wrong bytes. Servers begin and end, disks are lost.
+//! Runs the whole checkpoint server over an object store whose every call may fail: before it did
+//! anything, after it did everything, or in the middle. Calls may also be late or give wrong bytes.
+//! Servers start and end, disks are lost.
 //!
 //! Images come one by one, or as those of waves that cut logs when they are complete.
 //!
-//! What must hold whatever happens: an image that is offered has the bytes that were put under its number, and is
-//! none before the place that logs were cut at; the program's start is never offered once they were.
+//! What must hold: an offered image has the bytes that were stored under its number, and is not
+//! older than the place at which logs were cut. The program's start is never offered once logs were
+//! cut.
 
 use super::ObjectTier;
 use crate::client::{ClientError, ImageStore};
@@ -38,7 +40,7 @@ const HISTORIES: u64 = 10;
 /// Servers of one history.
 const SERVERS: u64 = 5;
 
-/// Numbers that look random, the same for the same seed.
+/// Numbers that look random, and are the same for the same seed.
 #[derive(Debug)]
 struct Dice(Mutex<u64>);
 
@@ -57,11 +59,11 @@ impl Dice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::image_store) enum Fate {
     Good,
-    /// Nothing was done.
+    /// The call does nothing.
     Fails,
-    /// All was done, and nobody is told.
+    /// The call does everything and reports a failure.
     Lies,
-    /// Half of it was done.
+    /// The call does half of its work.
     Breaks,
 }
 
@@ -69,18 +71,18 @@ pub(in crate::image_store) enum Fate {
 pub(in crate::image_store) struct Faulty {
     inner: Arc<InMemory>,
     dice: Arc<Dice>,
-    /// One of so many calls fails; 0: none does.
+    /// One of so many calls fails. 0: none does.
     rate: Arc<AtomicU64>,
     /// Bytes that are read may be wrong.
     wrong: bool,
-    /// Wrong ones were read.
+    /// Wrong bytes were read.
     misled: Arc<AtomicBool>,
     faults: Arc<AtomicU64>,
     /// The call with this number has this fate.
     chosen: Option<(u64, Fate)>,
     pub calls: Arc<AtomicU64>,
     is_down: Arc<AtomicBool>,
-    /// Milliseconds that every object takes, and how many are on their way.
+    /// Milliseconds that every object takes, and how many objects are under way.
     slow: Arc<AtomicU64>,
     coming: Arc<AtomicU64>,
 }
@@ -111,12 +113,12 @@ impl Faulty {
         Self::new(Arc::new(Dice(Mutex::new(1))), false, None)
     }
 
-    /// The call with this number, from 0, has this fate, and no other.
+    /// The call with this number, from 0, has this fate. The other calls succeed.
     pub fn at(call: u64, fate: Fate) -> Self {
         Self::new(Arc::new(Dice(Mutex::new(call))), false, Some((call, fate)))
     }
 
-    /// From now on no call does anything, or each.
+    /// From now on no call does anything, or every call does.
     pub fn answers(&self, answers: bool) {
         self.is_down.store(!answers, Ordering::Relaxed);
     }
@@ -162,7 +164,7 @@ impl ObjectStore for Faulty {
             self.coming.fetch_sub(1, Ordering::SeqCst);
             return put;
         }
-        // An object is there whole or not at all, whatever the connection does.
+        // An object is there completely or not at all, whatever the connection does.
         match self.fate().await {
             Fate::Good => self.inner.put_opts(at, what, how).await,
             Fate::Lies => {
@@ -292,7 +294,8 @@ impl MultipartUpload for Upload {
     }
 }
 
-/// What was put under a number: most of it is as in the image before; some are larger than one part of an upload.
+/// The contents of an image: most of it is as in the image before. Some images are larger than one
+/// part of an upload.
 fn memory(image: u64, large: bool) -> Vec<u8> {
     let piece = if large { 2_500_000 } else { 30_000 };
     let one = |number: u64| {
@@ -332,19 +335,19 @@ pub(in crate::image_store) async fn connect(server: &Arc<Server>, conn: u64) -> 
     ImageStore::over(near.unwrap())
 }
 
-/// In main memory, if it can be: what a sync is good for, the faults decide.
+/// In main memory, if possible: the faults decide what a sync is good for.
 pub(in crate::image_store) fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// A job's images, and what its ranks were told of them.
+/// The images of a job, and what its ranks were told about them.
 #[derive(Debug, Default)]
 pub(in crate::image_store) struct Truth {
-    /// By number; whether it is a large one.
+    /// By number; whether the image is a large one.
     put: BTreeMap<u64, bool>,
-    /// Where logs are cut.
+    /// The image at which logs are cut.
     cut: u64,
-    /// Complete waves, the newest two.
+    /// The two newest complete waves.
     complete: Vec<u64>,
     waves: bool,
 }
@@ -354,7 +357,7 @@ impl Truth {
         Self { waves, ..Self::default() }
     }
 
-    /// This image is on its way.
+    /// This image is being stored.
     pub fn begins(&mut self, image: u64, large: bool) {
         self.put.insert(image, large);
     }
@@ -368,7 +371,7 @@ impl Truth {
         kept
     }
 
-    /// It is stored, and so its wave is complete.
+    /// The image is stored, and so its wave is complete.
     pub fn committed(&mut self, image: u64, oldest: u64) {
         if !self.waves {
             self.cut = self.cut.max(oldest);
@@ -381,7 +384,7 @@ impl Truth {
         }
     }
 
-    /// What a rank that begins again now would be given; false: nothing.
+    /// Checks what a rank that restarts now would be given. `false`: nothing.
     pub async fn judge(&self, images: &mut ImageStore, about: &str) -> bool {
         let mut bytes = Vec::new();
         match images.get(R, ImageNo(u64::MAX), &mut bytes).await {
@@ -393,8 +396,8 @@ impl Truth {
                 assert!(raw == memory(number, self.put[&number]), "{about}: image {number}");
                 true
             }
-            // The start of waves is given up with the third one; before, whoever counts them knows that two were
-            // complete, and takes no start.
+            // The start is given up with the third wave. A rank that restarts before knows that two
+            // waves were complete, and takes no start.
             Ok(None) if self.waves && self.complete.first().is_some_and(|first| *first <= 2) => {
                 false
             }
@@ -408,7 +411,7 @@ impl Truth {
     }
 }
 
-/// One job whose servers begin, end and lose their disks. Gives whether it was always served.
+/// One job whose servers start, end and lose their disks. Returns whether every rank was served.
 fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
     let dice = Arc::new(Dice(Mutex::new(seed)));
     let store = Faulty::new(dice.clone(), wrong, None);
@@ -436,7 +439,7 @@ fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
                 let put = images.put(R, Incarnation(0), ImageNo(next), bytes.as_slice()).await;
                 match put {
                     Ok(committed) => truth.committed(next, committed.oldest.0),
-                    // A wave that does not count; the row begins anew.
+                    // A wave that does not count. The chain begins again.
                     Err(ClientError::Refused { .. }) if waves => {
                         rows[next as usize % 2] = ChunkIndex::default();
                     }
@@ -446,7 +449,7 @@ fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
                 tokio::time::sleep(Duration::from_millis(dice.below(30))).await;
             }
         });
-        // In the middle of whatever it does.
+        // The server ends in the middle of its work.
         runtime.shutdown_timeout(Duration::from_secs(10));
         if dice.below(2) == 0 {
             for entry in std::fs::read_dir(dir.path()).unwrap().flatten() {
@@ -457,7 +460,7 @@ fn history(seed: u64, wrong: bool, waves: bool) -> (bool, Faulty) {
     (served, store)
 }
 
-/// A launcher starts a server that does not begin again and again; sooner or later the store answers.
+/// A launcher starts a server that fails to start, until the store answers.
 async fn begin_at_last(store: &Faulty, dir: &Path, waves: bool) -> Arc<Server> {
     let object_tier = || Some(ObjectTier::over(Arc::new(store.clone())));
     for _ in 0..4 {
@@ -475,7 +478,8 @@ fn histories(wrong: bool, waves: bool) {
     for seed in first..first + HISTORIES {
         let (served, store) = history(seed, wrong, waves);
         let was_misled = store.misled.load(Ordering::Relaxed);
-        // Neither the old nor the new image: only where the store gave wrong bytes for both.
+        // Neither the old nor the new image is offered only where the store gave wrong bytes for
+        // both.
         assert!(served || was_misled, "seed {seed}: nothing was offered");
         faults += store.faults.load(Ordering::Relaxed);
         misled += u64::from(was_misled);
@@ -504,7 +508,8 @@ fn wrong_bytes_are_never_a_wave() {
     histories(true, true);
 }
 
-/// A store that has got an object may keep it after its sender's death, and after the removal of everything.
+/// A store that has received an object may keep it after the death of its sender, and after
+/// everything was removed.
 #[test]
 fn nothing_is_on_its_way_when_a_server_has_ended() {
     let (store, dir) = (Faulty::good(), directory());

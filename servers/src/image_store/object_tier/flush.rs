@@ -1,14 +1,16 @@
-//! Images on their way to the depot, beside everything else that the server does.
+//! Uploads to the object tier, in the background.
 //!
-//! Guarantees: what the catalogue asks for a rank is done in the order in which it was asked; an image is
-//! reported as flushed only when it, all that it rests on, and the record are durable there. What has gone
-//! from the server's disk goes from the depot when the catalogue's later wishes have been seen to; if that
-//! fails, it stays until the job ends. A server that is asked to end ends between two pieces of work, if they are
-//! short: what is still on its way when its sender dies may arrive after all, behind the removal of everything.
+//! Guarantees: the wishes of the catalogue about a rank are carried out in their order. An image is
+//! reported as flushed only when the image, its bases and the record are durable in the object
+//! store. A container that was removed from the disk is removed from the object store after the
+//! catalogue's earlier wishes. If that fails, it stays until the job ends. A server that is asked
+//! to end stops between two uploads, if the running one is short: an upload whose sender dies may
+//! arrive after everything was removed.
 
 use super::{Listing, ObjectTier};
 use crate::image_store::{NAME, Server};
 use crate::server_process::log_line;
+use crate::tuning::object_tier::{BACKOFF_FIRST, BACKOFF_MAX, UNREACHABLE_PAUSE, UPLOADS};
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageName, Output, Record};
 use ftmpi_wire::Rank;
 use std::collections::BTreeSet;
@@ -18,14 +20,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{RwLock, mpsc, watch};
 use tokio::task::block_in_place;
 
-/// Ranks whose images are on their way at the same time.
-const WORKERS: usize = 4;
-/// So long after the depot did not answer nobody asks it for an image.
-const UNREACHABLE_PAUSE: Duration = Duration::from_secs(20);
-const BACKOFF_FIRST: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 500 });
-const BACKOFF_MAX: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 30_000 });
-
-/// What is to be done.
+/// One wish of the catalogue.
 #[derive(Debug)]
 pub(in crate::image_store) enum Work {
     Flush(ImageName, Record),
@@ -42,32 +37,33 @@ impl Work {
     }
 }
 
-/// The way to the depot.
+/// The uploads of one server.
 #[derive(Debug)]
 pub(in crate::image_store) struct Flusher {
     pub object_tier: ObjectTier,
     queues: Vec<mpsc::UnboundedSender<Work>>,
-    /// Containers that are there.
+    /// Containers that the object store has.
     there: Mutex<BTreeSet<ImageName>>,
     pub flushed: AtomicU64,
     pub bytes: AtomicU64,
     pub failures: AtomicU64,
-    /// A flush has ended.
+    /// Changes when an upload has ended.
     pub news: watch::Sender<()>,
-    /// Held by whoever takes an image of a rank from there.
+    /// Held by the connection that downloads an image of a rank.
     repair_locks: [tokio::sync::Mutex<()>; 8],
-    /// What could not be taken from there when it was needed, and stays; and when that was.
+    /// Images that could not be downloaded when they were needed, and stay; and when the store last
+    /// failed.
     unreachable_images: Mutex<(BTreeSet<ImageName>, Option<Instant>)>,
-    /// Held while something is on its way; true: nothing more is begun.
+    /// Held during an upload. True: no upload begins any more.
     at_work: RwLock<bool>,
 }
 
-/// The ends of the queues, for [`Flusher::run`].
+/// The receiving ends of the queues, for [`Flusher::run`].
 pub(in crate::image_store) type Queues = Vec<mpsc::UnboundedReceiver<Work>>;
 
 impl Flusher {
     pub fn new(object_tier: ObjectTier, listing: &Listing) -> (Self, Queues) {
-        let (queues, ends) = (0..WORKERS).map(|_| mpsc::unbounded_channel()).unzip();
+        let (queues, ends) = (0..UPLOADS).map(|_| mpsc::unbounded_channel()).unzip();
         let flusher = Self {
             object_tier,
             queues,
@@ -83,7 +79,7 @@ impl Flusher {
         (flusher, ends)
     }
 
-    /// Takes what concerns the depot; the rest comes back.
+    /// Takes an output that concerns the object tier. Other outputs come back.
     pub fn take(&self, output: Output) -> Option<Output> {
         let work = match output {
             Output::Flush(name, record) => Work::Flush(name, record),
@@ -94,7 +90,7 @@ impl Flusher {
         None
     }
 
-    /// These have gone from the disk.
+    /// These containers were removed from the disk.
     pub fn remove(&self, removed: Vec<ImageName>) {
         for name in removed {
             self.queue(Work::Remove(name));
@@ -102,21 +98,21 @@ impl Flusher {
     }
 
     fn queue(&self, work: Work) {
-        // Fails only when the server ends.
-        let _ = self.queues[work.rank().index() % WORKERS].send(work);
+        // Sending fails only when the server ends.
+        let _ = self.queues[work.rank().index() % UPLOADS].send(work);
     }
 
     fn stored(&self) -> std::sync::MutexGuard<'_, BTreeSet<ImageName>> {
         self.there.lock().expect("no panic while it is locked")
     }
 
-    /// Those of these images that are there, whole.
+    /// Those of these images that the object store has with all their bases.
     pub fn whole(&self, server: &Server, names: &[ImageName]) -> Vec<ImageName> {
         let whole = |name: &&ImageName| self.has_all(&server.disk.chain(**name));
         names.iter().filter(whole).copied().collect()
     }
 
-    /// Waits until nobody else takes images of this rank from there.
+    /// Waits until no other connection downloads images of this rank.
     pub async fn lock_rank(&self, rank: Rank) -> tokio::sync::MutexGuard<'_, ()> {
         self.repair_locks[rank.index() % self.repair_locks.len()].lock().await
     }
@@ -131,42 +127,43 @@ impl Flusher {
         self.unreachable_images().0.remove(&name)
     }
 
-    /// These could not be taken from there, for a reason that passes: when they are set aside for that, they stay.
+    /// These images could not be downloaded for a reason that may pass. They stay in the object
+    /// store when the disk sets them aside.
     pub fn keep_unreachable(&self, names: &[ImageName]) {
         self.unreachable_images().0.extend(names);
     }
 
-    /// The depot does not answer.
+    /// The object store does not answer.
     pub fn set_unreachable(&self) {
         self.unreachable_images().1 = Some(Instant::now());
     }
 
-    /// It did not answer just now: nobody else needs to wait for it.
+    /// Whether the object store did not answer a moment ago. Then nobody needs to wait for it.
     pub fn is_unreachable(&self) -> bool {
         self.unreachable_images().1.is_some_and(|at| at.elapsed() < UNREACHABLE_PAUSE)
     }
 
-    /// Whether all of these containers are there.
+    /// Whether the object store has all these containers.
     pub fn has_all(&self, names: &[ImageName]) -> bool {
         let there = self.stored();
         names.iter().all(|name| there.contains(name))
     }
 
-    /// What is there and not on the disk is of no use to anybody.
+    /// Removes from the object store what the disk does not need.
     pub fn remove_unneeded(&self, server: &Server) {
         let strangers: Vec<ImageName> =
             self.stored().iter().copied().filter(|name| !server.disk.needs(*name)).collect();
         self.remove(strangers);
     }
 
-    /// Nothing more is begun; returns when nothing is on its way, or after this time.
+    /// Lets no upload begin any more. Returns when the running one has ended, or after this time.
     pub async fn end(&self, patience: Duration) {
         if let Ok(mut ended) = tokio::time::timeout(patience, self.at_work.write()).await {
             *ended = true;
         }
     }
 
-    /// Begins the work.
+    /// Starts the uploads.
     pub fn run(server: &Arc<Server>, queues: Queues) {
         for queue in queues {
             tokio::spawn(work(server.clone(), queue));
@@ -210,7 +207,7 @@ async fn work(server: Arc<Server>, mut queue: mpsc::UnboundedReceiver<Work>) {
                         backoff = (backoff * 2).min(BACKOFF_MAX);
                     }
                 }
-                // Connections of callers count from 1 upwards.
+                // Connections of clients are numbered from 1.
                 let conn = ConnId(u64::MAX - u64::from(name.rank.0));
                 block_in_place(|| {
                     for output in server.decide(conn, Event::Flushed(name, outcome)) {

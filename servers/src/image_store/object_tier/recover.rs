@@ -1,9 +1,8 @@
-//! A server begins: what its disk lacks is taken from the depot.
+//! Recovery of a directory: when a server starts, it downloads what its disk lacks.
 //!
-//! Guarantees: nothing is taken that the depot's record does not offer, but for what an offered image rests
-//! on; a container gets its name only after every byte was verified and synced, and after those that it
-//! rests on; what is on the disk already is not touched. An image that was set aside here is not taken
-//! again.
+//! Guarantees: only images that the record in the object store offers are downloaded, and their
+//! bases. A container gets its name when every byte is verified and synced, and after its bases.
+//! What is on the disk is not touched. An image that was set aside here is not downloaded again.
 
 use super::{Listing, ObjectTier};
 use crate::files::Files;
@@ -21,19 +20,19 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What came of it.
+/// What was downloaded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// Containers that were taken.
+    /// Number of containers.
     pub containers: u64,
-    /// And their bytes.
+    /// Bytes of the containers.
     pub bytes: u64,
 }
 
-/// Takes what is missing in `dir`, and says what cannot be used.
+/// Downloads what is missing in `dir`, and reports what cannot be used.
 ///
 /// # Errors
-/// The depot or the disk does not serve.
+/// The object store or the disk fails.
 pub async fn recover(
     object_tier: &ObjectTier,
     listing: &Listing,
@@ -41,7 +40,7 @@ pub async fn recover(
     files: &Files,
     mut say: impl FnMut(String),
 ) -> Result<Recovered, String> {
-    let way = Way { object_tier, dir, files };
+    let download_from = Download { object_tier, dir, files };
     let mut recovered = Recovered::default();
     let text = |e: io::Error| format!("{}: {e}", dir.display());
     let (mut here, mut aside) = (BTreeSet::new(), BTreeSet::new());
@@ -57,16 +56,18 @@ pub async fn recover(
             .of(rank)
             .filter(|name| record.offers(name.image) && !aside.contains(name))
             .collect();
-        // Oldest first: what an image rests on is older, and may be offered itself.
+        // Oldest first: the bases of an image are older, and may be offered themselves.
         for name in offered {
-            let mut fetch = Fetch { way, listing, here: &mut here };
+            let mut fetch = Fetch { download_from, listing, here: &mut here };
             match fetch.with_bases(name, &mut recovered).await {
                 Ok(()) => {}
-                Err(Why::Image(why)) => say(format!(
-                    "image {} of rank {rank} in the object store is of no use: {why}",
+                Err(DownloadError::Damaged(why)) => say(format!(
+                    "image {} of rank {rank} in the object store cannot be used: {why}",
                     name.image
                 )),
-                Err(Why::Trouble(why) | Why::Here(why)) => return Err(why),
+                Err(DownloadError::Unreachable(why) | DownloadError::Local(why)) => {
+                    return Err(why);
+                }
             }
         }
         restore_record(dir, files, rank, record).map_err(text)?;
@@ -74,13 +75,13 @@ pub async fn recover(
     Ok(recovered)
 }
 
-/// What the container in this file says of itself.
+/// The note of the container in this file.
 fn note_in(path: &Path) -> Result<Note, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     image_note::decode(&note_of(file).map_err(|e| e.to_string())?)
 }
 
-/// The disk's own record stands, as far as it knows more.
+/// Stores the record of the object store, as far as it knows more than the record on the disk.
 fn restore_record(dir: &Path, files: &Files, rank: Rank, there: Record) -> io::Result<()> {
     let here = read_record(dir, rank)?;
     let record = here.map_or(there, |here| here.merged(there));
@@ -90,29 +91,33 @@ fn restore_record(dir: &Path, files: &Files, rank: Rank, there: Record) -> io::R
     persist_record(dir, files, rank, record)
 }
 
-/// Why an image was not taken.
-pub(in crate::image_store) enum Why {
-    /// It is damaged or not whole.
-    Image(String),
-    /// The depot does not answer.
-    Trouble(String),
-    /// This server's disk, or this process, has not what it takes.
-    Here(String),
+/// Why an image was not downloaded.
+pub(in crate::image_store) enum DownloadError {
+    /// The image is damaged or incomplete.
+    Damaged(String),
+    /// The object store does not answer.
+    Unreachable(String),
+    /// The disk of this server fails, or this process lacks something.
+    Local(String),
 }
 
-/// From where to where.
+/// From an object store into a directory.
 #[derive(Clone, Copy)]
-pub(in crate::image_store) struct Way<'a> {
+pub(in crate::image_store) struct Download<'a> {
     pub object_tier: &'a ObjectTier,
     pub dir: &'a Path,
     pub files: &'a Files,
 }
 
-impl Way<'_> {
-    /// Into a file without a name yet, whole, verified and synced; its bytes, and what it rests on. One at a time.
-    pub async fn download(self, name: ImageName) -> Result<(PathBuf, u64, Vec<ImageName>), Why> {
-        let trouble = |e: io::Error| Why::Here(format!("{}: {e}", self.dir.display()));
-        let part = self.dir.join(image_name(name)).with_extension("depot.part");
+impl Download<'_> {
+    /// Downloads a container into a file without a name, verified and synced. Returns the file, its
+    /// bytes, and the bases. Downloads follow each other.
+    pub async fn download(
+        self,
+        name: ImageName,
+    ) -> Result<(PathBuf, u64, Vec<ImageName>), DownloadError> {
+        let trouble = |e: io::Error| DownloadError::Local(format!("{}: {e}", self.dir.display()));
+        let part = self.dir.join(image_name(name)).with_extension("object.part");
         let _ = self.files.remove(&part);
         let file = self.files.create(&part).map_err(trouble)?;
         let mut verifier = Verifier::new();
@@ -131,15 +136,15 @@ impl Way<'_> {
             .await;
         let note = image_note::decode(verifier.note());
         let outcome = match (damaged, got) {
-            (Some(why), _) => Err(Why::Image(why)),
-            (None, Err(why)) => Err(Why::Trouble(why)),
+            (Some(why), _) => Err(DownloadError::Damaged(why)),
+            (None, Err(why)) => Err(DownloadError::Unreachable(why)),
             (None, Ok(())) => match (verifier.finish(), note) {
                 (Ok(whole), Ok(note)) => expect_identity(whole.id, name)
-                    .map_err(Why::Image)
+                    .map_err(DownloadError::Damaged)
                     .and_then(|()| file.sync().map_err(trouble))
                     .map(|()| bases_of(name.rank, &note).collect::<Vec<_>>()),
-                (Err(e), _) => Err(Why::Image(e.to_string())),
-                (_, Err(why)) => Err(Why::Image(why)),
+                (Err(e), _) => Err(DownloadError::Damaged(e.to_string())),
+                (_, Err(why)) => Err(DownloadError::Damaged(why)),
             },
         };
         match outcome {
@@ -151,36 +156,41 @@ impl Way<'_> {
         }
     }
 
-    /// It has its name, durably.
-    pub fn publish(self, part: &Path, target: &Path) -> Result<(), Why> {
+    /// Gives a file its name, durably.
+    pub fn publish(self, part: &Path, target: &Path) -> Result<(), DownloadError> {
         let name_of = || {
             self.files.rename(part, target)?;
             self.files.sync_dir(self.dir)
         };
-        name_of().map_err(|e: io::Error| Why::Here(format!("{}: {e}", self.dir.display())))
+        name_of()
+            .map_err(|e: io::Error| DownloadError::Local(format!("{}: {e}", self.dir.display())))
     }
 }
 
 struct Fetch<'a> {
-    way: Way<'a>,
+    download_from: Download<'a>,
     listing: &'a Listing,
     here: &'a mut BTreeSet<ImageName>,
 }
 
 impl Fetch<'_> {
-    async fn with_bases(&mut self, name: ImageName, recovered: &mut Recovered) -> Result<(), Why> {
+    async fn with_bases(
+        &mut self,
+        name: ImageName,
+        recovered: &mut Recovered,
+    ) -> Result<(), DownloadError> {
         let (part, bases) = if self.here.contains(&name) {
-            let note = note_in(&self.way.dir.join(image_name(name)));
+            let note = note_in(&self.download_from.dir.join(image_name(name)));
             (None, note.map(|note| bases_of(name.rank, &note).collect()).unwrap_or_default())
         } else {
-            let (part, bytes, bases) = self.way.download(name).await?;
+            let (part, bytes, bases) = self.download_from.download(name).await?;
             recovered.containers += 1;
             recovered.bytes += bytes;
             (Some(part), bases)
         };
         let give_up = |why| {
             if let Some(part) = &part {
-                let _ = self.way.files.remove(part);
+                let _ = self.download_from.files.remove(part);
             }
             Err(why)
         };
@@ -189,18 +199,19 @@ impl Fetch<'_> {
                 continue;
             }
             if !self.listing.containers.contains(&base) {
-                return give_up(Why::Image(format!(
-                    "image {} on which it rests is missing",
+                return give_up(DownloadError::Damaged(format!(
+                    "its base, image {}, is missing",
                     base.image
                 )));
             }
-            let (part, bytes, _) = match self.way.download(base).await {
+            let (part, bytes, _) = match self.download_from.download(base).await {
                 Ok(found) => found,
                 Err(why) => return give_up(why),
             };
-            // Places name containers that really hold the bytes: it is needed, not what it rests on.
-            let target = self.way.dir.join(image_name(base)).with_extension("ground");
-            if let Err(why) = self.way.publish(&part, &target) {
+            // The places in an image name the containers that hold the bytes. A base is needed
+            // without its own bases.
+            let target = self.download_from.dir.join(image_name(base)).with_extension("ground");
+            if let Err(why) = self.download_from.publish(&part, &target) {
                 return give_up(why);
             }
             self.here.insert(base);
@@ -208,7 +219,7 @@ impl Fetch<'_> {
             recovered.bytes += bytes;
         }
         if let Some(part) = part {
-            self.way.publish(&part, &self.way.dir.join(image_name(name)))?;
+            self.download_from.publish(&part, &self.download_from.dir.join(image_name(name)))?;
             self.here.insert(name);
         }
         Ok(())

@@ -1,15 +1,18 @@
-//! The depot: containers and records in an object store, be it S3-compatible or a directory.
+//! Containers and records in an object store: S3-compatible, or a directory.
 //!
-//! Guarantees: an object is there whole or not at all, and durable when the call returns; a container that
-//! is damaged on the way in is not stored. Credentials come from the environment, as for other tools that
-//! speak S3 (`AWS_ACCESS_KEY_ID`, `AWS_PROFILE` is not read, `AWS_ENDPOINT_URL`, `AWS_REGION`, roles of
-//! machines), and are never part of the address.
+//! Guarantees: an object is there completely or not at all, and durable when the call returns. A
+//! damaged container is not stored. Credentials come from the environment, as for other S3 tools
+//! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `AWS_REGION`, roles of machines), and are never part
+//! of the address. `AWS_PROFILE` is not read.
 //!
-//! Names are those of the files on the server's disk. Below the address that the user gives lies a folder of
-//! each job and in it one of each server, so jobs may share a bucket.
+//! Objects have the names of the files on the server's disk. Below the user's address each job has
+//! a folder, and in it each server has one. Jobs may therefore share a bucket.
 
 use crate::image_store::disk::{
     decode_record, encode_record, image_name, parse_image_name, parse_record_name, record_name,
+};
+use crate::tuning::object_tier::{
+    CONNECT_LIMIT, PART_BYTES, RANGE_BYTES, REACH_RETRY, READ_BYTES, REQUEST_LIMIT, RETRY_LIMIT,
 };
 use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::Verifier;
@@ -32,18 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
-/// Bytes of one part of an upload.
-const PART_BYTES: usize = 8 << 20;
-const READ_BYTES: usize = 1 << 20;
-/// Bytes that one request asks for.
-const RANGE_BYTES: u64 = 16 << 20;
-/// A request that fails is tried again this long before its caller hears of it.
-const RETRY_LIMIT: Duration = Duration::from_secs(10);
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// One request (a part of an upload) takes this long at the most.
-const REQUEST_LIMIT: Duration = Duration::from_secs(60);
-
-/// See the module's description.
+/// An object store, as one server uses it.
 #[derive(Debug, Clone)]
 pub struct ObjectTier {
     store: Arc<dyn ObjectStore>,
@@ -51,7 +43,7 @@ pub struct ObjectTier {
     address: String,
 }
 
-/// What is in it.
+/// What an object store holds.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Containers.
@@ -61,10 +53,10 @@ pub struct Listing {
 }
 
 impl ObjectTier {
-    /// At `s3://BUCKET/PREFIX` or `file:///DIRECTORY`. Nothing is asked of it yet.
+    /// Opens the store at `s3://BUCKET/PREFIX` or `file:///DIRECTORY`. No request is sent yet.
     ///
     /// # Errors
-    /// It is no such address, the directory cannot be made, or settings are missing.
+    /// The address is wrong, the directory cannot be made, or settings are missing.
     pub fn open(address: &str) -> anyhow::Result<Self> {
         let about = || format!("--object-store {address}");
         let of = |store: Arc<dyn ObjectStore>, prefix: &str| -> anyhow::Result<Self> {
@@ -81,7 +73,7 @@ impl ObjectTier {
         }
         let rest = address.strip_prefix("s3://").unwrap_or_default();
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        // Which of several libraries encrypts; a second call is told that there is one already.
+        // Chooses the library that encrypts. A second call has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = AmazonS3Builder::from_env()
             .with_bucket_name(bucket)
@@ -98,13 +90,13 @@ impl ObjectTier {
         of(Arc::new(builder.build().with_context(about)?), prefix)
     }
 
-    /// Over any store, for tests.
+    /// Uses any store, for tests.
     #[cfg(test)]
     pub fn over(store: Arc<dyn ObjectStore>) -> Self {
         Self { store, prefix: Key::default(), address: "test://".into() }
     }
 
-    /// As it was given.
+    /// The address that the user gave.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
@@ -114,10 +106,10 @@ impl ObjectTier {
         self.prefix.clone().join(name)
     }
 
-    /// What is there.
+    /// What the store holds.
     ///
     /// # Errors
-    /// It cannot be asked.
+    /// The store does not answer.
     pub async fn list(&self) -> Result<Listing, String> {
         let mut listing = Listing::default();
         let mut objects = self.store.list(Some(&self.prefix));
@@ -139,10 +131,10 @@ impl ObjectTier {
         Ok(listing)
     }
 
-    /// Stores a container; a damaged one is refused.
+    /// Stores a container. A damaged container is refused.
     ///
     /// # Errors
-    /// It is not there.
+    /// The container is not stored.
     pub async fn put_container(&self, name: ImageName, mut file: File) -> Result<u64, String> {
         let key = self.key(&image_name(name));
         let mut writer = BufWriter::with_capacity(self.store.clone(), key, PART_BYTES);
@@ -169,7 +161,8 @@ impl ObjectTier {
             Err(e) => Err(e.to_string()),
         });
         if let Err(why) = sent {
-            // What came of it so far; if that fails, too, the store's own rules clean it up.
+            // Removes the parts that were sent. If that fails, too, the store's own rules remove
+            // them.
             let _ = writer.abort().await;
             return Err(why);
         }
@@ -180,7 +173,7 @@ impl ObjectTier {
     /// Stores a record.
     ///
     /// # Errors
-    /// It is not there.
+    /// The record is not stored.
     pub async fn put_record(&self, rank: Rank, record: Record) -> Result<(), String> {
         let key = self.key(&record_name(rank));
         let text = encode_record(record);
@@ -188,10 +181,10 @@ impl ObjectTier {
         Ok(())
     }
 
-    /// Hands a container's bytes to `sink`, in order.
+    /// Hands the bytes of a container to `sink`, in order.
     ///
     /// # Errors
-    /// It is not there, cannot be read, or `sink` says so.
+    /// The container cannot be read, or `sink` fails.
     pub async fn get_container(
         &self,
         name: ImageName,
@@ -200,7 +193,7 @@ impl ObjectTier {
         let key = self.key(&image_name(name));
         let size = match self.store.head(&key).await {
             Ok(about) => about.size,
-            // Nothing comes, and whoever reads it finds that it is not whole.
+            // No bytes come, and the reader finds that the container is incomplete.
             Err(Error::NotFound { .. }) => 0,
             Err(e) => return Err(self.says(&e)),
         };
@@ -217,17 +210,17 @@ impl ObjectTier {
                 tokio::task::block_in_place(|| sink(&piece))?;
             }
             if at == begin {
-                // It is shorter now: what came says that it is not whole.
+                // The object has become shorter. The reader finds that the container is incomplete.
                 break;
             }
         }
         Ok(())
     }
 
-    /// Removes a container; one that is not there is no error.
+    /// Removes a container. It is no error if there is none.
     ///
     /// # Errors
-    /// It may still be there.
+    /// The container may still be there.
     pub async fn remove_container(&self, name: ImageName) -> Result<(), String> {
         match self.store.delete(&self.key(&image_name(name))).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
@@ -235,13 +228,13 @@ impl ObjectTier {
         }
     }
 
-    /// Removes all that is in it: the job has ended.
+    /// Removes everything: the job has ended.
     ///
     /// # Errors
     /// Something may be left.
     pub async fn remove_all(&self) -> Result<u64, String> {
         let mut count = 0;
-        // Again, until nothing is found: what a server sent with its last breath may come meanwhile.
+        // Repeated until nothing is found: the last upload of a server may arrive meanwhile.
         loop {
             let objects = self.store.list(Some(&self.prefix));
             let keys: Vec<Key> = objects
@@ -260,7 +253,7 @@ impl ObjectTier {
                 }
             }
         }
-        // Of a directory also the folders, if nothing else is in them.
+        // In a directory the empty folders go as well.
         if let Some(path) = self.address.strip_prefix("file://") {
             let path = Path::new(path);
             if std::fs::remove_dir(path).is_ok()
@@ -274,7 +267,7 @@ impl ObjectTier {
 
     fn says(&self, error: &Error) -> String {
         let mut text = format!("{}: {error}", self.address);
-        // Long answers of servers are no help in one line.
+        // Long answers of servers do not help in one line.
         if let Some((at, _)) = text.char_indices().nth(300) {
             text.truncate(at);
         }
@@ -283,8 +276,8 @@ impl ObjectTier {
 }
 
 impl Listing {
-    /// The record of a rank as it may be relied upon. A damaged one: whatever was told of logs, it was no
-    /// image after the second newest that is there.
+    /// The record of a rank, as far as it can be relied upon. If it is damaged, logs were cut at
+    /// the second newest image at most.
     #[must_use]
     pub fn record(&self, rank: Rank) -> Option<Record> {
         match self.records.get(&rank)? {
@@ -307,17 +300,17 @@ impl Listing {
         self.containers.iter().copied().filter(move |name| name.rank == rank)
     }
 
-    /// Ranks of which anything is there.
+    /// Ranks that the store holds anything of.
     #[must_use]
     pub fn ranks(&self) -> BTreeSet<Rank> {
         self.containers.iter().map(|name| name.rank).chain(self.records.keys().copied()).collect()
     }
 }
 
-/// Refuses a server that cannot do without it.
+/// Lists the store, with patience. A server calls it that cannot start without the store.
 ///
 /// # Errors
-/// It did not answer within `patience`.
+/// The store did not answer within `patience`.
 pub async fn reach(object_tier: &ObjectTier, patience: Duration) -> anyhow::Result<Listing> {
     let since = std::time::Instant::now();
     loop {
@@ -329,7 +322,7 @@ pub async fn reach(object_tier: &ObjectTier, patience: Duration) -> anyhow::Resu
         if since.elapsed() >= patience {
             bail!("the object store cannot be reached: {why}");
         }
-        tokio::time::sleep(Duration::from_millis(if cfg!(test) { 5 } else { 500 })).await;
+        tokio::time::sleep(REACH_RETRY).await;
     }
 }
 

@@ -1,8 +1,9 @@
-//! A short history of a checkpoint server with a depot, again and again: each time another single call of the
-//! store, or another single change of the disk, fails; or the server dies, or its power, directly before that change.
+//! Runs a short history of a checkpoint server with an object tier again and again. Each time
+//! another single call of the store, or another single change of the disk, fails; or the server
+//! dies, or loses power, directly before that change.
 //!
-//! What must hold whatever happens is told in [`super::fault_tests`]. In between one disk is lost, so the way back
-//! from the depot is among what fails.
+//! [`super::fault_tests`] says what must hold. One disk is lost in between, so the recovery is
+//! among what fails.
 
 use super::ObjectTier;
 use super::fault_tests::{Fate, Faulty, Truth, connect, container, directory};
@@ -18,12 +19,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const R: Rank = Rank(3);
-/// Images between two begins of the server; more than are kept.
+/// Images between two starts of the server; more than are kept.
 const IMAGES: [u64; 3] = [3, 2, 0];
-/// A flush is waited for so long, and no longer: it may have failed for good.
+/// Time that a test waits for an upload; the upload may have failed for good.
 const FLUSH_LIMIT: Duration = Duration::from_millis(100);
 
-/// Returns when this image is in the depot.
+/// Returns when this image is in the object tier.
 async fn flushed(server: &Server, image: u64) {
     let since = Instant::now();
     while since.elapsed() < FLUSH_LIMIT {
@@ -38,17 +39,17 @@ async fn flushed(server: &Server, image: u64) {
     }
 }
 
-/// A launcher starts a server that does not begin again.
+/// A launcher starts a server again that fails to start.
 async fn begin_at_last(store: &Faulty, dir: &Path, files: &Files, waves: bool) -> Arc<Server> {
     let object_tier = || Some(ObjectTier::over(Arc::new(store.clone())));
     match begin(object_tier(), dir, None, waves, files.clone()).await {
         Ok(server) => server,
-        // What was chosen has happened. Of a dead process nothing is left to be watched.
+        // The chosen fault has happened. A dead process needs no further watching.
         Err(_) => begin(object_tier(), dir, None, waves, Files::default()).await.unwrap(),
     }
 }
 
-/// Histories side by side: most of their time is waiting.
+/// Runs histories concurrently: most of their time is waiting.
 fn all(numbers: std::ops::Range<u64>, history: impl Fn(u64) + Sync) {
     const LANES: usize = 4;
     std::thread::scope(|scope| {
@@ -59,7 +60,7 @@ fn all(numbers: std::ops::Range<u64>, history: impl Fn(u64) + Sync) {
     });
 }
 
-/// One history; `about` tells which.
+/// One history; `about` names it.
 fn history(store: &Faulty, plan: &Arc<Plan>, waves: bool, power: Option<u64>, about: &str) {
     let dir = directory();
     let (mut files, mut watched) = (Files::watched(plan.clone()), true);
@@ -147,7 +148,7 @@ fn a_single_change_that_fails_costs_no_image() {
         let changes = plan.changes();
         assert!(changes > 40, "{changes} changes");
         all(0..changes, |at| {
-            // Each change with two of the three.
+            // Each change is combined with two of the three.
             let (fault, power) = match (at + u64::from(waves)) % 3 {
                 0 => (Fault::Full, None),
                 1 => (Fault::Death, None),
