@@ -33,7 +33,7 @@ pub struct JobDirectory {
 /// The commands.
 #[derive(Debug, Clone, Subcommand)]
 pub enum CkptCommand {
-    /// Lists the images of each rank (number, incarnation, size, age) and the size of its events.
+    /// Tells whether the job runs, has ended or can be continued, and lists its images and events.
     List {
         /// Where.
         #[command(flatten)]
@@ -76,13 +76,13 @@ pub enum CkptCommand {
         #[arg(num_args = 0..=2, value_name = "IMAGE", value_parser = number::<u64>(0, u64::MAX, 3))]
         images: Vec<u64>,
     },
-    /// Removes damaged and unfinished images, and all but the newest images of each rank. Works
-    /// only while the job does not run.
+    /// Removes unfinished images, damaged ones, and all but the newest images of each rank. Older
+    /// files that the newest images need stay. Works only while the job does not run.
     Prune {
         /// Where.
         #[command(flatten)]
         job: JobDirectory,
-        /// Images of each rank that stay
+        /// Images of each rank that stay and can be restored
         #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32>(1, U32_MAX, 2))]
         keep: u32,
         /// Say what would be removed, and remove nothing

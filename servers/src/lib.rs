@@ -20,6 +20,7 @@ pub mod event_store;
 pub mod files;
 pub mod image_note;
 pub mod image_store;
+pub mod job_state;
 pub mod message_store;
 pub mod metrics;
 pub mod scheduler;

@@ -15,17 +15,13 @@
 
 use super::JobDirError;
 use crate::agent_protocol::ProcessId;
+use ftmpi_servers::job_state::{PROGRESS, PROGRESS_BYTES, ProgressHeader};
 use ftmpi_wire::{Incarnation, Rank};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
-
-const MAGIC: [u8; 8] = *b"FTMPIPRG";
-const VERSION: u32 = 1;
-const RECORD: usize = 64;
-const NAME: &str = "progress";
 
 /// The record of one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,7 +58,7 @@ impl Progress {
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(directory.join(NAME))?;
+            .open(directory.join(PROGRESS))?;
         let mut progress = Self::over(file, vec![RankProgress::default(); ranks]);
         progress.write_header();
         for rank in 0..ranks {
@@ -82,16 +78,16 @@ impl Progress {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(directory.join(NAME))?;
-        let mut bytes = [0; RECORD];
+            .open(directory.join(PROGRESS))?;
+        let mut bytes = [0; PROGRESS_BYTES];
         let mut progress = Self::over(file, Vec::new());
         if progress.file.read_exact_at(&mut bytes, 0).is_ok()
-            && let Some((input_ended, _)) = decode_header(&bytes)
+            && let Some(header) = ProgressHeader::decode(&bytes)
         {
-            progress.input_ended = input_ended;
+            progress.input_ended = header.input_ended;
         }
         for rank in 0..ranks {
-            let place = ((rank + 1) * RECORD) as u64;
+            let place = ((rank + 1) * PROGRESS_BYTES) as u64;
             let read = progress.file.read_exact_at(&mut bytes, place).is_ok();
             let known = if read { decode(Rank(rank as u32), &bytes) } else { None };
             progress.ranks.push(known.unwrap_or_default());
@@ -129,9 +125,7 @@ impl Progress {
 
     /// The exit code of the job in this directory, if the job has ended for good.
     pub fn ended(directory: &Path) -> Option<i32> {
-        let mut bytes = [0; RECORD];
-        File::open(directory.join(NAME)).and_then(|f| f.read_exact_at(&mut bytes, 0)).ok()?;
-        decode_header(&bytes)?.1
+        ProgressHeader::read(directory)?.exit_code
     }
 
     /// The records of all ranks.
@@ -197,22 +191,18 @@ impl Progress {
     }
 
     fn write(&mut self, rank: Rank) {
-        let place = (rank.index() + 1) * RECORD;
+        let place = (rank.index() + 1) * PROGRESS_BYTES;
         let record = encode(rank, &self.ranks[rank.index()]);
         self.put(&record, place as u64);
     }
 
     fn write_header(&mut self) {
-        let mut bytes = [0; RECORD];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12..16].copy_from_slice(&(self.ranks.len() as u32).to_le_bytes());
-        bytes[16..20].copy_from_slice(&u32::from(self.input_ended).to_le_bytes());
-        bytes[20..24].copy_from_slice(&u32::from(self.ended.is_some()).to_le_bytes());
-        bytes[24..28].copy_from_slice(&self.ended.unwrap_or(0).to_le_bytes());
-        let crc = crc32c::crc32c(&bytes[..60]);
-        bytes[60..].copy_from_slice(&crc.to_le_bytes());
-        self.put(&bytes, 0);
+        let header = ProgressHeader {
+            ranks: self.ranks.len() as u32,
+            input_ended: self.input_ended,
+            exit_code: self.ended,
+        };
+        self.put(&header.encode(), 0);
     }
 
     /// A failed write, as on a full disk, costs only repeated output after the launcher's death.
@@ -232,20 +222,12 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
 }
 
-fn decode_header(bytes: &[u8; RECORD]) -> Option<(bool, Option<i32>)> {
-    let sound = bytes[..8] == MAGIC
-        && u32_at(bytes, 8) == VERSION
-        && crc32c::crc32c(&bytes[..60]) == u32_at(bytes, 60);
-    let ended = || (u32_at(bytes, 20) != 0).then(|| u32_at(bytes, 24) as i32);
-    sound.then(|| (u32_at(bytes, 16) != 0, ended()))
-}
-
 fn sum(rank: Rank, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&rank.0.to_le_bytes()), &bytes[..60])
 }
 
-fn encode(rank: Rank, known: &RankProgress) -> [u8; RECORD] {
-    let mut bytes = [0; RECORD];
+fn encode(rank: Rank, known: &RankProgress) -> [u8; PROGRESS_BYTES] {
+    let mut bytes = [0; PROGRESS_BYTES];
     bytes[..8].copy_from_slice(&known.printed[0].to_le_bytes());
     bytes[8..16].copy_from_slice(&known.printed[1].to_le_bytes());
     let process = known.process.unwrap_or(ProcessId { pid: 0, started: 0 });
@@ -258,7 +240,7 @@ fn encode(rank: Rank, known: &RankProgress) -> [u8; RECORD] {
     bytes
 }
 
-fn decode(rank: Rank, bytes: &[u8; RECORD]) -> Option<RankProgress> {
+fn decode(rank: Rank, bytes: &[u8; PROGRESS_BYTES]) -> Option<RankProgress> {
     if sum(rank, bytes) != u32_at(bytes, 60) {
         return None;
     }
@@ -310,10 +292,10 @@ mod tests {
         let mut progress = Progress::create(directory.path(), 2).unwrap();
         progress.printed(Rank(0), 0, 9);
         progress.printed(Rank(1), 0, 9);
-        let file = directory.path().join(NAME);
+        let file = directory.path().join(PROGRESS);
         let mut bytes = std::fs::read(&file).unwrap();
-        bytes[RECORD + 3] ^= 1;
-        bytes.truncate(3 * RECORD - 1);
+        bytes[PROGRESS_BYTES + 3] ^= 1;
+        bytes.truncate(3 * PROGRESS_BYTES - 1);
         std::fs::write(&file, bytes).unwrap();
         let progress = Progress::open(directory.path(), 2).unwrap();
         assert_eq!(progress.ranks(), [RankProgress::default(); 2]);
@@ -323,19 +305,19 @@ mod tests {
         /// Only what was written for a rank counts, whatever bytes the file has.
         #[test]
         fn any_bytes_are_taken_for_what_they_are(
-            bytes in proptest::collection::vec(any::<u8>(), 0..6 * RECORD),
+            bytes in proptest::collection::vec(any::<u8>(), 0..6 * PROGRESS_BYTES),
             record in proptest::array::uniform32(any::<u8>()),
-            flip in (0..RECORD, 1_u8..),
+            flip in (0..PROGRESS_BYTES, 1_u8..),
         ) {
             let directory = tempfile::tempdir().unwrap();
-            std::fs::write(directory.path().join(NAME), bytes).unwrap();
+            std::fs::write(directory.path().join(PROGRESS), bytes).unwrap();
             prop_assert_eq!(Progress::ended(directory.path()), None);
             let progress = Progress::open(directory.path(), 4).unwrap();
             prop_assert_eq!(progress.ranks(), [RankProgress::default(); 4]);
             prop_assert!(!progress.input_ended());
             // A whole record may have any contents. A record of another rank, or a damaged one,
             // counts as empty.
-            let mut whole = [0; RECORD];
+            let mut whole = [0; PROGRESS_BYTES];
             whole[..32].copy_from_slice(&record);
             let sum = sum(Rank(3), &whole);
             whole[60..].copy_from_slice(&sum.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What lies in a job's directory.
+//! The contents of a job's directory.
 
 use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::{
@@ -23,23 +23,23 @@ pub struct Image {
     pub incarnation: u32,
     pub bytes: u64,
     pub path: PathBuf,
-    /// Set aside by the server.
+    /// The server has set the image aside.
     pub damaged: bool,
-    /// Encrypted.
+    /// The image is encrypted.
     pub sealed: bool,
-    /// What it says about itself, or why it cannot be read.
+    /// The note of the image, or why it cannot be read.
     pub note: Result<Note, String>,
 }
 
-/// All of them, and what else is there.
+/// The images of a job, and its other files.
 #[derive(Debug, Default)]
 pub struct Job {
     /// By rank, oldest first.
     pub images: BTreeMap<Rank, Vec<Image>>,
     /// Unfinished files.
     pub parts: Vec<PathBuf>,
-    /// Images that are kept only because others rest on them, and their bytes.
-    pub grounds: Vec<(ImageName, PathBuf, u64)>,
+    /// Containers that are kept only as bases of other images, and their bytes.
+    pub bases: Vec<(ImageName, PathBuf, u64)>,
     /// Bytes of events by rank.
     pub events: BTreeMap<Rank, u64>,
 }
@@ -79,7 +79,7 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
                 let image = Image { rank, image, incarnation, bytes, path, damaged, sealed, note };
                 job.images.entry(id.rank).or_default().push(image);
             } else if let Some(id) = parse_image_name(&name, ".ground") {
-                job.grounds.push((id, path, bytes));
+                job.bases.push((id, path, bytes));
             } else if name.ends_with(".part") {
                 job.parts.push(path);
             } else if let Some(rank) = name
@@ -101,7 +101,7 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
 }
 
 impl Job {
-    /// One good image of a rank.
+    /// An image of a rank. Without a number it is the newest one that is not set aside.
     pub fn image(&self, rank: u32, number: Option<u64>) -> anyhow::Result<&Image> {
         let images = self.images.get(&Rank(rank)).map_or(&[][..], Vec::as_slice);
         let wanted = |image: &&Image| match number {
@@ -122,7 +122,7 @@ impl Job {
     }
 }
 
-/// What the images of this job are opened with, if they are encrypted and their key can be read.
+/// Decrypts the images of this job, if they are encrypted and their key can be read.
 pub fn secret(directory: &Path, key: Option<&Path>) -> anyhow::Result<Option<Secret>> {
     let file = key.map_or_else(|| directory.join("image-key"), Path::to_owned);
     if key.is_none() && !file.exists() {
@@ -131,7 +131,7 @@ pub fn secret(directory: &Path, key: Option<&Path>) -> anyhow::Result<Option<Sec
     Ok(Some(Secret::new(JobKey::read_file(&file)?.bytes())))
 }
 
-/// Checks an image with what it rests on, without understanding it.
+/// Checks an image and its bases without decoding it.
 pub fn check(image: &Image, bar: &ProgressBar) -> anyhow::Result<Summary> {
     let about = || format!("image {} of rank {}", image.image, image.rank);
     let file = File::open(&image.path).with_context(about)?;
@@ -146,7 +146,7 @@ pub fn check(image: &Image, bar: &ProgressBar) -> anyhow::Result<Summary> {
     verifier.finish().with_context(about)
 }
 
-/// Reads an image with what it rests on and hands its raw stream on.
+/// Reads an image and its bases, and hands on its raw stream.
 pub fn read(
     image: &Image,
     secret: &Option<Secret>,

@@ -1,7 +1,7 @@
 //! `ftmpi-ckpt`: looks at the images and events in a job's directory.
 //!
-//! Everything but `prune` and `request` only reads. Images are looked at in place: those of
-//! checkpoint servers on other hosts are seen only if the directory is shared.
+//! All commands but `prune` and `request` only read. Images are read in place: images of checkpoint
+//! servers on other hosts are seen only if the directory is shared.
 
 mod diff;
 mod job;

@@ -1,11 +1,11 @@
-//! How far a long work is: one line on a terminal, nothing elsewhere.
+//! A progress bar: one line on a terminal, nothing elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 const LINE: &str = "{msg} [{bar:30}] {decimal_bytes} of {decimal_total_bytes}, \
                     {decimal_bytes_per_sec}, {eta} left";
 
-/// Of so many bytes.
+/// A bar for this number of bytes.
 pub fn bar(total: u64, what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template(LINE).expect("a template that a test has tried");
     ProgressBar::new(total).with_style(style.progress_chars("=> ")).with_message(what)

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 pub fn request(directory: &Path, json: bool) -> anyhow::Result<bool> {
-    // Sockets have short names; a directory's descriptor is short, wherever it is.
+    // Socket paths must be short. The path of a descriptor is short, wherever the directory is.
     let folder =
         std::fs::File::open(directory).with_context(|| format!("{}", directory.display()))?;
     let path = format!("/proc/self/fd/{}/control", folder.as_raw_fd());

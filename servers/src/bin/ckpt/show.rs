@@ -53,7 +53,7 @@ pub fn show(
         return Ok(true);
     }
     println!(
-        "image {} of rank {rank}, life {}: {}",
+        "image {} of rank {rank}, incarnation {}: {}",
         image.image,
         image.incarnation,
         image.path.display()

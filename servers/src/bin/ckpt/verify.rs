@@ -34,7 +34,7 @@ pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Resul
     }
     progress.finish_and_clear();
     let bad = results.iter().filter(|(_, why)| why.is_some()).count();
-    // What the server has set aside is known to be bad and not offered.
+    // Images that the server has set aside are known to be damaged, and are not offered.
     let new = results.iter().filter(|(image, why)| why.is_some() && !image.damaged).count();
     if json {
         let images: Vec<_> = results
