@@ -1,19 +1,18 @@
-//! How a rank must be started so that an image of it fits again.
+//! How a rank must be started so that its images fit again.
 //!
-//! An image is bound to addresses. Executable, libraries, vDSO, heap and stack lie at the same
-//! addresses in every run of the same binary on the same kernel if (1) address space layout
-//! randomisation is off for the process, (2) the limit on the stack is the same (the kernel places
-//! mappings below it), and (3) the arguments and the environment have the same length. So:
+//! An image is bound to addresses. Executable, libraries, vDSO, heap and stack have the same
+//! addresses in every run of a binary on the same kernel if three things hold. (1) Address space
+//! layout randomisation is off for the process. (2) The limit on the stack is the same, because the
+//! kernel places mappings below it. (3) Arguments and environment have the same length. Therefore:
 //!
-//! 1. in `pre_exec` call [`prepare_child`] with the *same* [`StackLimit`] for every life of the
-//!    job (take [`StackLimit::current`] once, in the launcher, and hand it to all agents);
-//! 2. give each life the same arguments and the same environment, byte for byte, except
-//!    [`ftmpi_wire::control::RANK_ENV`], whose value has a fixed width;
-//! 3. [`PRELOAD_ENV`] names `libftmpi_boot.so`, by the same path in every life;
-//! 4. exec the same file by the same path (for a restart: `Hello::executable`).
+//! 1. In `pre_exec` call [`prepare_child`] with the *same* [`StackLimit`] for every incarnation of
+//!    the job. Take [`StackLimit::current`] once, in the launcher, and hand it to all agents.
+//! 2. Give each incarnation the same arguments and the same environment, byte for byte. Only
+//!    [`ftmpi_wire::control::RANK_ENV`] may differ; its value has a fixed width.
+//! 3. [`PRELOAD_ENV`] names `libftmpi_boot.so`, by the same path in every incarnation.
+//! 4. Exec the same file by the same path (for a restart: `Hello::executable`).
 //!
-//! A restart that disagrees is refused by the boot library with
-//! [`crate::boot_abi::EXIT_IMAGE_MISFIT`].
+//! The boot library refuses a restart that differs, with [`crate::boot_abi::EXIT_IMAGE_MISFIT`].
 #![allow(unsafe_code)]
 
 /// The variable in which the dynamic linker finds the boot library.
@@ -22,8 +21,8 @@ pub const PRELOAD_ENV: &str = "LD_PRELOAD";
 /// File name of the boot library.
 pub const BOOT_LIBRARY: &str = "libftmpi_boot.so";
 
-/// Soft limit on descriptors that a rank gets, if the hard limit allows: the library's own lie at
-/// 1000 and above.
+/// Soft limit on descriptors for a rank, if the hard limit allows it: the library's own descriptors
+/// begin at 1000.
 pub const DESCRIPTORS_MIN: u64 = 16_384;
 
 const CLOSE_RANGE_CLOEXEC: libc::c_int = 4;
@@ -33,7 +32,7 @@ const CLOSE_RANGE_CLOEXEC: libc::c_int = 4;
 pub struct StackLimit {
     /// What the process may use.
     pub soft: u64,
-    /// How far it may raise that.
+    /// The highest value that the process may choose.
     pub hard: u64,
 }
 
@@ -48,15 +47,15 @@ impl StackLimit {
     }
 }
 
-/// To be called between fork and exec of a rank (`pre_exec`): switches address randomisation off,
-/// sets the limit on the stack, raises the soft limit on descriptors, and marks all descriptors from
-/// 3 on close-on-exec but those of [`ftmpi_wire::control::fds`] that a rank is given: what the launcher
-/// happened to inherit (pipes of a shell or batch system) would prevent images.
+/// Prepares a rank between fork and exec (`pre_exec`). Switches address randomisation off, sets the
+/// limit on the stack, and raises the soft limit on descriptors. Marks all descriptors from 3 on
+/// close-on-exec, except those of [`ftmpi_wire::control::fds`] that a rank is given: descriptors
+/// that the launcher inherited (pipes of a shell or batch system) would prevent images.
 ///
 /// Async-signal-safe: system calls only, no allocation.
 ///
-/// Where `personality` is forbidden (the seccomp profile of some containers), the rank starts all the
-/// same: images of it are refused by the boot library with a line that says so.
+/// Where `personality` is forbidden (the seccomp profile of some containers), the rank starts all
+/// the same. The boot library then refuses images of it, with a line that says so.
 ///
 /// # Errors
 /// The error of the system call that failed.
@@ -65,11 +64,11 @@ pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
     let now = unsafe { libc::personality(0xffff_ffff) };
     if now >= 0 {
         let fixed = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
-        // SAFETY: no pointers. Refused: see above.
+        // SAFETY: no pointers. A refusal has no effect; see above.
         unsafe { libc::personality(now as libc::c_ulong | fixed) };
     }
-    // Another host may have a lower hard limit: then it cannot be had, and the image of a process
-    // with another soft limit is refused at its restore.
+    // Another host may have a lower hard limit. Then the image of a process with another soft limit
+    // is refused at its restore.
     let (_, hard) = get_limit(libc::RLIMIT_STACK)?;
     set_limit(libc::RLIMIT_STACK, stack.soft.min(hard), stack.hard.min(hard))?;
     let (soft, hard) = get_limit(libc::RLIMIT_NOFILE)?;
@@ -81,15 +80,16 @@ pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Marks all descriptors from [`ftmpi_wire::control::fds::CONTROL`] on close-on-exec: for a process that a
-/// rank started and that starts others which are not this rank. (Marked, not closed: code that a
-/// preloaded library runs in this process may use them.)
+/// Marks all descriptors from [`ftmpi_wire::control::fds::CONTROL`] on close-on-exec: for a process
+/// that a rank started, before it starts processes that are not this rank. They are not closed,
+/// because code of a preloaded library in this process may use them.
 pub fn disinherit() {
     mark_close_on_exec(ftmpi_wire::control::fds::CONTROL, libc::c_int::MAX);
 }
 
 fn mark_close_on_exec(first: libc::c_int, last: libc::c_int) {
-    // SAFETY: no pointers. (Through `syscall`: the wrapper is newer than some C libraries.)
+    // SAFETY: no pointers. Called through `syscall`, because the wrapper is newer than some C
+    // libraries.
     let marked = unsafe { libc::syscall(libc::SYS_close_range, first, last, CLOSE_RANGE_CLOEXEC) };
     if marked != 0 {
         for fd in first..=last.min(first + 1100) {
@@ -99,11 +99,10 @@ fn mark_close_on_exec(first: libc::c_int, last: libc::c_int) {
     }
 }
 
-/// Whether this process may fix its address layout (asked by `ftmpiexec --doctor`); changes
-/// nothing.
+/// Whether this process may fix its address layout. Changes nothing. `ftmpiexec --doctor` asks.
 ///
 /// # Errors
-/// `personality` is forbidden here: images cannot be taken.
+/// `personality` is forbidden here, so images cannot be taken.
 pub fn can_fix_layout() -> std::io::Result<()> {
     // SAFETY: no pointers.
     let now = unsafe { libc::personality(0xffff_ffff) };

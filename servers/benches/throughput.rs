@@ -1,5 +1,5 @@
-//! How much the servers take: `cargo bench -p ftmpi-servers` prints a table. Goal: an event logger takes a
-//! million determinants per second of one processor.
+//! The throughput of the servers: `cargo bench -p ftmpi-servers` prints a table. Goal: an event
+//! logger takes a million determinants per second of one processor.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -9,7 +9,7 @@ use ftmpi_transport::auth::JobKey;
 
 const LOGGER: &str = env!("CARGO_BIN_EXE_ftmpi-event-logger");
 
-/// Of each measurement.
+/// Determinants of each measurement.
 const DETERMINANTS: u64 = 2_000_000;
 
 fn main() {

@@ -1,16 +1,19 @@
-//! Event logger, channel memory, checkpoint server and checkpoint scheduler: Tokio shells around the machines in `ftmpi_protocols`.
+//! The servers: event logger, channel memory, checkpoint server and checkpoint scheduler. Each is a
+//! Tokio shell around a machine in `ftmpi_protocols`.
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`checksummed_file`], [`files`] | small whole files, and the ways in which storage is changed |
-//! | [`client`] | what an agent asks of the servers |
 //! | [`event_logger`], [`event_store`] | the event logger and its files |
 //! | [`channel_memory`], [`message_store`] | the channel memory, which is an event logger as well, and its files |
 //! | [`image_store`] | the checkpoint server and its files |
+//! | [`image_note`] | the facts that a container holds beside the image |
 //! | [`scheduler`] | the checkpoint scheduler, which stores nothing |
-//! | [`image_note`] | what an image's container says beside the image |
-//! | [`server_process`] | what all servers have in common |
-//! | [`socket_options`] | socket settings |
+//! | [`client`] | what an agent asks of the servers |
+//! | [`metrics`] | the metrics of servers and launcher, in the text format of Prometheus |
+//! | [`job_state`] | the state of a job, as its directory tells it |
+//! | [`files`], [`checksummed_file`] | the ways to change stable storage; small files with a checksum |
+//! | [`server_process`], [`socket_options`] | what all servers have in common |
+//! | [`tuning`] | tuning constants |
 
 pub mod channel_memory;
 pub mod checksummed_file;

@@ -1,4 +1,4 @@
-//! The checkpoint scheduler as a real process: killed and followed by another, which goes on.
+//! The checkpoint scheduler as a real process: it is killed, and another one continues.
 
 mod common;
 
@@ -28,14 +28,14 @@ fn scheduler(policy: Policy) -> Scheduler {
     Scheduler::new(Settings { interval: INTERVAL, at_once_max: 8, policy }, 3)
 }
 
-/// Says what the desk has to say.
+/// Sends the messages that the desk has.
 async fn say(link: &mut Link, desk: &mut SchedulerProxy) {
     while let Some(word) = desk.next_word() {
         link.send(&word).await.unwrap();
     }
 }
 
-/// Carries out the next order; who took an image.
+/// Carries out the next order. Returns the rank that took an image.
 async fn next_image(link: &mut Link, desk: &mut SchedulerProxy, begun: Instant) -> Rank {
     let order = link.recv().await.unwrap().expect("the scheduler has hung up");
     desk.ordered(order);

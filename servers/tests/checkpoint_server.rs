@@ -1,4 +1,4 @@
-//! The checkpoint server as a real process: killed, damaged, full, and pestered.
+//! The checkpoint server as a real process: killed, damaged, full, and attacked.
 
 mod common;
 
@@ -23,8 +23,8 @@ async fn connect(server: &Server) -> ImageStore {
 }
 
 /// A container of about this size that does not compress.
-fn container(image: u64, life: u32, bytes: usize) -> Vec<u8> {
-    let id = ImageId { rank: R, incarnation: Incarnation(life), image: ImageNo(image) };
+fn container(image: u64, incarnation: u32, bytes: usize) -> Vec<u8> {
+    let id = ImageId { rank: R, incarnation: Incarnation(incarnation), image: ImageNo(image) };
     let mut state = image + 1;
     let raw: Vec<u8> = (0..bytes)
         .map(|_| {
@@ -42,10 +42,10 @@ fn container(image: u64, life: u32, bytes: usize) -> Vec<u8> {
 async fn put(
     store: &mut ImageStore,
     image: u64,
-    life: u32,
+    incarnation: u32,
     bytes: &[u8],
 ) -> Result<Committed, ClientError> {
-    store.put(R, Incarnation(life), ImageNo(image), bytes).await
+    store.put(R, Incarnation(incarnation), ImageNo(image), bytes).await
 }
 
 async fn get(store: &mut ImageStore) -> Option<(u64, Vec<u8>)> {
@@ -87,7 +87,7 @@ fn keeps_the_two_newest_over_a_kill_and_gives_them_back() {
             let bytes = images[n as usize].len() as u64;
             assert_eq!(done, Committed { image: ImageNo(n), bytes, oldest });
         }
-        // One more is on its way when the server dies.
+        // Another image is being received when the server dies.
         let mut late = connect(&server).await;
         let mut put = late.begin(R, Incarnation(0), ImageNo(4)).await.unwrap();
         put.data(container(4, 0, 100_000)[..50_000].to_vec()).await.unwrap();
@@ -128,12 +128,12 @@ fn late_images_of_a_dead_life_are_refused() {
         let mut late = old.begin(R, Incarnation(0), ImageNo(2)).await.unwrap();
         late.data(bytes[..1_000_000].to_vec()).await.unwrap();
         new.declare(R, Incarnation(1)).await.unwrap();
-        // Noticed while it is sent, or at the commit.
+        // The refusal is noticed during the transfer, or at the commit.
         let outcome = match late.data(bytes[1_000_000..].to_vec()).await {
             Ok(()) => refusal(late.commit().await),
             refused => refusal(refused),
         };
-        assert!(outcome.contains("life 1 lives now"), "{outcome}");
+        assert!(outcome.contains("incarnation 1 is the present one"), "{outcome}");
         assert_eq!(get(&mut new).await.unwrap().0, 1);
         put(&mut new, 2, 1, &container(2, 1, 1000)).await.unwrap();
     });
@@ -142,7 +142,7 @@ fn late_images_of_a_dead_life_are_refused() {
     block_on(async {
         let mut store = connect(&server).await;
         let text = refusal(put(&mut store, 3, 0, &container(3, 0, 1000)).await);
-        assert!(text.contains("life 1 lives now"), "{text}");
+        assert!(text.contains("incarnation 1 is the present one"), "{text}");
         assert!(refusal(store.declare(R, Incarnation(0)).await).contains("over"));
         // The connection is still good.
         put(&mut store, 3, 1, &container(3, 1, 1000)).await.unwrap();
@@ -214,7 +214,7 @@ fn a_quota_refuses_and_older_images_stand() {
         let mut store = connect(&server).await;
         put(&mut store, 1, 0, &container(1, 0, 1_000_000)).await.unwrap();
         put(&mut store, 2, 0, &container(2, 0, 1_000_000)).await.unwrap();
-        // Much larger than what the socket's buffers hold: the refusal must come in between.
+        // The image is much larger than the socket's buffers: the refusal must come in between.
         let text = refusal(put(&mut store, 3, 0, &container(3, 0, 30_000_000)).await);
         assert!(text.contains("2560000 bytes") && text.contains("does not fit"), "{text}");
         assert_eq!(get(&mut store).await.unwrap().0, 2);
@@ -223,7 +223,7 @@ fn a_quota_refuses_and_older_images_stand() {
     });
 }
 
-/// Needs the right to mount; says so and passes where there is none.
+/// Needs the right to mount; says so and passes without it.
 #[test]
 fn a_full_disk_refuses_and_older_images_stand() {
     let dir = tempfile::tempdir().unwrap();
@@ -304,7 +304,7 @@ fn many_connections_put_at_the_same_time() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
-    /// Any change to a stored image: it is not given out.
+    /// After any change to a stored image the image is not given out.
     #[test]
     fn whatever_happens_to_a_file_no_wrong_image_is_given(
         at in any::<prop::sample::Index>(), cut in any::<bool>(), bits in 1u8..=255,

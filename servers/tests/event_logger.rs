@@ -1,4 +1,4 @@
-//! The event logger as a real process: killed, damaged, full, and pestered.
+//! The event logger as a real process: killed, damaged, full, and attacked.
 
 mod common;
 
@@ -89,7 +89,7 @@ fn killed_in_mid_stream_it_comes_back_and_nothing_acknowledged_is_lost() {
         let pid = rustix::process::Pid::from_raw(server.pid() as i32).unwrap();
         block_on(async {
             let mut rank = RankConnection::open(&server, 0, 0).await.unwrap();
-            // Everything that is not known to be durable is sent again, and then new ones.
+            // Events that are not known to be durable are sent again, and then new ones.
             let mut next: u64 = durable + 1;
             let deadline = Instant::now() + Duration::from_millis(60 + 30 * round);
             let (mut killed, before) = (false, written);
@@ -104,7 +104,7 @@ fn killed_in_mid_stream_it_comes_back_and_nothing_acknowledged_is_lost() {
                     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
                     killed = true;
                 }
-                // Some requests are under way when it dies.
+                // Some requests are under way when the logger dies.
                 while written + 500 < last {
                     match rank.next().await {
                         Some(Frame::Ack { written: w, durable: d }) => {
@@ -180,7 +180,7 @@ fn a_flipped_bit_is_told_and_never_replayed_and_the_living_go_on() {
     }
     let server = start(dir.path(), &key);
     block_on(async {
-        // A life that lives goes on behind the gap, and prunes it away.
+        // A living incarnation continues after the gap, and prunes it away.
         let mut rank = RankConnection::open(&server, 0, 1).await.unwrap();
         rank.append(31..=40).await.unwrap();
         rank.written(40).await;
@@ -223,7 +223,7 @@ fn strangers_and_garbage_disturb_nobody() {
         let mut other = RankConnection::open(&server, 1, 0).await.unwrap();
         other.append(1..=10).await.unwrap();
         other.written(10).await;
-        // Who has the key but talks nonsense is cut off.
+        // A client that has the key but sends nonsense is disconnected.
         other.stream.write_all(&[0xff; 100]).await.unwrap();
         while let Some(frame) = other.next().await {
             assert!(matches!(frame, Frame::Ack { .. }));
@@ -278,7 +278,7 @@ fn acknowledgements_can_be_delayed() {
             rank.append(n..=n).await.unwrap();
         }
         rank.written(200).await;
-        // Each by itself, and not one after the other (30 s).
+        // Each wait ends by itself, and not one after the other (30 s).
         let took = start.elapsed().as_millis();
         assert!((150..20_000).contains(&took), "{took} ms");
     });
@@ -305,7 +305,7 @@ fn a_second_server_on_the_same_directory_and_a_bad_key_are_one_clear_line() {
     assert!(attempt("secret").contains("64 hexadecimal digits"));
 }
 
-/// A process that is killed when nobody needs it any more.
+/// A process that is killed when the value is dropped.
 struct Killed(std::process::Child);
 
 impl Drop for Killed {
@@ -318,7 +318,7 @@ impl Drop for Killed {
 #[test]
 fn it_ends_with_its_parent() {
     let dir = tempfile::tempdir().unwrap();
-    // A shell that starts the server, tells its number, and waits to be killed.
+    // A shell that starts the server, prints its process id, and waits to be killed.
     let parent = std::process::Command::new("sh")
         .args(["-c", "\"$0\" --dir \"$1\" --exit-with-parent $$ & echo $!; wait", LOGGER])
         .arg(dir.path())
@@ -326,11 +326,12 @@ fn it_ends_with_its_parent() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // Also when this test fails: who waits for its output would wait for that of these as well.
+    // The processes must also end when this test fails: a reader of its output would wait for
+    // theirs.
     let mut parent = Killed(parent);
     let stdout = parent.0.stdout.take().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stdout));
-    // The server may be quicker than the shell that tells its number.
+    // The server may be quicker than the shell that prints the process id.
     let both = [lines.next().unwrap().unwrap(), lines.next().unwrap().unwrap()];
     let listens = both.iter().position(|line| line.starts_with("listening on "));
     let pid = &both[1 - listens.expect("the server tells its address")];
@@ -346,7 +347,7 @@ fn it_ends_with_its_parent() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Any damage anywhere: the server starts, and gives no part of the log as if it were the whole.
+    /// After any damage the server starts, and gives no part of the log as if it were complete.
     #[test]
     fn whatever_happens_to_the_file_no_wrong_event_is_given(
         at in any::<prop::sample::Index>(), cut in any::<bool>(), bits in 1u8..=255,
@@ -366,13 +367,14 @@ proptest! {
         let server = start(dir.path(), &key);
         block_on(async {
             let mut rank = RankConnection::open(&server, 0, 1).await.unwrap();
-            // Also where it ends early: the logger had said that all of it was durable.
+            // This holds also where the log ends early: the logger had said that all of it was
+            // durable.
             assert_eq!(rank.fetch(1).await, None);
         });
     }
 }
 
-/// Needs the right to mount; says so and passes where there is none.
+/// Needs the right to mount; says so and passes without it.
 #[test]
 fn a_full_disk_is_told_and_nothing_is_lost_when_there_is_room_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -452,7 +454,7 @@ fn a_promise_of_durability_is_kept_and_events_are_acknowledged_all_the_same() {
                 other => panic!("{other:?}"),
             }
         }
-        // A life that asks right behind them is told all of them.
+        // An incarnation that asks directly after them hears of all of them.
         rank.append(201..=300).await.unwrap();
         let mut next = RankConnection::open(&server, 0, 1).await.unwrap();
         let told = next.fetch(1).await.unwrap();

@@ -1,5 +1,5 @@
-//! Event rings between a rank and a real event logger process: what was stored is there, whoever is
-//! killed.
+//! Event rings between a rank and a real event logger process: what was stored is there, whichever
+//! process is killed.
 
 mod common;
 
@@ -24,16 +24,16 @@ fn rings(dir: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|end| end == "ring")).collect()
 }
 
-/// A rank beside its logger.
-struct Near {
+/// A rank on the host of its logger.
+struct SameHostRank {
     connection: RankConnection,
     ring: Writer,
     next: u64,
 }
 
-impl Near {
-    async fn open(server: &Server, rank: u32, life: u32, next: u64) -> Self {
-        let mut connection = RankConnection::open(server, rank, life).await.unwrap();
+impl SameHostRank {
+    async fn open(server: &Server, rank: u32, incarnation: u32, next: u64) -> Self {
+        let mut connection = RankConnection::open(server, rank, incarnation).await.unwrap();
         let Some(Frame::EventRing { process, descriptor, cookie }) = connection.next().await else {
             panic!("no ring is offered");
         };
@@ -55,10 +55,10 @@ impl Near {
     }
 }
 
-async fn everything_of(server: &Server, rank: u32, life: u32) -> usize {
-    let mut next = RankConnection::open(server, rank, life).await.unwrap();
-    let near = next.next().await;
-    assert!(matches!(near, Some(Frame::EventRing { .. })), "{near:?}");
+async fn everything_of(server: &Server, rank: u32, incarnation: u32) -> usize {
+    let mut next = RankConnection::open(server, rank, incarnation).await.unwrap();
+    let same_host = next.next().await;
+    assert!(matches!(same_host, Some(Frame::EventRing { .. })), "{same_host:?}");
     let told = next.fetch(1).await.unwrap();
     assert_eq!(told, events(1..=told.len() as u64));
     told.len()
@@ -70,7 +70,7 @@ fn what_is_in_a_ring_is_told_to_the_next_life_and_the_old_one_stores_nothing_mor
     let server = start(dir.path(), &JobKey::generate());
     block_on(async {
         for round in 0..30 {
-            let mut old = Near::open(&server, round, 0, 1).await;
+            let mut old = SameHostRank::open(&server, round, 0, 1).await;
             old.store_many(100);
             assert_eq!(everything_of(&server, round, 1).await, 100);
             assert_eq!(old.store(), Put::Refused);
@@ -83,21 +83,22 @@ fn what_is_in_a_ring_is_told_to_the_next_life_and_the_old_one_stores_nothing_mor
 fn what_is_in_a_ring_survives_the_death_of_rank_and_logger() {
     let dir = tempfile::tempdir().unwrap();
     let key = JobKey::generate();
-    for life in 0..6 {
+    for incarnation in 0..6 {
         let server = start(dir.path(), &key);
-        // Its connection stays open: otherwise the logger empties the ring at once.
-        let near = block_on(async {
-            let stored = u64::from(life) * 500;
-            if life > 0 {
-                assert_eq!(everything_of(&server, 0, life * 2).await as u64, stored);
+        // The connection stays open: otherwise the logger empties the ring at once.
+        let same_host = block_on(async {
+            let stored = u64::from(incarnation) * 500;
+            if incarnation > 0 {
+                assert_eq!(everything_of(&server, 0, incarnation * 2).await as u64, stored);
             }
-            let mut near = Near::open(&server, 0, life * 2 + 1, stored + 1).await;
-            near.store_many(500);
-            near
+            let mut same_host =
+                SameHostRank::open(&server, 0, incarnation * 2 + 1, stored + 1).await;
+            same_host.store_many(500);
+            same_host
         });
         assert_eq!(rings(dir.path()).len(), 1);
         server.kill();
-        drop(near);
+        drop(same_host);
     }
     // A clean end leaves nothing but logs.
     let server = start(dir.path(), &key);
@@ -110,9 +111,9 @@ fn an_image_may_count_on_what_was_stored_before_it() {
     let dir = tempfile::tempdir().unwrap();
     let server = start(dir.path(), &JobKey::generate());
     block_on(async {
-        let mut near = Near::open(&server, 0, 0, 1).await;
+        let mut same_host = SameHostRank::open(&server, 0, 0, 1).await;
         for round in 1..=20 {
-            near.store_many(10);
+            same_host.store_many(10);
             drop(
                 auth::connect(server.address, &server.key, &Purpose::Durable, WITHIN)
                     .await
@@ -121,48 +122,51 @@ fn an_image_may_count_on_what_was_stored_before_it() {
             let state = client::status(server.address, &server.key, WITHIN).await.unwrap();
             assert!(state["ranks"][0]["durable"].as_u64() >= Some(round * 10), "{state}");
         }
-        // The room is given back, and the socket goes on where the ring ends.
-        while near.next < 40_000 {
-            if near.store() == Put::Refused {
-                near.connection.send(&Frame::LookIntoRing).await.unwrap();
+        // The room is given back, and the socket continues where the ring ends.
+        while same_host.next < 40_000 {
+            if same_host.store() == Put::Refused {
+                same_host.connection.send(&Frame::LookIntoRing).await.unwrap();
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }
-        near.connection.append(near.next..=near.next + 9).await.unwrap();
-        near.connection.written(near.next + 9).await;
-        near.next += 10;
-        near.store_many(10);
-        assert_eq!(everything_of(&server, 0, 1).await as u64, near.next - 1);
+        same_host.connection.append(same_host.next..=same_host.next + 9).await.unwrap();
+        same_host.connection.written(same_host.next + 9).await;
+        same_host.next += 10;
+        same_host.store_many(10);
+        assert_eq!(everything_of(&server, 0, 1).await as u64, same_host.next - 1);
     });
     server.end();
 }
 
-/// Also when the logger has seen it, and dies afterwards.
+/// This holds also when the logger has seen the ring, and dies afterwards.
 #[test]
 fn a_damaged_ring_is_no_log() {
     for seen in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let key = JobKey::generate();
         let server = start(dir.path(), &key);
-        let near = block_on(async {
-            let mut near = Near::open(&server, 0, 0, 1).await;
-            near.store_many(3);
-            assert_eq!(near.ring.put(b"this is no event, but as long as a prefix"), Put::Stored);
-            near
+        let same_host = block_on(async {
+            let mut same_host = SameHostRank::open(&server, 0, 0, 1).await;
+            same_host.store_many(3);
+            assert_eq!(
+                same_host.ring.put(b"this is no event, but as long as a prefix"),
+                Put::Stored
+            );
+            same_host
         });
-        // When its connection ends, the logger empties the ring.
-        let near = if seen { None } else { Some(near) };
+        // When the connection ends, the logger empties the ring.
+        let same_host = if seen { None } else { Some(same_host) };
         if seen {
             std::thread::sleep(Duration::from_millis(200));
         }
         server.kill();
-        drop(near);
+        drop(same_host);
         let server = start(dir.path(), &key);
         block_on(async {
             let refused = RankConnection::open(&server, 0, 1).await.err().expect("it is refused");
             let Problem::Refused(why) = &refused.problem else { panic!("{refused}") };
             assert!(why.contains("rank 0") && why.contains("damaged"), "{why}");
-            // Others are served.
+            // Other ranks are served.
             assert_eq!(everything_of(&server, 1, 0).await, 0);
         });
         let said = server.kill();
@@ -170,19 +174,19 @@ fn a_damaged_ring_is_no_log() {
     }
 }
 
-/// Without what is in it, a log would end too early. What was never finished is of no account.
+/// Without its ring a log would end too early. A write that was never finished does not count.
 #[test]
 fn a_ring_that_cannot_be_used_ends_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let key = JobKey::generate();
     let server = start(dir.path(), &key);
-    let near = block_on(async {
-        let mut near = Near::open(&server, 0, 0, 1).await;
-        near.store_many(3);
-        near
+    let same_host = block_on(async {
+        let mut same_host = SameHostRank::open(&server, 0, 0, 1).await;
+        same_host.store_many(3);
+        same_host
     });
     server.kill();
-    drop(near);
+    drop(same_host);
     let ring = rings(dir.path()).remove(0);
     let whole = std::fs::read(&ring).unwrap();
     let fails = || {
@@ -196,14 +200,14 @@ fn a_ring_that_cannot_be_used_ends_the_start() {
         assert!(!started.status.success());
         String::from_utf8(started.stderr).unwrap()
     };
-    // Its rank.
+    // The rank in the header of the ring.
     let mut damaged = whole.clone();
     damaged[16..24].fill(0xff);
     std::fs::write(&ring, &damaged).unwrap();
     let said = fails();
     assert!(said.contains(ring.to_str().unwrap()) && said.contains("no rank"), "{said}");
     assert_eq!(std::fs::read(&ring).unwrap(), damaged, "it is kept");
-    // Nothing that can be opened: as without a descriptor that is free.
+    // Nothing that can be opened, as without a free descriptor.
     std::fs::remove_file(&ring).unwrap();
     std::fs::create_dir(&ring).unwrap();
     let said = fails();
@@ -234,7 +238,7 @@ fn only_who_asks_for_it_gets_a_ring() {
     }
 }
 
-/// Needs the right to mount; says so and passes where there is none.
+/// Needs the right to mount; says so and passes without it.
 #[test]
 fn what_finds_no_room_in_the_log_stays_in_the_ring() {
     let dir = tempfile::tempdir().unwrap();
@@ -250,24 +254,24 @@ fn what_finds_no_room_in_the_log_stays_in_the_ring() {
     let result = std::panic::catch_unwind(|| {
         let server = start(dir.path(), &key);
         let stored = block_on(async {
-            let mut near = Near::open(&server, 0, 0, 1).await;
+            let mut same_host = SameHostRank::open(&server, 0, 0, 1).await;
             std::fs::write(dir.path().join("filler"), vec![1; 8 << 20]).unwrap_err();
             // Until the logger notices that it cannot write, and seals the ring.
-            while near.next < 1_000_000 {
-                if near.store() == Put::Refused {
+            while same_host.next < 1_000_000 {
+                if same_host.store() == Put::Refused {
                     break;
                 }
-                if near.next.is_multiple_of(1000) {
+                if same_host.next.is_multiple_of(1000) {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             }
-            let stored = near.next - 1;
+            let stored = same_host.next - 1;
             assert!(stored > 0);
             let Err(error) = RankConnection::open(&server, 0, 1).await else { panic!("let in") };
             assert!(error.to_string().contains("make room"), "{error}");
             stored
         });
-        // Nor does the death of the logger take it.
+        // The ring stays after the death of the logger, too.
         server.kill();
         let server = start(dir.path(), &key);
         block_on(async {

@@ -44,7 +44,7 @@ fn every_server_tells_what_the_catalogue_declares() {
         };
         let page = page(address);
         for family in catalogue.families {
-            // Of ranks nothing is known yet, and there is no object store.
+            // No rank is known yet, and there is no object store.
             let later = family.name.contains("_rank_") || family.name.contains("_object_store_");
             assert_eq!(page.families.contains_key(family.name), !later, "{}", family.name);
         }

@@ -18,7 +18,7 @@ const SERVER: &str = env!("CARGO_BIN_EXE_ftmpi-checkpoint-server");
 const R: Rank = Rank(2);
 const NEWEST: ImageNo = ImageNo(u64::MAX);
 
-/// An image that rests on what is `known`.
+/// An image whose bases are the chunks in `known`.
 fn container(image: u64, known: &mut ChunkIndex) -> Vec<u8> {
     let id = ImageId { rank: R, incarnation: Incarnation(1), image: ImageNo(image) };
     let mut out = Vec::new();
@@ -45,7 +45,7 @@ async fn put(store: &mut ImageStore, image: u64, bytes: &[u8]) -> Committed {
     store.put(R, Incarnation(1), ImageNo(image), bytes).await.unwrap()
 }
 
-/// Waits until the server says that this image is in the store.
+/// Waits until the server says that this image is in the object store.
 async fn flushed(server: &Server, image: u64) {
     let since = Instant::now();
     loop {
@@ -78,7 +78,7 @@ fn a_lost_disk_costs_nothing_that_was_flushed() {
         for image in 1..=7 {
             let bytes = container(image, &mut rows[image as usize % 2]);
             let committed = put(&mut images, image, &bytes).await;
-            // Logs reach back to what was in the store before.
+            // Logs reach back to what was in the object store before.
             let oldest = u64::saturating_sub(image, 2);
             assert_eq!(committed.oldest, ImageNo(oldest), "after image {image}");
             flushed(&server, image).await;
@@ -99,10 +99,10 @@ fn a_lost_disk_costs_nothing_that_was_flushed() {
             let stored = images.get(R, ImageNo(wanted), &mut bytes).await.unwrap().unwrap();
             assert_eq!(stored.image, ImageNo(wanted));
         }
-        // A dead life is still dead.
+        // A dead incarnation is still dead.
         let late = images.put(R, Incarnation(0), ImageNo(9), &[][..]).await;
         assert!(matches!(late, Err(ClientError::Refused { .. })), "{late:?}");
-        // It goes on as before.
+        // The server continues as before.
         let committed = put(&mut images, 8, &container(8, &mut rows[0])).await;
         assert!(committed.oldest >= ImageNo(6), "{committed:?}");
         flushed(&server, 8).await;
@@ -128,7 +128,7 @@ fn a_lost_disk_costs_nothing_that_was_flushed() {
         assert_eq!(stored.image, ImageNo(7));
     });
     assert!(server.end().contains("cannot be used"));
-    // The end of the job.
+    // The job has ended.
     let forget = std::process::Command::new(SERVER)
         .arg("--dir")
         .arg(dir.path())

@@ -1,4 +1,4 @@
-//! Images that their writer puts into the server's file by itself, of the server as a real process.
+//! Images that their writer puts into the server's file. The server is a real process.
 
 mod common;
 
@@ -14,14 +14,14 @@ use std::path::Path;
 
 const SERVER: &str = env!("CARGO_BIN_EXE_ftmpi-checkpoint-server");
 const R: Rank = Rank(2);
-const LIFE: Incarnation = Incarnation(0);
+const INCARNATION: Incarnation = Incarnation(0);
 const CHUNK: usize = 64 << 10;
 
 async fn connect(server: &Server) -> ImageStore {
     ImageStore::connect(server.address, &server.key, WITHIN).await.unwrap()
 }
 
-/// Memory that does not compress, another one for each image in every third chunk.
+/// Memory that does not compress. Every third chunk differs between images.
 fn memory(image: u64, chunks: u64) -> Vec<u8> {
     let of = |chunk: u64| {
         let mut state = chunk * 7919 + if chunk.is_multiple_of(3) { image } else { 0 };
@@ -33,9 +33,9 @@ fn memory(image: u64, chunks: u64) -> Vec<u8> {
     (0..chunks).flat_map(of).collect()
 }
 
-/// The container of it, which rests on what is `known`; and what is known then.
+/// The container of this memory, whose bases are the chunks in `known`; and the index afterwards.
 fn container(image: u64, chunks: u64, known: Option<ChunkIndex>) -> (Vec<u8>, ChunkIndex) {
-    let id = ImageId { rank: R, incarnation: LIFE, image: ImageNo(image) };
+    let id = ImageId { rank: R, incarnation: INCARNATION, image: ImageNo(image) };
     let mut encoder = match known {
         Some(known) => Encoder::incremental(id, Compression::Lz4, known),
         None => Encoder::incremental(id, Compression::Lz4, ChunkIndex::default()),
@@ -52,9 +52,9 @@ fn container(image: u64, chunks: u64, known: Option<ChunkIndex>) -> (Vec<u8>, Ch
     (out, known)
 }
 
-/// Writes it beside the server, and tells of it.
+/// Writes an image into the server's file, and reports it.
 async fn put(store: &mut ImageStore, image: u64, bytes: &[u8]) -> Result<Committed, ClientError> {
-    let (mut put, writing) = store.begin_same_host(R, LIFE, ImageNo(image)).await?;
+    let (mut put, writing) = store.begin_same_host(R, INCARNATION, ImageNo(image)).await?;
     let mut writing = writing.expect("the server is on this machine");
     for piece in bytes.chunks(300_000) {
         if let Some(news) = writing.push(piece).unwrap() {
@@ -107,14 +107,14 @@ fn images_written_beside_the_server_are_images() {
         let mut bytes = Vec::new();
         for image in 1..=4 {
             let made = container(image, 150, known);
-            // What did not change is not written again.
+            // Unchanged chunks are not written again.
             bytes.push(made.0.len());
             let committed = put(&mut store, image, &made.0).await.unwrap();
             assert_eq!(committed.bytes, made.0.len() as u64);
             known = Some(made.1);
             assert_eq!(raw(&mut store).await, Some((ImageNo(image), memory(image, 150))));
         }
-        // (And now and then everything is.)
+        // Now and then all chunks are written.
         assert!(bytes[1..3].iter().all(|&more| more < bytes[0] / 2), "{bytes:?}");
     });
     server.kill();
@@ -122,9 +122,9 @@ fn images_written_beside_the_server_are_images() {
     block_on(async {
         let mut store = connect(&server).await;
         assert_eq!(raw(&mut store).await, Some((ImageNo(4), memory(4, 150))));
-        // The other way still works, and in turn with this one.
+        // Sending the bytes still works, also in turn with this.
         let (bytes, _) = container(5, 20, None);
-        store.put(R, LIFE, ImageNo(5), &bytes[..]).await.unwrap();
+        store.put(R, INCARNATION, ImageNo(5), &bytes[..]).await.unwrap();
         assert_eq!(raw(&mut store).await, Some((ImageNo(5), memory(5, 20))));
         put(&mut store, 6, &container(6, 1, None).0).await.unwrap();
         assert_eq!(raw(&mut store).await, Some((ImageNo(6), memory(6, 1))));
@@ -138,7 +138,7 @@ fn a_writer_that_cannot_write_there_sends_the_bytes() {
     block_on(async {
         let mut store = connect(&server).await;
         let (bytes, _) = container(1, 20, None);
-        let (mut put, _) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+        let (mut put, _) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
         for piece in bytes.chunks(100_000) {
             put.data(piece.to_vec()).await.unwrap();
         }
@@ -169,9 +169,10 @@ fn what_is_told_must_be_there() {
         let mut store = connect(&server).await;
         let (bytes, _) = container(1, 20, None);
         let len = bytes.len() as u64;
-        // More, less, nothing; and bytes on both ways.
+        // More bytes, fewer, none; and bytes both on the connection and through the file.
         for told in [len + 1, len - 1, 0, u64::MAX] {
-            let (mut put, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+            let (mut put, writing) =
+                store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
             let mut writing = writing.unwrap();
             writing.push(&bytes).unwrap();
             writing.finish().unwrap();
@@ -182,17 +183,17 @@ fn what_is_told_must_be_there() {
             };
             assert!(text.contains("announced") || text.contains("may store"), "{text}");
         }
-        let (mut put, _) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+        let (mut put, _) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
         put.written(WriteProgress { bytes: 5, places: Vec::new() }).await.unwrap();
         let text = match put.data(bytes.clone()).await {
             Ok(()) => refusal(put.commit().await),
             refused => refusal(refused),
         };
         assert!(text.contains("both on the connection"), "{text}");
-        // A file that holds another image, and one that is cut.
+        // A file that holds another image, and a file that is cut.
         let (other, _) = container(2, 20, None);
         assert!(refusal(self::put(&mut store, 1, &other).await).contains("image"));
-        let (put, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+        let (put, writing) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
         let mut writing = writing.unwrap();
         writing.push(&bytes[..bytes.len() - 1]).unwrap();
         assert!(writing.finish().is_err());
@@ -211,7 +212,7 @@ fn damage_on_the_way_is_seen_by_its_writer() {
         let (mut bytes, _) = container(1, 20, None);
         let at = bytes.len() / 2;
         bytes[at] ^= 1;
-        let (put, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+        let (put, writing) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
         assert!(writing.unwrap().push(&bytes).is_err());
         put.abandon().await.unwrap();
         assert_eq!(raw(&mut store).await, None);
@@ -228,7 +229,7 @@ fn limits_and_lives_hold_here_too() {
         assert!(refusal(put(&mut store, 2, &container(2, 30, None).0).await).contains("may store"));
         assert_eq!(raw(&mut store).await, Some((ImageNo(1), memory(1, 30))));
         let bytes = container(3, 2, None).0;
-        let (mut late, writing) = store.begin_same_host(R, LIFE, ImageNo(3)).await.unwrap();
+        let (mut late, writing) = store.begin_same_host(R, INCARNATION, ImageNo(3)).await.unwrap();
         let mut writing = writing.unwrap();
         writing.push(&bytes).unwrap();
         new.declare(R, Incarnation(1)).await.unwrap();
@@ -237,9 +238,10 @@ fn limits_and_lives_hold_here_too() {
             Ok(()) => refusal(late.commit().await),
             refused => refusal(refused),
         };
-        assert!(text.contains("life"), "{text}");
+        assert!(text.contains("incarnation"), "{text}");
         assert!(
-            refusal(store.begin_same_host(R, LIFE, ImageNo(4)).await.map(|_| ())).contains("life")
+            refusal(store.begin_same_host(R, INCARNATION, ImageNo(4)).await.map(|_| ()))
+                .contains("incarnation")
         );
         assert_eq!((count(dir.path(), "part"), count(dir.path(), "image")), (0, 1));
     });
@@ -253,14 +255,14 @@ fn a_server_that_dies_leaves_nothing_half_done() {
     let bytes = container(1, 100, None).0;
     let mut writing = block_on(async {
         let mut store = connect(&server).await;
-        let (_, writing) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+        let (_, writing) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
         let mut writing = writing.unwrap();
         writing.push(&bytes[..bytes.len() / 2]).unwrap();
         server.kill();
         writing
     });
     let server = Server::start(SERVER, dir.path(), &key, &[]);
-    // It goes on, into a file that has no name any more.
+    // The writer continues, into a file that has no name any more.
     writing.push(&bytes[bytes.len() / 2..]).unwrap();
     writing.finish().unwrap();
     block_on(async {
@@ -283,7 +285,7 @@ proptest! {
         let server = start(dir.path(), &[]);
         block_on(async {
             let mut store = connect(&server).await;
-            let (mut put, _) = store.begin_same_host(R, LIFE, ImageNo(1)).await.unwrap();
+            let (mut put, _) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
             let file = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
             let part = file.into_iter().find(|p| p.extension().is_some_and(|e| e == "part")).unwrap();
             std::fs::write(part, &content).unwrap();

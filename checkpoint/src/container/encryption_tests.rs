@@ -50,7 +50,7 @@ fn sealed(image: u64, raw: &[u8], known: ChunkIndex) -> (Vec<u8>, ChunkIndex) {
     encode(encoder.sealed(secret(7), salt), raw)
 }
 
-/// The raw bytes, and what was given before an error.
+/// The raw bytes, also those that were given before an error.
 fn decode(bytes: &[u8], of: Option<Secret>) -> (Vec<u8>, Result<Summary, ContainerError>) {
     let (mut decoder, mut out) = (Decoder::with_secret(of), Vec::new());
     for piece in bytes.chunks(9999) {
@@ -119,7 +119,7 @@ fn incremental_ones_are_made_whole_without_the_key() {
     assert_eq!(note_of(Cursor::new(&out)).unwrap(), b"note");
 }
 
-/// Chunks as they stand in a container, put together anew with right checksums.
+/// A container that is put together from these chunks, with right checksums.
 fn forge(of: ImageId, chunks: &[(u32, u32, Vec<u8>)], seal: &[u8], note: &[u8]) -> Vec<u8> {
     let mut out = header_bytes(of).to_vec();
     let mut checksums = Checksums::new(u32_at(&out, 36));
@@ -166,7 +166,7 @@ fn whoever_has_no_key_cannot_put_one_together() {
     for (number, bytes) in forged.iter().enumerate() {
         let (given, outcome) = decode(bytes, Some(secret(7)));
         assert!(matches!(outcome, Err(ContainerError::Seal { .. })), "{number}: {outcome:?}");
-        // Whoever reads it never gets the end.
+        // A reader never gets the end.
         assert!(given.len() < raw.len() - PIECE / 2, "{number}");
     }
     chunks[1].2[100] ^= 1;

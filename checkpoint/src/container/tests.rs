@@ -104,7 +104,7 @@ fn a_note_is_found_without_reading_the_rest() {
         assert_eq!(note_of(std::io::Cursor::new(&bytes)).unwrap(), note);
         assert!(note_of(std::io::Cursor::new(&bytes[..bytes.len() - 1])).is_err());
     }
-    // Only the trailer may stand behind it, and only once may it be there.
+    // Only the trailer may follow the note, and there is one note.
     let (bytes, _) = encode_noted(b"", b"abc");
     let note = bytes[HEADER_BYTES..HEADER_BYTES + PREFIX_BYTES + 3].to_vec();
     let twice = [&bytes[..HEADER_BYTES], &note, &note].concat();
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// Containers of a row of images, as a store has them.
+/// The containers of a chain of images, as a store has them.
 #[derive(Default)]
 struct Incremental {
     files: std::collections::HashMap<ImageId, Vec<u8>>,
@@ -204,7 +204,7 @@ impl Incremental {
             }
             encoder.push(piece, &mut out);
         }
-        // The last piece, too: what it rests on is in the note.
+        // The last piece is flushed, too: the note names its bases.
         encoder.flush(&mut out);
         let bases = encoder.bases();
         let (summary, known) = encoder.finish_with(b"note", &mut out);
@@ -229,7 +229,7 @@ impl Incremental {
             }
         }
         let checked = whole.check();
-        // What is no image for one way is none for the other.
+        // Both ways refuse the same bytes.
         assert_eq!(checked.is_ok(), poured.is_ok());
         let summary = checked?;
         let mut out = Vec::new();
@@ -242,7 +242,7 @@ impl Incremental {
     }
 }
 
-/// The end of a stream is not cut off like its pieces, and is the same in many images.
+/// The end of a stream is not cut like its pieces, and is the same in many images.
 #[test]
 fn what_only_the_end_rests_on_is_told() {
     let mut incremental = Incremental::default();
@@ -267,7 +267,7 @@ fn what_did_not_change_is_named_and_found() {
     let (second, bases) = incremental.put(2, &memory);
     assert_eq!(bases, [first]);
     assert!(incremental.files[&second].len() < incremental.files[&first].len() / 3);
-    // By itself it is no image.
+    // Alone the container is no image.
     assert_eq!(
         decode(&incremental.files[&second], 999).unwrap_err(),
         ContainerError::Elsewhere { chunk: 0 }
@@ -276,11 +276,11 @@ fn what_did_not_change_is_named_and_found() {
     let (raw_again, summary) = decode(&whole, 999).unwrap();
     assert!(raw_again == memory && summary.id == second);
     assert_eq!(note_of(std::io::Cursor::new(&whole)).unwrap(), b"note");
-    // What was new in the second is found there by the third.
+    // The third image finds what was new in the second one there.
     let (third, bases) = incremental.put(3, &memory);
     assert_eq!(bases, [first, second]);
     assert!(decode(&incremental.whole(third).unwrap(), 1 << 20).unwrap().0 == memory);
-    // One that is whole is given as it is.
+    // A complete container is given as it is.
     assert!(incremental.whole(first).unwrap() == incremental.files[&first]);
 }
 
@@ -294,7 +294,7 @@ fn damage_anywhere_below_is_found() {
     for id in [first, second] {
         for at in 0..good[&id].len() {
             incremental.files.get_mut(&id).unwrap()[at] ^= 0x10;
-            // The header, the note and the end of a container below are its own affair.
+            // Header, note and end of a base concern only the base.
             match incremental.whole(second) {
                 Ok(whole) => assert!(id == first && decode(&whole, 1 << 20).unwrap().0 == memory),
                 Err(error) => assert!(!error.to_string().is_empty()),
@@ -325,7 +325,7 @@ fn a_row_ends_when_too_much_of_it_is_waste() {
         assert!(bases.len() <= 16);
         assert!(decode(&incremental.whole(id).unwrap(), 1 << 20).unwrap().0 == memory);
     }
-    // About every third is whole again.
+    // About every third image is complete.
     assert!((10..=16).contains(&whole), "{whole}");
 }
 

@@ -1,15 +1,16 @@
-//! Is a raw stream whole? Follows it without keeping it; hostile bytes are refused, never a panic.
+//! The check that a raw stream is complete. It follows the stream without keeping it. Hostile bytes
+//! are refused, never with a panic.
 
-use super::{
-    Descriptor, File, FileLock, Map, ProcessState, RECORD_MAGIC, Range, RecordHeader,
-    STREAM_VERSION, Signal, Thread, Timer, Totals, kind, limit,
-};
+use super::descriptors::{Descriptor, FileLock};
+use super::memory::{File, Map, Range};
+use super::process::{ProcessState, Signal, Thread, Timer};
+use super::record::{RECORD_MAGIC, RecordHeader, STREAM_VERSION, Totals, kind, limit};
 use core::mem::size_of;
 
-/// Why a raw stream is no image.
+/// Why a raw stream is not an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
-    /// The process cannot be imaged.
+    /// The process cannot be imaged. The text says why.
     #[error("{0}")]
     Refused(String),
     /// The rank (or its image child) died before the end.
@@ -18,25 +19,26 @@ pub enum StreamError {
         /// Bytes that came.
         bytes: u64,
     },
-    /// Not a stream of this version.
+    /// The stream is of another version, or damaged.
     #[error("not an image stream: {what} at byte {at}")]
     Malformed {
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
-        /// Where.
+        /// The position of the problem.
         at: u64,
     },
 }
 
-/// Follows a raw stream and tells whether it was whole. Keeps a header and a refusal, nothing else.
+/// Follows a raw stream and says whether it is complete. Keeps a header and a refusal, nothing
+/// else.
 #[derive(Debug)]
-pub struct Watcher {
+pub struct StreamChecker {
     header: Vec<u8>,
     kept: Vec<u8>,
     keep: bool,
     kind: u32,
     payload_left: u64,
-    /// A record's header came, and nothing of what it announced.
+    /// The header of a record came, and nothing of its contents.
     at_begin: bool,
     sequence: u64,
     page_bytes: u64,
@@ -47,19 +49,19 @@ pub struct Watcher {
     failed: Option<StreamError>,
 }
 
-impl Default for Watcher {
+impl Default for StreamChecker {
     fn default() -> Self {
         Self::new()
     }
 }
 
 const HEADER_BYTES: usize = size_of::<RecordHeader>();
-/// Memory is cut at multiples of this: small enough that what changed drags little with it, large
-/// enough to compress well.
+/// Memory is cut at multiples of this: small enough that a change affects few bytes around it,
+/// large enough to compress well.
 const WINDOW_BYTES: u64 = 64 << 10;
 
-impl Watcher {
-    /// At the beginning of a stream.
+impl StreamChecker {
+    /// A checker at the beginning of a stream.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -82,7 +84,7 @@ impl Watcher {
     /// Looks at the next bytes.
     ///
     /// # Errors
-    /// This is no image; no later call succeeds.
+    /// The stream is not an image. No later call succeeds.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), StreamError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -97,9 +99,9 @@ impl Watcher {
         Ok(())
     }
 
-    /// How many of the next bytes, at the least 1, belong to one piece: up to the end of what is not
-    /// memory, of the record, or of a [`WINDOW_BYTES`] of addresses. Memory that did not change between
-    /// two images then falls into equal pieces, whatever changed around it.
+    /// How many of the next bytes, at least 1, belong to one piece. A piece ends with the record,
+    /// or at a multiple of [`WINDOW_BYTES`] addresses; bytes that are not memory are one piece.
+    /// Unchanged memory then falls into equal pieces in two images, whatever changed around it.
     #[must_use]
     pub fn piece_left(&self) -> usize {
         let left = match self.payload_left {
@@ -128,16 +130,16 @@ impl Watcher {
         self.done && self.failed.is_none()
     }
 
-    /// The image's number, once its process state came.
+    /// The number of the image, once the process state came.
     #[must_use]
     pub fn image_no(&self) -> Option<u64> {
         self.image_no
     }
 
-    /// There are no more bytes.
+    /// Ends the stream.
     ///
     /// # Errors
-    /// The stream was no whole image.
+    /// The stream is not a complete image.
     pub fn finish(self) -> Result<Totals, StreamError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -199,7 +201,7 @@ impl Watcher {
         let expected = match kind {
             kind::REFUSED => true,
             kind::PROCESS..=kind::LAST_TABLE => u64::from(kind) == sequence + 1,
-            // Before the pages.
+            // Contents come before the pages.
             kind::CONTENTS => sequence >= u64::from(kind::LAST_TABLE) && self.page_floor == 0,
             kind::PAGES | kind::END => sequence >= u64::from(kind::LAST_TABLE),
             _ => false,

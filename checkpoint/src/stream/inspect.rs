@@ -1,62 +1,61 @@
-//! Looks into an image without restoring it: what the process had, and what lay in its pages.
+//! The inspector: what a process had, and what was in its pages, without a restore.
 //!
-//! Guarantees: everything is checked before it is believed (as the bytes may come from a damaged file,
-//! although the container's checksums make that unlikely); memory is bounded by the stream's limits;
-//! no byte is executed or mapped.
+//! Guarantees: everything is checked before it is used, as the bytes may come from a damaged file.
+//! Memory is bounded by the stream's limits. No byte is executed or mapped.
 #![allow(unsafe_code)]
 
-use super::{
-    Descriptor, File, Map, ProcessState, RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, Thread,
-    kind, limit, map,
-};
+use super::descriptors::Descriptor;
+use super::memory::{File, Map, map};
+use super::process::{ProcessState, Thread};
+use super::record::{RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, kind, limit};
 use std::mem::size_of;
 
-/// Bytes of a record that is kept at the most.
+/// Bytes of a record that is kept at most.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// Why a stream cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InspectError {
-    /// Made by another version.
+    /// Another version made the stream.
     #[error("the image has stream version {0}, this program reads {STREAM_VERSION}")]
     Version(u32),
-    /// Not a stream, or damaged.
+    /// The bytes are not a stream, or are damaged.
     #[error("the image cannot be understood: {0}")]
     Malformed(&'static str),
 }
 
-/// One mapping, in words.
+/// One mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
-    /// First address and the one behind the last.
+    /// First address, and the address after the last.
     pub range: (u64, u64),
     /// `rwx` and `s` or `p`, as in `/proc/PID/maps`.
     pub access: String,
     /// The file, `[stack]`, or nothing.
     pub name: String,
-    /// Bytes of it that the image holds.
+    /// Bytes of the mapping that the image holds.
     pub stored: u64,
 }
 
-/// One descriptor, in words.
+/// One descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Open {
-    /// Its number.
+    /// The number of the descriptor.
     pub fd: i32,
-    /// The path, as far as it has one.
+    /// The path, if the descriptor has one.
     pub path: String,
-    /// Where it stood.
+    /// The offset.
     pub offset: u64,
 }
 
-/// Parts of a process.
+/// The process in an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The executable.
     pub executable: String,
     /// The working directory.
     pub directory: String,
-    /// Process id when it was taken.
+    /// Process id at the image.
     pub pid: i32,
     /// Names of the threads.
     pub threads: Vec<String>,
@@ -73,7 +72,7 @@ pub struct Contents {
 pub struct Inspector {
     held: Vec<u8>,
     header: Option<RecordHeader>,
-    /// Bytes of a record of pages that have passed.
+    /// Bytes of the current PAGES record that have passed.
     passed: u64,
     process: Option<ProcessState>,
     descriptors: Vec<Descriptor>,
@@ -85,10 +84,10 @@ pub struct Inspector {
     page_bytes: u64,
 }
 
-/// Structures that hold numbers only, so that any bytes are one.
+/// Structures that hold numbers only: any bytes are a valid value.
 ///
 /// # Safety
-/// `#[repr(C)]`, no padding that matters, no pointer, no enumeration.
+/// The type is `#[repr(C)]`, without padding that matters, pointers or enumerations.
 unsafe trait Numbers: Copy {}
 // SAFETY: see `super`: "hold numbers only".
 unsafe impl Numbers for RecordHeader {}
@@ -115,16 +114,16 @@ fn structures<T: Numbers>(bytes: &[u8]) -> Result<Vec<T>, InspectError> {
 }
 
 impl Inspector {
-    /// At the begin of a stream.
+    /// An inspector at the beginning of a stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes raw bytes; `pages` gets each piece of memory with its address.
+    /// Takes raw bytes. `pages` gets each piece of memory with its address.
     ///
     /// # Errors
-    /// The stream cannot be understood; the inspector is of no use any more.
+    /// The stream cannot be understood. The inspector cannot be used further.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -161,7 +160,7 @@ impl Inspector {
         Ok(())
     }
 
-    /// Moves bytes into the buffer until it has `wanted`; gives the rest.
+    /// Moves bytes into the buffer until it has `wanted`. Returns the rest.
     fn hold<'a>(&mut self, bytes: &'a [u8], wanted: usize) -> &'a [u8] {
         let take = bytes.len().min(wanted - self.held.len());
         self.held.extend_from_slice(&bytes[..take]);
@@ -195,7 +194,7 @@ impl Inspector {
         let bytes = std::mem::take(&mut self.held);
         match header.kind {
             kind::PROCESS => {
-                // The version stands first, whatever the rest is.
+                // The version comes first, whatever the rest is.
                 let version = bytes.get(..4).map(|b| u32::from_le_bytes(b.try_into().expect("4")));
                 match version {
                     Some(STREAM_VERSION) => {}
@@ -239,7 +238,7 @@ impl Inspector {
         self.strings.get(from..to).map_or_else(String::new, |b| String::from_utf8_lossy(b).into())
     }
 
-    /// What there was.
+    /// What was found.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let mapping = |(map, stored): (&Map, &u64)| {
@@ -308,7 +307,7 @@ mod tests {
             Map { start: 0x3000, end: 0x5000, prot: 5, file: map::NO_FILE, ..Map::default() },
         );
         let mut stream = record(kind::MAPS, 0, &[bytes_of(one), bytes_of(two)].concat());
-        // Across both.
+        // These pages lie across both mappings.
         stream.extend(record(kind::PAGES, 0x2000, &[7; 0x2000]));
         stream.extend(record(kind::END, 0, &[0; 16]));
         for step in [1, 33, 4096, 100_000] {

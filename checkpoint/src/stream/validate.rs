@@ -1,33 +1,38 @@
-//! Can the tables of an image be acted upon? What a new process asks before it gives up anything.
+//! The validation of an image's tables: a new process asks for it before it gives up anything.
 //!
-//! Guarantees: no allocation, no panic, no `unsafe`; time in the order of the tables' length times its
-//! logarithm, whatever is in them. After [`check`] said yes every index and every text is inside of its
-//! table, every mapping is where one can be, every descriptor has a number that is the program's and
-//! rests on one that is there, and every address that the restore itself writes to or jumps to lies in
-//! memory that the image brings, with the rights that this takes. What only the program uses (its
-//! handlers, its limits, what is in its pages) is not judged.
+//! Guarantees: no allocation, no panic, no `unsafe`. The time grows with the length of the tables
+//! times its logarithm, whatever is in them. After [`check`] has succeeded:
+//! - every index and every text is inside of its table,
+//! - every mapping is at a possible place,
+//! - every descriptor has a number that belongs to the program, and refers to an existing one,
+//! - every address that the restore writes to or jumps to is in memory of the image, with the
+//!   rights that this takes.
 //!
-//! [`digest`] is one number over all tables. It finds what was damaged behind the container's checksums
-//! (in the pipe, in memory); the rest of this module bounds what a wrong writer could do.
+//! What only the program uses (its handlers, its limits, the bytes of its pages) is not judged.
+//!
+//! [`digest`] is one number over all tables. It finds damage after the container's checksums, in
+//! the pipe or in memory. The rest of this module bounds what a wrong writer could do.
 
-use super::{
-    Descriptor, File, FileLock, Hash, Map, ProcessState, Range, Signal, Text, Thread, Timer,
-    descriptor, lock, map, owner, range,
-};
+use super::descriptors::{Descriptor, FileLock, descriptor, lock, owner};
+use super::hash::Hash;
+use super::memory::{File, Map, Range, map, range};
+use super::process::{ProcessState, Signal, Thread, Timer};
+use super::record::Text;
 use core::mem::size_of;
 
-/// Highest address of a process, and one more.
+/// The highest address of a process, plus one.
 const USER_END: u64 = 0x7fff_ffff_f000;
-/// Bytes of a path, with its zero.
+/// Bytes of a path, with its terminating zero.
 const PATH_BYTES_MAX: u32 = 4096;
-/// What the kernel keeps free below the stack: nearer to another mapping it does not let it grow.
+/// The gap that the kernel keeps below the stack. Nearer to another mapping the stack does not
+/// grow.
 const STACK_GAP: u64 = 1 << 20;
-/// Of `PROT_*` and [`map`]: all there are.
+/// All bits of `PROT_*`.
 const PROTS: u32 = 7;
 const FLAGS: u32 = 1023;
 const PROT_WRITE: u32 = 2;
 const PROT_EXEC: u32 = 4;
-/// Bytes that lie on a stack where a thread is to go on: saved registers and an address.
+/// Bytes on a stack where a thread resumes: saved registers and an address.
 const SAVED_BYTES: u64 = 64;
 /// `S_IFMT`, and three of its values.
 const KIND: u32 = 0o170_000;
@@ -64,28 +69,29 @@ pub struct Tables<'a> {
     pub ranges: &'a [Range],
 }
 
-/// The process that is to become the one of the image.
+/// The process that is to become the process of the image.
 #[derive(Debug, Clone, Copy)]
 pub struct Here<'a> {
     /// Ranges where no mapping of the image can be.
     pub reserved: &'a [(u64, u64)],
-    /// End of its stack.
+    /// End of the stack of this process.
     pub stack_end: u64,
-    /// How many bytes the stack may have at the most.
+    /// Bytes that the stack may have at most.
     pub stack_limit: u64,
-    /// Descriptors from here on are not the program's.
+    /// The first descriptor that does not belong to the program.
     pub descriptors_end: i32,
-    /// Where the restartable-sequence area of a thread lies, from its thread pointer, and its length
-    /// (0: there is none).
+    /// The restartable-sequence area of a thread: offset from its thread pointer, and length (0:
+    /// none).
     pub rseq: (u64, u64),
     /// Bytes of the notes about a thread.
     pub notes_bytes: u64,
 }
 
-/// What is wrong, in a few words.
+/// The problem, in a few words.
 pub type Wrong = &'static str;
 
-/// One number over all tables ([`ProcessState::digest`] itself counts as 0), in the order of the stream.
+/// One number over all tables, in the order of the stream.
+/// [`ProcessState::digest`](super::ProcessState::digest) itself counts as 0.
 #[must_use]
 pub fn digest(tables: [&[u8]; 10]) -> u64 {
     let [process, rest @ ..] = tables;
@@ -93,16 +99,16 @@ pub fn digest(tables: [&[u8]; 10]) -> u64 {
     let behind = (at + 8).min(process.len());
     let mut hash = Hash::new().with(&process[..at]).with(&[0; 8]).with(&process[behind..]);
     for table in rest {
-        // The length as well, or bytes could move from one to the next.
+        // The length counts as well, or bytes could move from one table to the next.
         hash = hash.with(&(table.len() as u64).to_le_bytes()).with(table);
     }
     hash.value()
 }
 
-/// Whether all can be acted upon.
+/// Checks that all tables can be acted upon.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first problem.
 pub fn check(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     texts(tables)?;
     mappings(tables, here)?;
@@ -113,14 +119,14 @@ pub fn check(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     clockwork(tables)
 }
 
-/// Which file's bytes lie at an address, and where in it: `None` if no file's.
+/// The file at an address, and the offset in it. `None`: no file is mapped there.
 #[must_use]
 pub fn in_file(maps: &[Map], address: u64) -> Option<(u32, u64)> {
     let map = around(maps, address)?;
     (map.file != map::NO_FILE).then(|| (map.file, map.offset.wrapping_add(address - map.start)))
 }
 
-/// Whether a text is inside of STRINGS and ends with the zero that stands behind it.
+/// Whether a text is inside of STRINGS, and ends with the zero after it.
 #[must_use]
 pub fn is_text(strings: &[u8], text: Text) -> bool {
     let (from, len) = (text.offset as usize, text.len as usize);
@@ -143,20 +149,21 @@ fn texts(tables: &Tables<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The mapping around an address. They are ascending.
+/// The mapping around an address. Mappings are ascending.
 fn around(maps: &[Map], address: u64) -> Option<&Map> {
     let at = maps.partition_point(|map| map.end <= address);
     maps.get(at).filter(|map| map.start <= address)
 }
 
-/// Whether the image brings all these bytes, aligned, in one mapping with these rights.
+/// Whether the image has all these bytes, aligned, in one mapping with these rights.
 fn brings(maps: &[Map], address: u64, bytes: u64, align: u64, prot: u32) -> bool {
     address.is_multiple_of(align)
         && around(maps, address)
             .is_some_and(|map| bytes <= map.end - address && map.prot & prot == prot)
 }
 
-/// Ascending, on page boundaries, outside of what stays, and of files that are there.
+/// Mappings must be ascending, on page boundaries, outside of the reserved ranges, and of existing
+/// files.
 fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     let (mut floor, mut stacks) = (4096, 0);
     for map in tables.maps {
@@ -217,7 +224,7 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The entry of a descriptor, in a table that is ascending.
+/// The entry of a descriptor. The table is ascending.
 fn entry<'a>(tables: &Tables<'a>, fd: i32) -> Option<&'a Descriptor> {
     let at = tables.descriptors.partition_point(|entry| entry.fd < fd);
     tables.descriptors.get(at).filter(|entry| entry.fd == fd)
@@ -231,7 +238,7 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
         }
         floor = it.fd + 1;
     }
-    // Now they can be looked up.
+    // The table is ascending, so entries can be found now.
     for it in tables.descriptors {
         let other = |how: u32| entry(tables, it.other).is_some_and(|other| other.how == how);
         let path = is_text(tables.strings, it.path);
@@ -248,7 +255,7 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
                 it.fd > 2 && other(descriptor::PIPE_END) && (1..=1 << 31).contains(&it.size)
             }
             descriptor::PIPE_END => it.fd > 2 && other(descriptor::PIPE),
-            // (The highest value is what no counter can hold.)
+            // No counter can have the highest value.
             descriptor::EVENTFD => it.offset < u64::MAX,
             _ => false,
         };
@@ -267,7 +274,7 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Locks are of descriptors that are made again, in their order.
+/// Locks must belong to descriptors that are made again, in their order.
 fn locks(tables: &Tables<'_>) -> Result<(), Wrong> {
     let mut floor = 0;
     for held in tables.locks {
@@ -279,7 +286,7 @@ fn locks(tables: &Tables<'_>) -> Result<(), Wrong> {
                     | descriptor::RECREATE
                     | descriptor::AGAIN
             );
-            // `fcntl` gives them only to who may write, or read.
+            // `fcntl` grants write locks for writing only, and read locks for reading only.
             let access = it.open_flags & libc::O_ACCMODE as u32;
             let refused = if held.writes == 1 { libc::O_RDONLY } else { libc::O_WRONLY };
             let of_fcntl = matches!(held.kind, lock::POSIX | lock::OPEN_FILE);
@@ -300,7 +307,8 @@ fn locks(tables: &Tables<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// On page boundaries, and nothing of what stays: the restored process gives advice on them.
+/// Ranges must be on page boundaries and outside of the reserved ranges: the restored process gives
+/// advice on them.
 fn ranges(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     for range in tables.ranges {
         let aligned = (range.start | range.end) & 4095 == 0;
@@ -339,7 +347,7 @@ fn threads(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Timers and signals: none may end the process that is being put together.
+/// No timer and no signal may end the process that is being assembled.
 fn clockwork(tables: &Tables<'_>) -> Result<(), Wrong> {
     let catchable =
         |signal: i32| (1..=64).contains(&signal) && !matches!(signal, SIGKILL | SIGSTOP);
@@ -356,7 +364,7 @@ fn clockwork(tables: &Tables<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether a record of contents belongs where it says, behind the one before it: `at` and length.
+/// Whether a CONTENTS record belongs where it says, after the one before it: `at` and length.
 #[must_use]
 pub fn content_fits(table: &[Descriptor], before: Option<(u64, u64)>, at: u64, len: u64) -> bool {
     let offset = at & ((1 << 48) - 1);
@@ -366,7 +374,7 @@ pub fn content_fits(table: &[Descriptor], before: Option<(u64, u64)>, at: u64, l
         descriptor::PIPE => offset == 0 && len <= entry.size,
         _ => false,
     };
-    // Lengths are bounded far below what could run into the next entry's number.
+    // The bounds on lengths keep an offset from reaching the number of the next entry.
     let behind = before.is_none_or(|(at_before, len_before)| {
         at > at_before && (at >> 48 != at_before >> 48 || at - at_before >= len_before)
     });

@@ -10,27 +10,27 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A number of this boot of the system; 0: not known. It is asked for each time: what a process remembers is in its
-/// image, and may be restored on another host, or after a loss of power.
+/// A number of this boot of the system; 0: not known. It is read each time: the memory of a process
+/// is in its image, and may be restored on another host, or after a loss of power.
 fn boot() -> u64 {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(16).collect();
     u64::from_str_radix(&digits, 16).unwrap_or(0)
 }
 
-/// Instead of a boot's number: systems on several hosts have written.
+/// In the place of a boot's number: systems of several hosts have written.
 const SEVERAL: u64 = u64::MAX;
 
-/// Beyond the path of a file: its name, as far as it can be said.
+/// The file name of a path.
 fn name_of(path: &Path) -> io::Result<&str> {
     let name = path.file_name().and_then(|name| name.to_str());
     name.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "the name of the file is no text"))
 }
 
-/// The journal of a file, beside it.
+/// The path of a file's journal, beside the file.
 ///
 /// # Errors
-/// The name of the file is no text.
+/// The name of the file is not text.
 pub fn journal_of(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{}.ftmpi-undo", name_of(path)?)))
 }
@@ -42,22 +42,22 @@ pub struct Journal {
     data: PathBuf,
     begin: u64,
     end: u64,
-    /// The length that the file will have when what was written down is done: writes of others may be
-    /// under way, or not be seen here yet.
+    /// The length that the file will have when everything in the journal is done. Writes of others
+    /// may be under way, or not be visible here yet.
     reserved_len: u64,
-    /// The boot of the system that has written; 0: not known.
+    /// The boot of the system that wrote last; 0: not known.
     boot: u64,
-    /// How the names of deleted files begin.
+    /// The beginning of the names of deleted files.
     hidden: String,
 }
 
-/// The second name of a file that is being copied to its `hidden` one: what is there is whole.
+/// The name of an unfinished copy of a file that is being copied to its `hidden` name.
 pub(super) fn partial_copy_name(hidden: &str) -> String {
     format!("{hidden}.part")
 }
 
-/// Opens and locks a file that only this user can have written. `None`: there is none, or nobody of ours can have
-/// written it.
+/// Opens and locks a file that only this user can have written. `None`: there is none, or no
+/// process of this user can have written it.
 fn open_locked(path: &Path, create: bool) -> io::Result<Option<File>> {
     // SAFETY: asks for a number.
     #[allow(unsafe_code)]
@@ -73,19 +73,19 @@ fn open_locked(path: &Path, create: bool) -> io::Result<Option<File>> {
         };
         while let Err(e) = file.lock() {
             if e.kind() != ErrorKind::Interrupted {
-                // Where nothing can be locked, it was made and not written.
+                // Where nothing can be locked, the file was made and not written.
                 let empty = !create && file.metadata()?.len() == 0;
                 return if empty { Ok(None) } else { Err(e) };
             }
         }
         let about = file.metadata()?;
-        // Somebody may have removed it while we waited.
+        // Another process may have removed the file meanwhile.
         if about.nlink() == 0 {
             continue;
         }
         let ours = about.is_file() && about.uid() == me;
         if !create {
-            // (Who makes copies of files by other names may have made one of this.)
+            // A tool that copies files under other names may have made a copy of this one.
             return Ok(ours.then_some(file));
         }
         if !ours || about.nlink() != 1 {
@@ -95,8 +95,8 @@ fn open_locked(path: &Path, create: bool) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether what cannot be opened cannot have been written by us either. Any other error says nothing about what is
-/// there: to take it for nothing would leave a file in its future.
+/// Whether a file that cannot be opened cannot have been written by this user either. Other errors
+/// say nothing about the file: ignoring it could leave a file in a later state.
 fn is_not_ours(e: &io::Error) -> bool {
     let not_ours = [
         libc::ENOENT,
@@ -113,17 +113,17 @@ fn is_not_ours(e: &io::Error) -> bool {
 }
 
 impl Journal {
-    /// Opens and locks the journal of a file; `None` if there is none of this job and none is to be made. One
-    /// that another job has left is begun anew.
+    /// Opens and locks the journal of a file. `None`: this job has none, and none is to be made.
+    /// The journal of another job is begun anew.
     ///
     /// # Errors
-    /// It cannot be made, or is damaged.
+    /// The journal cannot be made, or is damaged.
     pub fn open(data: &Path, job: u64, create: bool) -> io::Result<Option<Self>> {
         Self::open_or_recover(data, job, create, false)
     }
 
-    /// As [`Journal::open`], of one of which a loss of power may have taken a part: before any life after that
-    /// writes to it.
+    /// Opens a journal as [`Journal::open`] does, before any later incarnation writes to it. A loss
+    /// of power may have taken a part of it.
     fn open_for_rollback(data: &Path, job: u64) -> io::Result<Option<Self>> {
         Self::open_or_recover(data, job, false, true)
     }
@@ -143,11 +143,11 @@ impl Journal {
         let length = file.metadata()?.len();
         if !begun
             && length > 0
-            // (What was made just before a loss of power.)
+            // A journal that was made directly before a loss of power.
             && head != [0; HEAD as usize]
             && !(length < HEAD && FORMAT.starts_with(&head[..8.min(length as usize)]))
         {
-            // Somebody else's file: never touched.
+            // A file of somebody else is never touched.
             let taken =
                 || io::Error::new(ErrorKind::AlreadyExists, "its name is taken by another file");
             return if create { Err(taken()) } else { Ok(None) };
@@ -169,10 +169,11 @@ impl Journal {
             return Ok(None);
         }
         if begun && sound {
-            // What it deleted is gone; if it cannot be read, it stays under the other name.
+            // The files that the other job deleted go. If the journal cannot be read, they stay
+            // under their other names.
             let _ = journal.forget_all();
         }
-        // (What would be behind the end must not look like a record of ours.)
+        // Bytes after the end must not look like a record.
         journal.file.set_len(0)?;
         (journal.begin, journal.end, journal.reserved_len, journal.boot) = (HEAD, HEAD, 0, boot());
         head = [0; HEAD as usize];
@@ -194,21 +195,22 @@ impl Journal {
         io::Error::new(ErrorKind::InvalidData, text)
     }
 
-    /// Was it written in another boot of the system (or by several systems), so that a loss of power may have
-    /// taken a part of it? Nothing in a journal is synced: that would cost more than what it guards.
+    /// Whether another boot of the system (or several systems) wrote the journal, so that a loss of
+    /// power may have taken a part of it. Journals are not synced: that would cost more than the
+    /// files they guard.
     fn other_boot(&self) -> bool {
         self.boot != 0 && boot() != 0 && self.boot != boot()
     }
 
-    /// After a loss of power the end that the head tells and the records may come from different times: the
-    /// records end where none can be read. What is missing counts as not done, as everything that was not on
-    /// the disk.
+    /// Finds the end of a journal after a loss of power, when head and records may come from
+    /// different times. The records end where none can be read. Missing records count as not done,
+    /// like everything that was not on the disk.
     fn find_end(&mut self, length: u64) -> io::Result<()> {
         let (told, mut at) = (self.end, self.begin);
         while at < length {
             match self.read(at) {
                 Ok((_, next)) => at = next,
-                // Any other error says nothing about what is there.
+                // Other errors say nothing about the record.
                 Err(e)
                     if !matches!(e.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) =>
                 {
@@ -218,14 +220,16 @@ impl Journal {
                 Err(e) => return Err(e),
             }
         }
-        // What was behind the end must not look like a record of ours some day. Then the head, all at once.
+        // Bytes after the end must not look like a record later. The head is written afterwards,
+        // all at once.
         self.file.set_len(at.max(HEAD))?;
         (self.end, self.boot) = (at, boot());
         let words = [self.begin, self.end, self.reserved_len, self.boot];
         self.file.write_all_at(&words.map(u64::to_le_bytes).concat(), BEGIN_AT)
     }
 
-    /// Is what cannot be read a record of which a part never reached the disk? There are zeros then, or nothing.
+    /// Whether a record that cannot be read lacks a part that never reached the disk. There are
+    /// zeros then, or nothing.
     fn is_torn(&self, at: u64, length: u64) -> io::Result<bool> {
         const BLOCK: u64 = 512;
         let mut head = [0u8; RECORD];
@@ -249,10 +253,10 @@ impl Journal {
         Ok(false)
     }
 
-    /// Writes a deed down, before it is done.
+    /// Writes a change down, before it is made.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The file system fails.
     pub fn append(&mut self, author: Author, change: &FileChange) -> io::Result<()> {
         if self.boot != SEVERAL && self.boot != boot() {
             self.boot = if self.boot == 0 { boot() } else { SEVERAL };
@@ -263,7 +267,7 @@ impl Journal {
         self.set(END_AT, self.end + record.len() as u64)
     }
 
-    /// The name that the file is to have when it is deleted now.
+    /// The name that the file gets when it is deleted now.
     #[must_use]
     pub fn name_for_deleted(&self, author: Author) -> String {
         format!("{}{}-{}-{}", self.hidden, author.rank, author.incarnation, self.end)
@@ -279,7 +283,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The length that the file will have when what was written down is done.
+    /// The length that the file will have when everything in the journal is done.
     pub(super) fn reserved_len(&self) -> u64 {
         self.reserved_len
     }
@@ -288,11 +292,12 @@ impl Journal {
         self.set(RESERVED_LEN_AT, length)
     }
 
-    /// The file, which has `size` bytes now, is about to reach to `to`.
+    /// The file has `size` bytes now and is about to reach `to`.
     pub(super) fn extends(&mut self, author: Author, size: u64, to: u64) -> io::Result<()> {
         let from = self.reserved_len.max(size);
         if to > from {
-            // In this order: whoever dies in between has promised nothing that no record takes back.
+            // The order matters: a process that dies in between leaves no reserved length without a
+            // record.
             self.append(author, &FileChange::Extended { from, to })?;
             self.set_reserved_len(to)?;
         }
@@ -308,11 +313,11 @@ impl Journal {
         Ok((record::decode(&head, bytes, &self.hidden)?, next))
     }
 
-    /// Forgets the deeds at its beginning that no return can undo any more: `oldest` is the oldest wave
-    /// to which ranks may return. Gives whether nothing is left.
+    /// Forgets the first changes that no rollback can undo any more. `oldest` is the oldest wave to
+    /// which ranks may return. Returns whether nothing is left.
     ///
     /// # Errors
-    /// Of the file system, or it is damaged.
+    /// The file system fails, or the journal is damaged.
     pub fn forget_before(&mut self, oldest: u64) -> io::Result<bool> {
         let begin = self.begin;
         while self.begin < self.end {
@@ -324,7 +329,8 @@ impl Journal {
             self.set(BEGIN_AT, next)?;
         }
         if self.begin > begin && self.begin < self.end {
-            // SAFETY: about a descriptor of our own. Where it is not possible the space stays in use.
+            // SAFETY: concerns a descriptor of our own. Where it is not possible the space stays in
+            // use.
             #[allow(unsafe_code)]
             unsafe {
                 libc::fallocate(
@@ -348,7 +354,7 @@ impl Journal {
         }
     }
 
-    /// A copy that was not finished is none.
+    /// An unfinished copy does not count.
     fn remove_partial_copy(&self, hidden: &str) -> io::Result<()> {
         absent_is_fine(fs::remove_file(self.data.with_file_name(partial_copy_name(hidden))))
     }
@@ -357,15 +363,15 @@ impl Journal {
         self.forget_before(u64::MAX).map(|_| ())
     }
 
-    /// Removes the journal, whose deeds are all forgotten.
+    /// Removes the journal. All its changes must be forgotten.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The file system fails.
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(journal_of(&self.data)?)
     }
 
-    /// Undoes what lives that are over did after a wave.
+    /// Undoes the changes after a wave by incarnations that are over.
     fn roll_back(&mut self, wave: u64, is_over: &dyn Fn(u32, u32) -> bool) -> io::Result<u64> {
         let mut places = Vec::new();
         let mut at = self.begin;
@@ -376,7 +382,7 @@ impl Journal {
             }
             at = next;
         }
-        // Deeds that stand want the file as it is now to be there (`Some`), and to reach to there.
+        // Changes that stay need the file as it is now (`Some`), up to this length.
         let (mut undone, mut kept_len) = (0, None);
         for at in places.into_iter().rev() {
             let (record, _) = self.read(at)?;
@@ -388,7 +394,7 @@ impl Journal {
                         kept_len.max(Some(at + old.len() as u64))
                     }
                     FileChange::Shrunk { .. } | FileChange::Created => kept_len.max(Some(0)),
-                    // What was before is another file.
+                    // Before its deletion it was another file.
                     FileChange::Deleted { .. } => None,
                 };
                 continue;
@@ -421,7 +427,7 @@ impl Journal {
             FileChange::Shrunk { from } => {
                 data().and_then(|file| file.set_len((*from).max(reached)))
             }
-            // Another rank has found it, and will not make it again.
+            // Another rank has found the file, and will not make it again.
             FileChange::Created if kept_len.is_some() => Ok(()),
             FileChange::Created => fs::remove_file(&self.data),
             FileChange::Deleted { hidden } => {
@@ -439,11 +445,11 @@ fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Takes a file back to a wave: undoes what was done to it after that by lives that are over
-/// (`is_over(rank, incarnation)`). Gives how many deeds that were.
+/// Returns a file to a wave: undoes the later changes by incarnations that are over (`is_over(rank,
+/// incarnation)`). Returns the number of undone changes.
 ///
 /// # Errors
-/// Of the file system, or its journal is damaged; then the file is somewhere between then and now.
+/// The file system fails, or the journal is damaged. The file is between both states then.
 pub fn roll_back(
     data: &Path,
     job: u64,
@@ -456,10 +462,10 @@ pub fn roll_back(
     }
 }
 
-/// The job is over: what it has deleted is gone, and its journal too.
+/// Ends the journal of a file: the job is over. The files that the job deleted go.
 ///
 /// # Errors
-/// Of the file system, or the journal is damaged.
+/// The file system fails, or the journal is damaged.
 pub fn forget(data: &Path, job: u64) -> io::Result<()> {
     let Some(mut journal) = Journal::open_for_rollback(data, job)? else { return Ok(()) };
     journal.forget_all()?;

@@ -1,4 +1,4 @@
-//! What one process keeps in mind of the journals that it writes.
+//! The journals that one process writes, and what it remembers of them.
 
 use super::journal::{Journal, partial_copy_name};
 use super::record::{Author, BYTES_MAX, FileChange};
@@ -8,12 +8,12 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Pieces of a file, sorted and apart.
+/// Ranges of a file, sorted and disjoint.
 #[derive(Debug, Default, Clone)]
 struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
-    /// The parts of a piece that are not there yet.
+    /// The parts of a range that are not there yet.
     fn missing(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let (mut at, mut missing) = (from, Vec::new());
         for &(begin, end) in &self.0 {
@@ -49,20 +49,20 @@ impl Ranges {
     }
 }
 
-/// What a process has written down of one file since its last image.
+/// What a process has saved of one file since its last image.
 #[derive(Debug, Default, Clone)]
 struct SavedRanges {
     author: Option<Author>,
-    /// What is safe already, at its begin.
+    /// The ranges that are saved.
     ranges: Ranges,
 }
 
 /// Why a file was not deleted.
 #[derive(Debug)]
 pub enum Deletion {
-    /// The file system does not want to.
+    /// The file system refuses.
     Refused(io::Error),
-    /// It could not be written down.
+    /// The deletion could not be written down.
     NoJournal(io::Error),
 }
 
@@ -76,26 +76,26 @@ pub struct Journals {
 }
 
 impl Journals {
-    /// Of this life, which began from `author.wave`.
+    /// The journals of an incarnation that began from the image `author.wave`.
     #[must_use]
     pub fn new(job: u64, author: Author) -> Self {
         Self { job, author, oldest: 0, files: HashMap::new() }
     }
 
-    /// The process goes on in another life.
+    /// The process continues as another incarnation.
     pub fn begin_incarnation(&mut self, author: Author) {
         self.author = author;
     }
 
-    /// An image was taken: deeds are of the time after it.
+    /// An image was taken: later changes belong to the time after it.
     pub fn image(&mut self, image: u64) {
         self.author.wave = image;
     }
 
-    /// Ranks return no further than this wave any more: what was before it is forgotten.
+    /// Ranks return no further than this wave any more. Earlier changes are forgotten.
     ///
     /// # Errors
-    /// Of the file system, or a journal is damaged.
+    /// The file system fails, or a journal is damaged.
     pub fn committed(&mut self, oldest: u64) -> io::Result<()> {
         if oldest <= self.oldest {
             return Ok(());
@@ -120,7 +120,7 @@ impl Journals {
         outcome
     }
 
-    /// Whether there is something about a file in mind.
+    /// Whether something about a file is remembered.
     #[must_use]
     pub fn has_file(&self, path: &Path) -> bool {
         self.files.contains_key(path)
@@ -134,10 +134,10 @@ impl Journals {
         saved
     }
 
-    /// `len` bytes are about to be written at `at` (to the end of the file and beyond, perhaps).
+    /// `len` bytes are about to be written at `at`, perhaps beyond the end of the file.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The file system fails.
     pub fn writes(&mut self, path: &Path, file: &File, at: u64, len: u64) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
         let saved = self.saved(path);
@@ -150,7 +150,8 @@ impl Journals {
         let Some(size) = size_of(path, file)? else { return Ok(()) };
         for (from, to) in missing {
             save(&mut journal, author, path, from, to.min(size))?;
-            // Between the end of the file and what others are about to reach nothing was.
+            // Between the end of the file and the end of what others are about to write there was
+            // nothing.
             let (mut at, end) = (from.max(size), to.min(journal.reserved_len()));
             while at < end {
                 let old = vec![0; (end - at).min(BYTES_MAX as u64) as usize];
@@ -164,11 +165,12 @@ impl Journals {
         Ok(())
     }
 
-    /// It was opened for writing: perhaps it is not the one that had this path before. What another rank has
-    /// made in its later time stays for this one, also if it writes nothing: a deed of no bytes says so.
+    /// A file was opened for writing. It may be another file than the one that had this path
+    /// before. What another rank made in its later time stays for this rank, even if this rank
+    /// writes nothing: a change of no bytes says so.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The file system fails.
     pub fn opened(&mut self, path: &Path) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
         self.saved(path).ranges = Ranges::default();
@@ -180,10 +182,10 @@ impl Journals {
         }
     }
 
-    /// It is about to get this length.
+    /// The file is about to get this length.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The file system fails.
     pub fn resizes(&mut self, path: &Path, file: &File, length: u64) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
         let saved = self.saved(path);
@@ -195,16 +197,16 @@ impl Journals {
             save(&mut journal, author, path, length, size)?;
             journal.append(author, &FileChange::Shrunk { from: size })?;
             journal.set_reserved_len(length)?;
-            // It may grow again.
+            // The file may grow again.
             saved.ranges = Ranges::default();
         }
         Ok(())
     }
 
-    /// It is about to be made, and is not there yet.
+    /// The file is about to be made, and is not there yet.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The file system fails.
     pub fn creates(&mut self, path: &Path) -> io::Result<()> {
         let (job, author) = (self.job, self.author);
         self.saved(path);
@@ -215,11 +217,12 @@ impl Journals {
         Ok(())
     }
 
-    /// Deletes it: gives it another name; or, where this process has it `open` and goes on with it, a copy.
-    /// (An image holds the contents of an open file only if it has no name.)
+    /// Deletes a file: gives it another name. If this process has it `open` and uses it further,
+    /// the other name gets a copy, because an image holds the contents of an open file only if the
+    /// file has no name.
     ///
     /// # Errors
-    /// It is still there.
+    /// The file is still there.
     pub fn delete(&mut self, path: &Path, open: bool) -> Result<(), Deletion> {
         let (job, author) = (self.job, self.author);
         let saved = self.saved(path);
@@ -231,7 +234,7 @@ impl Journals {
         journal.append(author, &change).map_err(Deletion::NoJournal)?;
         journal.set_reserved_len(0).map_err(Deletion::NoJournal)?;
         if open {
-            // Only a whole copy has the name from which a return takes it.
+            // Only a complete copy has the name that a rollback uses.
             let part = path.with_file_name(partial_copy_name(&hidden));
             let hidden = path.with_file_name(hidden);
             if let Err(e) = fs::copy(path, &part).and_then(|_| fs::rename(&part, hidden)) {
@@ -245,8 +248,8 @@ impl Journals {
     }
 }
 
-/// The length of an open file; `None` if its path is that of another one by now, or of none: then nobody
-/// will see it again.
+/// The length of an open file. `None`: its path belongs to another file by now, or to none, so
+/// nobody will see this file again.
 fn size_of(path: &Path, file: &File) -> io::Result<Option<u64>> {
     let open = file.metadata()?;
     match fs::metadata(path) {
@@ -257,7 +260,7 @@ fn size_of(path: &Path, file: &File) -> io::Result<Option<u64>> {
     }
 }
 
-/// Writes down what a piece of a file holds.
+/// Saves a range of a file.
 fn save(journal: &mut Journal, author: Author, path: &Path, from: u64, to: u64) -> io::Result<()> {
     if from >= to {
         return Ok(());

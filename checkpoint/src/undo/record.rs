@@ -1,27 +1,27 @@
-//! What a journal consists of: a head, then records.
+//! The format of a journal: a head, then records.
 
 use std::io;
 
-/// Bytes of a file that one record holds at the most.
+/// Bytes of a file that one record holds at most.
 pub const BYTES_MAX: usize = 1 << 20;
 
-/// Length of the head of a journal: name of the format, job, where records begin, where they end, the length
-/// that deeds have promised the file, the boot of the system that wrote last.
+/// Bytes of the head: format, job, begin and end of the records, length that the changes reserve,
+/// boot of the system that wrote last.
 pub(super) const HEAD: u64 = 48;
 pub(super) const FORMAT: [u8; 8] = *b"FTMPIUN1";
-/// Places in it.
+/// Offsets in the head.
 pub(super) const BEGIN_AT: u64 = 16;
 pub(super) const END_AT: u64 = 24;
 pub(super) const RESERVED_LEN_AT: u64 = 32;
 pub(super) const BOOT_AT: u64 = 40;
 
-/// Length of the head of a record.
+/// Bytes of the head of a record.
 pub(super) const RECORD: usize = 48;
-/// First byte of a record: the deed stands, or has been undone.
+/// First byte of a record: the change counts, or is undone.
 pub(super) const DONE: u8 = 0;
 pub(super) const UNDONE: u8 = 1;
 
-/// Who did it: in which life, and after which image of its own.
+/// Who made a change: the incarnation, and the image after which it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Author {
@@ -30,31 +30,31 @@ pub struct Author {
     pub wave: u64,
 }
 
-/// What was done to a file.
+/// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileChange {
-    /// These bytes were there before something else was written.
+    /// Other bytes are written over these.
     Overwritten {
-        /// Where.
+        /// The offset.
         at: u64,
-        /// What.
+        /// The bytes.
         old: Vec<u8>,
     },
-    /// It grew, by a write that ends at `to`.
+    /// The file grows by a write that ends at `to`.
     Extended {
-        /// Its length before.
+        /// The length before.
         from: u64,
         /// The end of what was written.
         to: u64,
     },
-    /// It was cut. (What was behind is in records before this one.)
+    /// The file is cut. Earlier records hold the bytes that were cut off.
     Shrunk {
-        /// Its length before.
+        /// The length before.
         from: u64,
     },
-    /// It was made.
+    /// The file is made.
     Created,
-    /// It was deleted: it has this name now, in the same directory.
+    /// The file is deleted: it has this name now, in the same directory.
     Deleted {
         /// The name.
         hidden: String,
@@ -114,13 +114,13 @@ fn long(head: &[u8; RECORD], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| head[at + i]))
 }
 
-/// How many bytes follow the head of a record.
+/// The number of bytes that follow the head of a record.
 pub(super) fn length(head: &[u8; RECORD]) -> io::Result<usize> {
     let length = word(head, 12) as usize;
     if length > BYTES_MAX { Err(damaged("a record is too long")) } else { Ok(length) }
 }
 
-/// From the head of a record and what follows it. `hidden`: how the names of deleted files begin.
+/// Decodes a record. `hidden` is the beginning of the names of deleted files.
 pub(super) fn decode(head: &[u8; RECORD], bytes: Vec<u8>, hidden: &str) -> io::Result<Record> {
     let sum = crc32c::crc32c_append(crc32c::crc32c(&head[1..40]), &bytes);
     if sum != word(head, 40) {

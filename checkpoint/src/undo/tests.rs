@@ -1,4 +1,4 @@
-//! Journals against a model: whatever was done, a file is as it was at the wave.
+//! Journals against a model: whatever was done, a file returns to its contents at the wave.
 
 use super::*;
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ enum Step {
     Commit {
         keep: bool,
     },
-    /// Somebody dies: all return, to the newest committed wave or the one before it.
+    /// A rank dies: all return, to the newest committed wave or the one before it.
     Return {
         older: bool,
     },
@@ -96,7 +96,7 @@ fn write(journals: &mut Journals, path: &Path, at: u64, bytes: &[u8]) {
     file.write_all_at(bytes, at).unwrap();
 }
 
-fn lives(incarnation: u32, wave: u64) -> Vec<Journals> {
+fn journals_of_both(incarnation: u32, wave: u64) -> Vec<Journals> {
     (0..3).map(|rank| Journals::new(JOB, Author { rank, incarnation, wave })).collect()
 }
 
@@ -110,7 +110,7 @@ proptest! {
         let (mut incarnation, mut wave, mut committed) = (0, 0u64, vec![0u64]);
         let mut taken = 0;
         let mut seen = BTreeMap::from([(0, folder.files())]);
-        let mut ranks = lives(0, 0);
+        let mut ranks = journals_of_both(0, 0);
         for step in steps {
             match step {
                 Step::Write { rank, file, at, len, byte } => {
@@ -150,14 +150,14 @@ proptest! {
                     let to = *committed.last().unwrap();
                     incarnation += 1;
                     taken = to;
-                    // Every agent does so; the first finds something.
+                    // Every agent rolls back; the first one finds changes.
                     for _ in 0..2 {
                         for file in 0..2 {
                             roll_back(&path(file), JOB, to, &|_, of| of < incarnation).unwrap();
                         }
                     }
                     prop_assert_eq!(&folder.files(), &seen[&to]);
-                    ranks = lives(incarnation, to);
+                    ranks = journals_of_both(incarnation, to);
                 }
             }
         }
@@ -171,7 +171,7 @@ proptest! {
 }
 
 #[test]
-fn what_was_written_before_the_cut_stays_when_a_later_deed_of_an_earlier_image_is_undone() {
+fn what_was_written_before_the_cut_stays_when_a_later_change_of_an_earlier_image_is_undone() {
     let folder = Folder::new();
     let path = folder.0.join("data");
     fs::write(&path, b"0123").unwrap();
@@ -194,7 +194,8 @@ fn a_write_that_is_under_way_elsewhere_keeps_its_length() {
     let open = OpenOptions::new().write(true).open(&path).unwrap();
     let mut late = Journals::new(JOB, Author { rank: 1, incarnation: 0, wave: 0 });
     let mut early = Journals::new(JOB, Author { rank: 0, incarnation: 0, wave: 1 });
-    // Rank 1 has said what it will write, and is at the first half of it when rank 0 writes behind.
+    // Rank 1 has saved what it will write, and is at the first half of it when rank 0 writes
+    // behind.
     late.writes(&path, &open, 4, 8).unwrap();
     open.write_all_at(b"half", 4).unwrap();
     early.writes(&path, &open, 12, 4).unwrap();
@@ -206,15 +207,15 @@ fn a_write_that_is_under_way_elsewhere_keeps_its_length() {
 }
 
 #[test]
-fn what_was_written_before_the_cut_stays_in_what_a_later_deed_has_made() {
+fn what_was_written_before_the_cut_stays_in_what_a_later_change_has_made() {
     let author = |rank, wave| Author { rank, incarnation: 0, wave };
-    let returned = |deeds: &dyn Fn(&mut Journals, &mut Journals, &Path)| {
+    let returned = |changes: &dyn Fn(&mut Journals, &mut Journals, &Path)| {
         let folder = Folder::new();
         let path = folder.0.join("data");
         // Rank 0 has taken its image of wave 1, rank 1 has not yet.
         let mut early = Journals::new(JOB, author(0, 1));
         let mut late = Journals::new(JOB, author(1, 0));
-        deeds(&mut early, &mut late, &path);
+        changes(&mut early, &mut late, &path);
         late.committed(1).unwrap();
         roll_back(&path, JOB, 1, &|_, incarnation| incarnation == 0).unwrap();
         fs::read(&path).ok()
@@ -225,19 +226,19 @@ fn what_was_written_before_the_cut_stays_in_what_a_later_deed_has_made() {
         journals.resizes(path, &file, length).unwrap();
         file.set_len(length).unwrap();
     };
-    // It was made by who came too early.
+    // A rank that was too early made the file.
     let made = returned(&|early, late, path| {
         write(early, path, 0, b"early");
         write(late, path, 0, b"kept");
     });
     assert_eq!(made.as_deref(), Some(&b"kept"[..]));
-    // It was opened only.
+    // The file was only opened.
     let opened = returned(&|early, late, path| {
         write(early, path, 0, b"early");
         late.opened(path).unwrap();
     });
     assert_eq!(opened.as_deref(), Some(&b""[..]));
-    // Both found that there was none.
+    // Both ranks found that there was no file.
     let both = returned(&|early, late, path| {
         early.creates(path).unwrap();
         late.creates(path).unwrap();
@@ -246,14 +247,14 @@ fn what_was_written_before_the_cut_stays_in_what_a_later_deed_has_made() {
     assert_eq!(both.as_deref(), Some(&b""[..]));
     let nobody = returned(&|early, _, path| write(early, path, 0, b"early"));
     assert_eq!(nobody, None);
-    // A piece before one by which the file had grown.
+    // A range before one by which the file had grown.
     let before = returned(&|early, late, path| {
         fs::write(path, b"01").unwrap();
         write(early, path, 10, b"early");
         write(late, path, 2, b"kept");
     });
     assert_eq!(before.as_deref(), Some(&b"01kept"[..]));
-    // Behind the end of what was cut, and before a cut that stands.
+    // After the end of what was cut, and before a cut that stays.
     let behind = returned(&|early, late, path| {
         fs::write(path, b"0123").unwrap();
         resize(early, path, 1);
@@ -288,7 +289,7 @@ fn a_name_that_is_not_ours_is_left_alone() {
 }
 
 #[test]
-fn deeds_of_lives_that_go_on_stay() {
+fn changes_of_incarnations_that_go_on_stay() {
     let folder = Folder::new();
     let path = folder.0.join("data");
     fs::write(&path, b"0123").unwrap();
@@ -335,7 +336,8 @@ fn a_record_that_was_half_written_is_none_and_a_damaged_one_is_an_error() {
         damaged[place] ^= 0x40;
         fs::write(&journal, &damaged).unwrap();
         fs::write(&path, b"a123").unwrap();
-        // Nothing else than the truth, or an error (or, in the number of the job, somebody else's).
+        // The result is the right contents or an error; or, for damage in the job's number, a file
+        // of somebody else.
         let outcome = roll_back(&path, JOB, 0, &|_, _| true);
         let now = fs::read(&path).unwrap();
         assert!(now == b"0123" || now == b"a123", "{place}: {outcome:?} {now:?}");
@@ -348,7 +350,7 @@ fn a_copy_that_was_not_finished_is_none() {
     let path = folder.0.join("data");
     fs::write(&path, b"0123").unwrap();
     let author = Author { rank: 0, incarnation: 0, wave: 0 };
-    // What a process leaves that dies in the middle of deleting a file that it has open.
+    // What a process leaves that dies while it deletes a file that it has open.
     let mut journal = Journal::open(&path, JOB, true).unwrap().unwrap();
     let hidden = journal.name_for_deleted(author);
     journal.append(author, &FileChange::Deleted { hidden: hidden.clone() }).unwrap();
@@ -358,7 +360,7 @@ fn a_copy_that_was_not_finished_is_none() {
     assert_eq!(fs::read(&path).unwrap(), b"0123");
     forget(&path, JOB).unwrap();
     assert_eq!(folder.hidden(), 0);
-    // And one that did finish.
+    // A deletion that did finish.
     let mut journals = Journals::new(JOB, author);
     assert!(journals.delete(&path, true).is_ok());
     assert!(!path.exists());
@@ -423,17 +425,19 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
     let end = (head + 3 * record) as u64;
     old_head[record::END_AT as usize..][..8].copy_from_slice(&end.to_le_bytes());
     assert_eq!(undone(&old_head).unwrap(), DEEDS);
-    // Ranks of two hosts have written, and the power of one was lost, whoever asks.
+    // Ranks of two hosts have written, and one host lost power, whichever host asks.
     let mut several = here.clone();
     several[record::BOOT_AT as usize..][..8].copy_from_slice(&[255; 8]);
     let cut = head + 7 * record + 5;
     assert_eq!(undone(&several[..cut]).unwrap(), 7);
-    // It was mended: who writes next goes on behind the last whole record, and the head says so.
+    // The journal was recovered: the next record follows the last complete one, and the head says
+    // so.
     let mended = fs::read(&journal).unwrap();
     assert_eq!(mended.len(), head + 7 * record);
     assert_eq!(mended[record::BOOT_AT as usize..][..8], here[record::BOOT_AT as usize..][..8]);
     assert_eq!(mended[record::END_AT as usize..][..8], (mended.len() as u64).to_le_bytes());
-    // Another host's rank writes to a journal that is whole: that costs no look at its records, and is noted.
+    // A rank of another host writes to a complete journal. That needs no look at the records, and
+    // is noted.
     let mut other = here.clone();
     other[record::BOOT_AT as usize] ^= 1;
     other[head + record + 20] ^= 4;
@@ -443,7 +447,7 @@ fn after_a_loss_of_power_a_journal_ends_where_it_can_be_read() {
     let saved = fs::read(&journal).unwrap();
     assert_eq!(saved[record::BOOT_AT as usize..][..8], [255; 8]);
     assert!(saved.len() > other.len());
-    // What is wrong in the middle, and no zero, is damage all the same.
+    // Wrong bytes in the middle that are not zero are damage all the same.
     let mut damaged = elsewhere;
     damaged[head + 5 * record + 20] ^= 4;
     assert!(undone(&damaged).is_err());

@@ -21,7 +21,7 @@ use crate::tuning::{
 };
 use bytes::Bytes;
 use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId, SALT_BYTES, Secret};
-use ftmpi_checkpoint::stream::Watcher;
+use ftmpi_checkpoint::stream::StreamChecker;
 use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_servers::client::{self, Committed, ImageStore};
 use ftmpi_servers::image_note;
@@ -299,7 +299,7 @@ fn pack(
         encoder = encoder.sealed(secret, salt);
     }
     let stream_error = |e: &dyn Display| CheckpointError::Stream(e.to_string());
-    let mut watcher = Watcher::new();
+    let mut watcher = StreamChecker::new();
     let mut out = Vec::new();
     let mut send = |out: &mut Vec<u8>, least: usize| {
         if out.len() < least {

@@ -63,14 +63,14 @@ impl Server {
         self.child.id()
     }
 
-    /// SIGKILL; what it had said comes back.
+    /// Sends SIGKILL. Returns the lines of the server.
     pub fn kill(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.said()
     }
 
-    /// SIGTERM; it must end with success.
+    /// Sends SIGTERM; the server must end with success.
     pub fn end(mut self) -> String {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -107,17 +107,17 @@ pub struct RankConnection {
 }
 
 impl RankConnection {
-    pub async fn open(server: &Server, rank: u32, life: u32) -> Result<Self, AuthError> {
-        Self::open_with(server.address, &server.key, rank, life).await
+    pub async fn open(server: &Server, rank: u32, incarnation: u32) -> Result<Self, AuthError> {
+        Self::open_with(server.address, &server.key, rank, incarnation).await
     }
 
     pub async fn open_with(
         address: SocketAddr,
         key: &JobKey,
         rank: u32,
-        life: u32,
+        incarnation: u32,
     ) -> Result<Self, AuthError> {
-        let purpose = Purpose::Events { rank: Rank(rank), incarnation: Incarnation(life) };
+        let purpose = Purpose::Events { rank: Rank(rank), incarnation: Incarnation(incarnation) };
         let stream = auth::connect(address, key, &purpose, WITHIN).await?;
         Ok(Self { stream, bytes: Vec::new() })
     }
@@ -133,7 +133,7 @@ impl RankConnection {
         self.send(&Frame::Append { first, clock: EventNo(0), records: events(range) }).await
     }
 
-    /// The next frame; `None` at the end of the connection, however it comes.
+    /// The next frame. `None` at the end of the connection, for whatever reason.
     pub async fn next(&mut self) -> Option<Frame> {
         loop {
             if let Some((frame, taken)) = Frame::decode(&self.bytes).unwrap() {
@@ -169,7 +169,7 @@ impl RankConnection {
         }
     }
 
-    /// All stored events from this one on; `None` if the connection ends instead.
+    /// All stored events from this one on. `None` if the connection ends instead.
     pub async fn fetch(&mut self, from: u64) -> Option<Vec<Determinant>> {
         self.send(&Frame::Fetch { from: EventNo(from) }).await.ok()?;
         let mut all = Vec::new();
@@ -190,7 +190,7 @@ impl RankConnection {
     }
 }
 
-/// What a port scanner and worse do; none may disturb the server.
+/// Connects like a port scanner, and worse. None of it may disturb the server.
 pub async fn garbage(address: SocketAddr) -> Vec<TcpStream> {
     let mut open = Vec::new();
     for n in 0u32..200 {

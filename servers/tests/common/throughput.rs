@@ -1,4 +1,4 @@
-//! How fast a server takes what it is sent, on the clock and per second of its own processor time.
+//! How fast a server takes what it is sent, by the clock and by its own processor time.
 #![allow(dead_code, reason = "tests and the benchmark use a part each")]
 
 use super::{RankConnection, Server, events};
@@ -11,21 +11,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// What was measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
-    /// Per second.
+    /// Items per second.
     pub by_clock: f64,
-    /// Per second that the server's process was on a processor.
+    /// Items per second of processor time of the server.
     pub by_processor: f64,
 }
 
-/// Seconds that this process was on a processor.
+/// Processor time of this process in seconds.
 fn processor_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap();
     let nanoseconds: f64 = stat.split(' ').next().unwrap().parse().unwrap();
     nanoseconds / 1e9
 }
 
-/// Sends `total` determinants in frames of `per_frame`, spread over these ranks, of which nothing is
-/// logged yet, and waits for all acknowledgements.
+/// Sends `total` determinants in frames of `per_frame`, spread over these ranks, which must have
+/// empty logs, and waits for all acknowledgements.
 pub async fn determinants(server: &Server, ranks: Range<u32>, per_frame: u64, total: u64) -> Rate {
     let each = total / ranks.len() as u64 / per_frame * per_frame;
     let sent = (each * ranks.len() as u64) as f64;

@@ -41,7 +41,7 @@ fn stream() -> Vec<u8> {
 }
 
 fn watch(bytes: &[u8], step: usize) -> Result<Totals, StreamError> {
-    let mut watcher = Watcher::new();
+    let mut watcher = StreamChecker::new();
     for piece in bytes.chunks(step.max(1)) {
         watcher.push(piece)?;
     }
@@ -54,7 +54,7 @@ fn a_whole_stream_is_whole_and_all_else_is_not() {
     for step in [1, 7, 4096, usize::MAX] {
         assert_eq!(watch(&bytes, step), Ok(Totals { records: 13, page_bytes: 12_288 }));
     }
-    let mut watcher = Watcher::new();
+    let mut watcher = StreamChecker::new();
     watcher.push(&bytes).unwrap();
     assert!(watcher.is_complete());
     assert_eq!(watcher.image_no(), Some(9));

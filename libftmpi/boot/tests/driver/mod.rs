@@ -8,7 +8,7 @@ pub mod torture;
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
 use ftmpi_checkpoint::launch::{StackLimit, prepare_child};
-use ftmpi_checkpoint::stream::{StreamError, Watcher};
+use ftmpi_checkpoint::stream::{StreamChecker, StreamError};
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::io::{Read, Write};
@@ -280,7 +280,8 @@ impl Process {
         std::thread::spawn(move || {
             let id =
                 ImageId { rank: Rank(5), incarnation: Incarnation(0), image: ImageNo(image_no) };
-            let (mut watcher, mut encoder) = (Watcher::new(), Encoder::new(id, Compression::Lz4));
+            let (mut watcher, mut encoder) =
+                (StreamChecker::new(), Encoder::new(id, Compression::Lz4));
             let (mut container, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
             loop {
                 let got = read.read(&mut buffer).unwrap();

@@ -3,7 +3,7 @@
 use crate::job::{check, look, read, secret};
 use crate::{bar, size};
 use anyhow::Context;
-use ftmpi_checkpoint::stream::Watcher;
+use ftmpi_checkpoint::stream::StreamChecker;
 use std::path::Path;
 
 pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Result<bool> {
@@ -13,7 +13,7 @@ pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Resul
     let secret = secret(directory, key)?;
     let (mut results, mut unread) = (Vec::new(), 0);
     for image in job.all() {
-        let mut watcher = Watcher::new();
+        let mut watcher = StreamChecker::new();
         let sealed = secret.is_none() && image.sealed;
         let outcome = match sealed {
             true => check(image, &progress),
