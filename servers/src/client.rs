@@ -452,6 +452,17 @@ impl Put<'_> {
     }
 }
 
+/// Why events are not known to be durable.
+#[derive(Debug, thiserror::Error)]
+pub enum DurableError {
+    /// A logger cannot make them durable, or does not answer.
+    #[error("event logger {0}")]
+    Logger(#[source] AuthError),
+    /// The task that asks has ended.
+    #[error("the event loggers cannot be asked: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
 /// Waits until all these event loggers have everything on stable storage that was written before.
 ///
 /// # Errors
@@ -460,7 +471,7 @@ pub async fn durable(
     loggers: &[std::net::SocketAddr],
     key: &JobKey,
     within: Duration,
-) -> Result<(), String> {
+) -> Result<(), DurableError> {
     // The loggers are asked concurrently: the slowest one counts.
     let mut asking = tokio::task::JoinSet::new();
     for address in loggers.iter().copied() {
@@ -474,13 +485,13 @@ pub async fn durable(
                     Err(e) if e.problem.is_transient() && since.elapsed() < within => {
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
-                    Err(e) => return Err(format!("event logger {e}")),
+                    Err(e) => return Err(DurableError::Logger(e)),
                 }
             }
         });
     }
     while let Some(answer) = asking.join_next().await {
-        answer.unwrap_or_else(|error| Err(error.to_string()))?;
+        answer??;
     }
     Ok(())
 }

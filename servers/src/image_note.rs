@@ -5,6 +5,17 @@
 
 use ftmpi_wire::image_store::Note;
 
+/// Why a note cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("its note cannot be understood: {0}")]
+pub struct NoteError(#[from] serde_json::Error);
+
+impl From<NoteError> for String {
+    fn from(error: NoteError) -> Self {
+        error.to_string()
+    }
+}
+
 /// The note as bytes for the container.
 ///
 /// # Panics
@@ -18,11 +29,11 @@ pub fn encode(note: &Note) -> Vec<u8> {
 ///
 /// # Errors
 /// The bytes are no note.
-pub fn decode(bytes: &[u8]) -> Result<Note, String> {
+pub fn decode(bytes: &[u8]) -> Result<Note, NoteError> {
     if bytes.is_empty() {
         return Ok(Note::default());
     }
-    serde_json::from_slice(bytes).map_err(|e| format!("its note cannot be understood: {e}"))
+    Ok(serde_json::from_slice(bytes)?)
 }
 
 #[cfg(test)]
@@ -32,8 +43,8 @@ mod tests {
     #[test]
     fn notes_of_other_versions_are_read() {
         let note = Note { taken_ms: 5, host: "a".into(), ..Note::default() };
-        assert_eq!(decode(&encode(&note)), Ok(note));
-        assert_eq!(decode(b""), Ok(Note::default()));
+        assert_eq!(decode(&encode(&note)).unwrap(), note);
+        assert_eq!(decode(b"").unwrap(), Note::default());
         let other = br#"{"counts":{"written":[3,4]},"new":[1]}"#;
         assert_eq!(decode(other).unwrap().counts.written, [3, 4]);
         assert!(decode(b"{").is_err());

@@ -85,7 +85,9 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
                     tokio::task::spawn_local(async move {
                         match make_durable(&core).await {
                             Ok(()) => events.answer_when_durable(caller).await,
-                            Err(why) => event_logger::refuse(caller, Welcome::No(why)).await,
+                            Err(why) => {
+                                event_logger::refuse(caller, Welcome::No(why.to_string())).await;
+                            }
                         }
                     });
                 }
@@ -129,23 +131,33 @@ async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) 
     core.borrow_mut().forget(conn);
 }
 
-async fn make_durable(core: &RefCell<Core>) -> Result<(), String> {
+/// Why messages are not durable.
+#[derive(Debug, thiserror::Error)]
+enum NotDurable {
+    /// They are not even written.
+    #[error("messages cannot be written; is the disk full?")]
+    Unwritten,
+    /// Their files cannot be synced.
+    #[error("messages cannot be made durable: {0}")]
+    Sync(#[from] std::io::Error),
+    /// The task that syncs has ended.
+    #[error("messages cannot be made durable: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+async fn make_durable(core: &RefCell<Core>) -> Result<(), NotDurable> {
     let unsynced = {
         let mut core = core.borrow_mut();
         core.flush();
         if core.is_stuck() {
-            return Err("messages cannot be written; is the disk full?".into());
+            return Err(NotDurable::Unwritten);
         }
         core.take_unsynced()
     };
     let syncing = unsynced.clone();
     let outcome = tokio::task::spawn_blocking(move || syncing.sync()).await;
-    outcome.map_err(|e| e.to_string()).and_then(|done| done.map_err(|e| e.to_string())).map_err(
-        |why| {
-            core.borrow_mut().put_back_unsynced(&unsynced);
-            format!("messages cannot be made durable: {why}")
-        },
-    )
+    let outcome = outcome.map_err(NotDurable::from).and_then(|done| Ok(done?));
+    outcome.inspect_err(|_| core.borrow_mut().put_back_unsynced(&unsynced))
 }
 
 async fn write_again(core: Rc<RefCell<Core>>) {

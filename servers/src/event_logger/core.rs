@@ -2,7 +2,7 @@
 
 use super::NAME;
 use super::connection::Link;
-use super::rings::Rings;
+use super::rings::{OwedEvents, Rings};
 use crate::event_store::{EventStore, Opened, Round};
 use crate::server_process::log_line;
 use ftmpi_protocols::event_log::{ConnId, EventLog, Input, Output, Promise};
@@ -305,7 +305,7 @@ impl Core {
     /// # Errors
     /// Events that ranks rely on are in no log: a mark would describe an instant that never was. To
     /// be tried again.
-    pub fn begin_round(&mut self) -> Result<Round, String> {
+    pub fn begin_round(&mut self) -> Result<Round, OwedEvents> {
         self.seal_and_drain();
         let owed = self.settle_owed();
         let round = owed.map(|()| self.store.take_round());
@@ -324,7 +324,7 @@ impl Core {
     ///
     /// # Errors
     /// As with [`Core::begin_round`].
-    pub fn begin_last_round(&mut self) -> Result<Round, String> {
+    pub fn begin_last_round(&mut self) -> Result<Round, OwedEvents> {
         self.seal_and_drain();
         self.settle_owed()?;
         // A round that is under way may end after the last mark, or fail without being noticed.
@@ -438,7 +438,7 @@ mod tests {
         assert!(!opened.power_lost, "it was a clean end");
     }
 
-    fn round(core: &mut Core) -> Result<(), String> {
+    fn round(core: &mut Core) -> Result<(), OwedEvents> {
         core.begin_round()?.sync().unwrap();
         core.end_round(true);
         Ok(())
@@ -477,7 +477,7 @@ mod tests {
         store(&mut ring, 4, 2);
         switch.set(true);
         assert!(core.durable_after().is_some());
-        let why = round(&mut core).unwrap_err();
+        let why = round(&mut core).unwrap_err().to_string();
         assert!(why.contains("rank 0") && why.contains("make room"), "{why}");
         // The logger has closed the connection of the rank.
         core.end_ring(CONN, RANK);
@@ -502,7 +502,7 @@ mod tests {
         store(&mut ring, 1, 3);
         assert_eq!(ring.put(b"no event, but as long as a prefix"), Put::Stored);
         assert!(core.durable_after().is_some());
-        let why = round(&mut core).unwrap_err();
+        let why = round(&mut core).unwrap_err().to_string();
         assert!(why.contains("rank 0") && why.contains("damaged"), "{why}");
     }
 }

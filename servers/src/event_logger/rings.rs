@@ -44,6 +44,32 @@ struct Ring {
     broken: Option<String>,
 }
 
+/// Events that a rank stored in a ring, and that its log lacks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum OwedEvents {
+    /// The ring cannot be read.
+    #[error("the last events of rank {rank} are damaged ({why}, in {})", .path.display())]
+    Damaged {
+        /// The rank.
+        rank: Rank,
+        /// The problem.
+        why: String,
+        /// The file of the ring.
+        path: PathBuf,
+    },
+    /// The log cannot be written.
+    #[error(
+        "the event logger cannot write the last events of rank {rank} into its log in {}; make room \
+         there", .directory.display()
+    )]
+    Unwritten {
+        /// The rank.
+        rank: Rank,
+        /// The directory of the logs.
+        directory: PathBuf,
+    },
+}
+
 /// Events that follow each other, from any number of frames.
 struct Batch {
     first: EventNo,
@@ -294,9 +320,11 @@ impl Core {
             let first = self.rings.rings.get(&rank).and_then(|rings| rings.first());
             let Some(ring) = first else { break };
             if let Some(why) = self.owes(rank, ring) {
-                return Err(match ring.broken {
-                    Some(_) => Welcome::No(why + "; the rank cannot be restarted"),
-                    None => Welcome::Later(why),
+                return Err(match why {
+                    OwedEvents::Damaged { .. } => {
+                        Welcome::No(format!("{why}; the rank cannot be restarted"))
+                    }
+                    OwedEvents::Unwritten { .. } => Welcome::Later(why.to_string()),
                 });
             }
             let _ = std::fs::remove_file(&ring.path);
@@ -320,23 +348,18 @@ impl Core {
 
     /// Why an event of this ring is not in the log of its rank, if one is not. To be asked after
     /// the ring is drained and the log written.
-    fn owes(&self, rank: Rank, ring: &Ring) -> Option<String> {
+    fn owes(&self, rank: Rank, ring: &Ring) -> Option<OwedEvents> {
         if let Some(why) = &ring.broken {
-            let path = ring.path.display();
-            return Some(format!("the last events of rank {rank} are damaged ({why}, in {path})"));
+            let (why, path) = (why.clone(), ring.path.clone());
+            return Some(OwedEvents::Damaged { rank, why, path });
         }
-        (ring.last > self.machine.written(rank)).then(|| {
-            format!(
-                "the event logger cannot write the last events of rank {rank} into its log in {}; make \
-                 room there",
-                self.rings.dir.display()
-            )
-        })
+        (ring.last > self.machine.written(rank))
+            .then(|| OwedEvents::Unwritten { rank, directory: self.rings.dir.clone() })
     }
 
     /// Why an event of any ring is in no log, if one is not. To be asked after all rings are
     /// drained and the logs written.
-    pub fn owed(&self) -> Option<String> {
+    pub fn owed(&self) -> Option<OwedEvents> {
         let mut rings =
             self.rings.rings.iter().flat_map(|(rank, all)| all.iter().map(|r| (*rank, r)));
         rings.find_map(|(rank, ring)| self.owes(rank, ring))
@@ -346,7 +369,7 @@ impl Core {
     ///
     /// # Errors
     /// An event of any ring is in no log.
-    pub fn settle_owed(&mut self) -> Result<(), String> {
+    pub fn settle_owed(&mut self) -> Result<(), OwedEvents> {
         let over = |rings: &Vec<Ring>| rings.first().is_some_and(|ring| ring.retired);
         let ranks: Vec<Rank> =
             self.rings.rings.iter().filter(|(_, all)| over(all)).map(|(rank, _)| *rank).collect();

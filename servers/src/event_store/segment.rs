@@ -48,19 +48,36 @@ pub fn header(rank: Rank, first: EventNo) -> [u8; HEADER_BYTES] {
     sealed(out)
 }
 
+/// Why a segment's header is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// The first bytes are not those of an event log.
+    #[error("it does not begin like an event log")]
+    NotALog,
+    /// Another version of ftmpi wrote the log.
+    #[error("format {0} is unknown here (this is {VERSION})")]
+    Version(u32),
+    /// The checksum is wrong.
+    #[error("checksum of its header")]
+    Checksum,
+    /// The file has the name of another segment.
+    #[error("it belongs to another rank or place")]
+    OtherLog,
+}
+
 /// Checks that these bytes begin with the header of that segment. The error says what is wrong.
-pub fn check_header(bytes: &[u8], rank: Rank, first: EventNo) -> Result<(), String> {
+pub fn check_header(bytes: &[u8], rank: Rank, first: EventNo) -> Result<(), HeaderError> {
     if bytes.len() < HEADER_BYTES || bytes[..8] != MAGIC {
-        return Err("it does not begin like an event log".into());
+        return Err(HeaderError::NotALog);
     }
     if u32_at(bytes, 8) != VERSION {
-        return Err(format!("format {} is unknown here (this is {VERSION})", u32_at(bytes, 8)));
+        return Err(HeaderError::Version(u32_at(bytes, 8)));
     }
     if crc32c::crc32c(&bytes[..28]) != u32_at(bytes, 28) {
-        return Err("checksum of its header".into());
+        return Err(HeaderError::Checksum);
     }
     if u32_at(bytes, 12) != rank.0 || u64_at(bytes, 16) != first.0 {
-        return Err("it belongs to another rank or place".into());
+        return Err(HeaderError::OtherLog);
     }
     Ok(())
 }

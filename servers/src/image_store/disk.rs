@@ -6,6 +6,7 @@
 //! others, stays under another name (`.ground`).
 
 use super::base_refs::{BaseRefs, Holder};
+use super::error::StoreError;
 use super::same_host_io::{id_of, identity};
 use super::upload::Upload;
 use crate::client::PIECE_BYTES;
@@ -51,8 +52,8 @@ impl ImageReader {
     ///
     /// # Errors
     /// The image cannot be read any more.
-    pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
-        self.whole.read(out).map_err(|e| e.to_string())
+    pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        Ok(self.whole.read(out)?)
     }
 
     /// Appends the next raw bytes of the image. `false`: there are no more. Encrypted images cannot
@@ -60,8 +61,8 @@ impl ImageReader {
     ///
     /// # Errors
     /// The image is damaged, or cannot be read any more.
-    pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, String> {
-        self.whole.read_raw(out).map_err(|e| e.to_string())
+    pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        Ok(self.whole.read_raw(out)?)
     }
 
     /// The image, once something was read.
@@ -306,7 +307,7 @@ impl Disk {
     ///
     /// # Errors
     /// The image has no name: a later start does not find it.
-    pub fn publish(&self, conn: ConnId, name: ImageName) -> Result<(), String> {
+    pub fn publish(&self, conn: ConnId, name: ImageName) -> Result<(), StoreError> {
         let publish = || {
             self.files.rename(&self.temporary(conn), &self.image(name))?;
             self.sync_names().inspect_err(|_| {
@@ -314,7 +315,7 @@ impl Disk {
                 let _ = self.files.remove(&self.image(name));
             })
         };
-        publish().map_err(|error: io::Error| error.to_string())?;
+        publish()?;
         lock(&self.base_refs).settle(conn, name);
         Ok(())
     }
@@ -323,8 +324,8 @@ impl Disk {
     ///
     /// # Errors
     /// The record may not be durable.
-    pub fn persist(&self, rank: Rank, record: Record) -> Result<(), String> {
-        persist_record(self.path(), &self.files, rank, record).map_err(|error| error.to_string())
+    pub fn persist(&self, rank: Rank, record: Record) -> Result<(), StoreError> {
+        Ok(persist_record(self.path(), &self.files, rank, record)?)
     }
 
     /// Sets a damaged image aside: it is not offered again, but can be looked at.
@@ -370,16 +371,16 @@ impl Disk {
     ///
     /// # Errors
     /// The next start may find one of them.
-    pub fn give_up(&self, names: &[ImageName]) -> Result<(), String> {
+    pub fn give_up(&self, names: &[ImageName]) -> Result<(), StoreError> {
         for name in names {
             self.remove(*name);
             match self.image(*name).try_exists() {
                 Ok(false) => {}
-                Ok(true) => return Err(format!("{} stays", self.image(*name).display())),
-                Err(error) => return Err(error.to_string()),
+                Ok(true) => return Err(StoreError::Stays(self.image(*name))),
+                Err(error) => return Err(error.into()),
             }
         }
-        self.sync_names().map_err(|error| error.to_string())
+        Ok(self.sync_names()?)
     }
 
     fn release(&self, holder: Holder) {
@@ -471,17 +472,17 @@ impl Disk {
     ///
     /// # Errors
     /// No file can be made.
-    pub fn receive(&self, conn: ConnId, rank: Rank) -> Result<Upload, String> {
+    pub fn receive(&self, conn: ConnId, rank: Rank) -> Result<Upload, StoreError> {
         let path = self.temporary(conn);
-        let file = self.files.create(&path).map_err(|e| e.to_string())?;
+        let file = self.files.create(&path)?;
         let (base_refs, dir) = (self.base_refs.clone(), self.path().to_owned());
         Ok(Upload::new(file, self.files.clone(), (conn, rank), base_refs, dir))
     }
 
     /// The note of an image. The rest of the image is verified when a caller asks for it.
-    fn note(&self, name: ImageName) -> Result<Note, String> {
-        let file = File::open(self.image(name)).map_err(|e| e.to_string())?;
-        image_note::decode(&note_of(file).map_err(|e| e.to_string())?)
+    fn note(&self, name: ImageName) -> Result<Note, StoreError> {
+        let file = File::open(self.image(name))?;
+        Ok(image_note::decode(&note_of(file)?)?)
     }
 
     /// Opens an image whose reader will verify it; only its two ends are checked here. `None`: the
@@ -541,16 +542,11 @@ pub(super) fn release(
     free
 }
 
-pub(super) fn expect_identity(id: ImageId, name: ImageName) -> Result<(), String> {
-    let expected = ImageId { rank: name.rank, incarnation: name.incarnation, image: name.image };
-    if id == expected {
-        return Ok(());
+pub(super) fn expect_identity(found: ImageId, expected: ImageName) -> Result<(), StoreError> {
+    match name_of(found) == expected {
+        true => Ok(()),
+        false => Err(StoreError::OtherImage { found, expected }),
     }
-    Err(format!(
-        "the container holds image {} of rank {}, incarnation {}, but image {} of rank {}, incarnation \
-         {} was announced",
-        id.image, id.rank, id.incarnation, name.image, name.rank, name.incarnation
-    ))
 }
 
 #[cfg(test)]

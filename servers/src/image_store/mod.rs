@@ -9,6 +9,7 @@
 
 mod base_refs;
 mod disk;
+mod error;
 mod object_tier;
 mod repair;
 mod same_host_io;
@@ -23,6 +24,7 @@ use crate::tuning::image_store::{
 };
 use crate::{checksummed_file, metrics};
 pub use disk::{Disk, ImageReader, open_container, parse_image_name};
+pub use error::StoreError;
 use ftmpi_options::servers::CheckpointServerArgs;
 use ftmpi_protocols::image_catalogue::{
     ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
@@ -73,14 +75,18 @@ impl Server {
             for output in out {
                 match output {
                     Output::Publish(name) => {
-                        events.push(Event::Published(self.disk.publish(conn, name)));
+                        events.push(Event::Published(
+                            self.disk.publish(conn, name).map_err(String::from),
+                        ));
                     }
                     Output::Persist { rank, record } => {
-                        events.push(Event::Persisted(self.disk.persist(rank, record)));
+                        events.push(Event::Persisted(
+                            self.disk.persist(rank, record).map_err(String::from),
+                        ));
                     }
                     Output::SetAside(name) => self.disk.set_aside(name),
                     Output::GiveUp(names) => {
-                        events.push(Event::GaveUp(self.disk.give_up(&names)));
+                        events.push(Event::GaveUp(self.disk.give_up(&names).map_err(String::from)));
                     }
                     Output::Say(text) => server_process::log_line(NAME, text),
                     other => match &self.flusher {

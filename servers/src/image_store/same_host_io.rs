@@ -7,7 +7,7 @@
 //! complete.
 
 use super::disk::{ImageReader, Opener, expect_identity, image_name, open_container};
-use super::upload::with_remedy;
+use super::error::StoreError;
 use crate::event_store::boot_id;
 use crate::files::{Appender, Files, Source};
 use crate::image_note;
@@ -60,11 +60,11 @@ impl SameHostWriter {
     ///
     /// # Errors
     /// The bytes are not part of a container, or cannot be written.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<WriteProgress>, String> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<WriteProgress>, StoreError> {
         let places = &mut self.next.places;
         let verified = self.verifier.push_with(bytes, &mut |place| place.append_to(places));
-        verified.map_err(|e| e.to_string())?;
-        self.file.push(bytes).map_err(|e| with_remedy(&e))?;
+        verified?;
+        self.file.push(bytes)?;
         self.next.bytes += bytes.len() as u64;
         let WriteProgress { bytes, places } = &self.next;
         let due = *bytes >= PROGRESS_BYTES as u64 || places.len() >= PROGRESS_PLACES;
@@ -75,9 +75,9 @@ impl SameHostWriter {
     ///
     /// # Errors
     /// The container is incomplete, or may not be durable.
-    pub fn finish(mut self) -> Result<WriteProgress, String> {
-        self.verifier.finish().map_err(|e| e.to_string())?;
-        self.file.finish().map_err(|e| with_remedy(&e))?;
+    pub fn finish(mut self) -> Result<WriteProgress, StoreError> {
+        self.verifier.finish()?;
+        self.file.finish()?;
         Ok(self.next)
     }
 }

@@ -1,6 +1,7 @@
 //! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
 
 use super::disk::ImageReader;
+use super::error::StoreError;
 use super::repair::repair_image;
 use super::upload::Upload;
 use super::{NAME, Server};
@@ -178,7 +179,7 @@ impl Session<'_> {
                 self.upload = None;
                 match self.server.disk.receive(self.conn, name.rank) {
                     Ok(upload) => self.upload = Some(upload),
-                    Err(why) => return Some(Event::WriteFailed(why)),
+                    Err(why) => return Some(Event::WriteFailed(why.into())),
                 }
             }
             Output::Write => {
@@ -188,10 +189,12 @@ impl Session<'_> {
                     Piece::Written { bytes, places } => upload.written(*bytes, places),
                 };
                 if let Err(why) = done {
-                    return Some(Event::WriteFailed(why));
+                    return Some(Event::WriteFailed(why.into()));
                 }
             }
-            Output::Verify(name) => return Some(Event::Verified(self.verify(name))),
+            Output::Verify(name) => {
+                return Some(Event::Verified(self.verify(name).map_err(String::from)));
+            }
             Output::Discard => self.upload = None,
             Output::Remove(name) => {
                 self.server.disk.remove(name);
@@ -214,10 +217,10 @@ impl Session<'_> {
         None
     }
 
-    fn verify(&mut self, name: ImageName) -> Result<Counts, String> {
+    fn verify(&mut self, name: ImageName) -> Result<Counts, StoreError> {
         match self.upload.as_mut() {
             Some(upload) => upload.finish(name),
-            None => Err("nothing was received".into()),
+            None => Err(StoreError::Empty),
         }
     }
 
@@ -239,7 +242,7 @@ impl Session<'_> {
             match block_in_place(|| checked.read(&mut ready)) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(why) => return Ok(Err(why)),
+                Err(why) => return Ok(Err(why.into())),
             }
             let mut rest = Bytes::from(std::mem::take(&mut ready));
             while !rest.is_empty() {

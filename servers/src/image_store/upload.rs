@@ -8,6 +8,7 @@
 
 use super::base_refs::{BaseRefs, Holder};
 use super::disk::{bases_of, expect_identity, lock, name_of, open_container, release};
+use super::error::StoreError;
 use super::same_host_io;
 use crate::files::{Appender, Files, StoreFile};
 use crate::image_note;
@@ -55,11 +56,9 @@ struct Bases {
 
 impl Bases {
     /// Checks that a chunk is there, and holds its container.
-    fn admit(&mut self, place: &ChunkPlace) -> Result<(), String> {
+    fn admit(&mut self, place: &ChunkPlace) -> Result<(), StoreError> {
         let id = place.container(self.rank);
-        let missing = |why: io::Error| {
-            format!("it needs image {} of incarnation {}: {why}", id.image, id.incarnation)
-        };
+        let missing = |why: io::Error| StoreError::Base { base: id, why };
         if !self.open.contains_key(&id) {
             // The base is held before it is opened, so it cannot be removed in between.
             lock(&self.base_refs).hold(Holder::Upload(self.conn), name_of(id));
@@ -70,12 +69,12 @@ impl Bases {
     }
 
     /// Checks that the note of the image names its bases.
-    fn expect_all(&self, id: ImageId, note: &Note) -> Result<(), String> {
+    fn expect_all(&self, id: ImageId, note: &Note) -> Result<(), StoreError> {
         let mut name_of: Vec<_> = bases_of(id.rank, note).collect();
         name_of.sort_unstable();
         match lock(&self.base_refs).bases(Holder::Upload(self.conn)).eq(name_of) {
             true => Ok(()),
-            false => Err("its note does not name its bases".into()),
+            false => Err(StoreError::UnnamedBases),
         }
     }
 }
@@ -109,24 +108,22 @@ impl Upload {
     ///
     /// # Errors
     /// The bytes are damaged, refer to a missing base, or cannot be written.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let mut way = match std::mem::replace(&mut self.body, Body::Failed) {
             Body::Nothing(file) => Box::new((Appender::new(file), Verifier::new())),
             Body::Received(way) => way,
-            Body::WrittenByClient(..) | Body::Failed => return Err(MIXED_SOURCES.into()),
+            Body::WrittenByClient(..) | Body::Failed => return Err(StoreError::MixedSources),
         };
         let (file, verifier) = &mut *way;
         let mut outcome = Ok(());
         let bases = &mut self.bases;
-        verifier
-            .push_with(bytes, &mut |place| {
-                if outcome.is_ok() {
-                    outcome = bases.admit(&place);
-                }
-            })
-            .map_err(|e| e.to_string())?;
+        verifier.push_with(bytes, &mut |place| {
+            if outcome.is_ok() {
+                outcome = bases.admit(&place);
+            }
+        })?;
         outcome?;
-        file.push(bytes).map_err(|e| with_remedy(&e))?;
+        file.push(bytes)?;
         self.body = Body::Received(way);
         Ok(())
     }
@@ -135,14 +132,14 @@ impl Upload {
     ///
     /// # Errors
     /// The bytes refer to a missing base.
-    pub fn written(&mut self, more: u64, places: &[u8]) -> Result<(), String> {
+    pub fn written(&mut self, more: u64, places: &[u8]) -> Result<(), StoreError> {
         let (file, bytes) = match std::mem::replace(&mut self.body, Body::Failed) {
             Body::Nothing(file) => (file, 0),
             Body::WrittenByClient(file, bytes) => (file, bytes),
-            Body::Received(..) | Body::Failed => return Err(MIXED_SOURCES.into()),
+            Body::Received(..) | Body::Failed => return Err(StoreError::MixedSources),
         };
         for place in ChunkPlace::parse_all(places) {
-            self.bases.admit(&place.ok_or("it refers to a chunk at an impossible place")?)?;
+            self.bases.admit(&place.ok_or(StoreError::ImpossiblePlace)?)?;
         }
         self.body = Body::WrittenByClient(file, bytes.saturating_add(more));
         Ok(())
@@ -152,45 +149,31 @@ impl Upload {
     ///
     /// # Errors
     /// The image is not good, or may not be durable.
-    pub fn finish(&mut self, name: ImageName) -> Result<Counts, String> {
+    pub fn finish(&mut self, name: ImageName) -> Result<Counts, StoreError> {
         let (id, note) = match std::mem::replace(&mut self.body, Body::Failed) {
             Body::Received(way) => {
                 let (mut file, verifier) = *way;
                 let note = image_note::decode(verifier.note())?;
-                let whole = verifier.finish().map_err(|e| e.to_string())?;
+                let whole = verifier.finish()?;
                 self.bases.expect_all(whole.id, &note)?;
-                file.finish().map_err(|e| with_remedy(&e))?;
+                file.finish()?;
                 (whole.id, note)
             }
             Body::WrittenByClient(file, bytes) => {
-                let text = |e: io::Error| e.to_string();
-                let there = file.file().metadata().map_err(text)?.len();
+                let there = file.file().metadata()?.len();
                 if there != bytes {
-                    return Err(format!("its file has {there} bytes, and {bytes} were announced"));
+                    return Err(StoreError::Length { found: there, announced: bytes });
                 }
-                let note = image_note::decode(&note_of(file.file()).map_err(text)?)?;
-                let id = same_host_io::id_of(file.file()).map_err(text)?;
+                let note = image_note::decode(&note_of(file.file())?)?;
+                let id = same_host_io::id_of(file.file())?;
                 self.bases.expect_all(id, &note)?;
-                file.sync().map_err(|e| with_remedy(&e))?;
+                file.sync()?;
                 (id, note)
             }
-            Body::Nothing(_) | Body::Failed => return Err("nothing was received".into()),
+            Body::Nothing(_) | Body::Failed => return Err(StoreError::Empty),
         };
         expect_identity(id, name)?;
         Ok(note.counts)
-    }
-}
-
-/// The bytes of an image come either on the connection or through a file.
-const MIXED_SOURCES: &str = "its bytes come both on the connection and through a file";
-
-/// The error, with what to do about it.
-pub(super) fn with_remedy(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            format!("{error} (make room on the checkpoint server's disk)")
-        }
-        _ => error.to_string(),
     }
 }
 

@@ -73,7 +73,7 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
                 let note = File::open(&path)
                     .and_then(note_of)
                     .map_err(|e| e.to_string())
-                    .and_then(|bytes| image_note::decode(&bytes));
+                    .and_then(|bytes| image_note::decode(&bytes).map_err(String::from));
                 let (rank, image, incarnation) = (id.rank, id.image, id.incarnation.0);
                 let sealed = File::open(&path).and_then(is_sealed).unwrap_or(false);
                 let image = Image { rank, image, incarnation, bytes, path, damaged, sealed, note };

@@ -72,7 +72,7 @@ impl Reading<'_> {
         let problem = match segment::check_header(&bytes, self.rank, first) {
             Ok(()) if first != self.next => Some(format!("events from {} are missing", self.next)),
             Ok(()) => None,
-            Err(why) => Some(why),
+            Err(why) => Some(why.to_string()),
         };
         if let Some(why) = problem {
             self.report_damage(format!("{}: {why}", path.display()));

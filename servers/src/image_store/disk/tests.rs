@@ -144,7 +144,7 @@ fn what_others_rest_on_stays_as_long_as_they() {
     let _ = container(7, &mut known);
     let orphan = container(8, &mut known);
     let mut upload = disk.receive(ConnId(8), R).unwrap();
-    let why = upload.write(&orphan).unwrap_err();
+    let why = upload.write(&orphan).unwrap_err().to_string();
     assert!(why.contains("needs image 7"), "{why}");
     drop(upload);
     // An image that is being received holds its bases, too.

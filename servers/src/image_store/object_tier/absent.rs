@@ -1,6 +1,7 @@
 //! In the place of `store` in programs that are built without object stores (feature
 //! `object-store`): there is none, and a request for one is refused.
 
+use super::error::ObjectStoreError;
 use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::Rank;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,27 +35,27 @@ impl ObjectTier {
         match *self {}
     }
 
-    pub async fn put_container(&self, _: ImageName, _: File) -> Result<u64, String> {
+    pub async fn put_container(&self, _: ImageName, _: File) -> Result<u64, ObjectStoreError> {
         match *self {}
     }
 
-    pub async fn put_record(&self, _: Rank, _: Record) -> Result<(), String> {
+    pub async fn put_record(&self, _: Rank, _: Record) -> Result<(), ObjectStoreError> {
         match *self {}
     }
 
     pub async fn get_container(
         &self,
         _: ImageName,
-        _: impl FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
+        _: impl FnMut(&[u8]) -> Result<(), ObjectStoreError>,
+    ) -> Result<(), ObjectStoreError> {
         match *self {}
     }
 
-    pub async fn remove_container(&self, _: ImageName) -> Result<(), String> {
+    pub async fn remove_container(&self, _: ImageName) -> Result<(), ObjectStoreError> {
         match *self {}
     }
 
-    pub async fn remove_all(&self) -> Result<u64, String> {
+    pub async fn remove_all(&self) -> Result<u64, ObjectStoreError> {
         match *self {}
     }
 }

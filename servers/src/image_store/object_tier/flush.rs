@@ -7,6 +7,7 @@
 //! to end stops between two uploads, if the running one is short: an upload whose sender dies may
 //! arrive after everything was removed.
 
+use super::error::ObjectStoreError;
 use super::{Listing, ObjectTier};
 use crate::image_store::{NAME, Server};
 use crate::server_process::log_line;
@@ -170,14 +171,18 @@ impl Flusher {
         }
     }
 
-    async fn flush(&self, server: &Server, name: ImageName, record: Record) -> Result<(), String> {
+    async fn flush(
+        &self,
+        server: &Server,
+        name: ImageName,
+        record: Record,
+    ) -> Result<(), ObjectStoreError> {
         for container in server.disk.chain(name) {
             if self.stored().contains(&container) {
                 continue;
             }
             let file = block_in_place(|| server.disk.container(container));
-            let bytes =
-                self.object_tier.put_container(container, file.map_err(|e| e.to_string())?).await?;
+            let bytes = self.object_tier.put_container(container, file?).await?;
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.stored().insert(container);
         }
@@ -210,7 +215,9 @@ async fn work(server: Arc<Server>, mut queue: mpsc::UnboundedReceiver<Work>) {
                 // Connections of clients are numbered from 1.
                 let conn = ConnId(u64::MAX - u64::from(name.rank.0));
                 block_in_place(|| {
-                    for output in server.decide(conn, Event::Flushed(name, outcome)) {
+                    for output in server
+                        .decide(conn, Event::Flushed(name, outcome.map_err(|e| e.to_string())))
+                    {
                         if let Output::Remove(old) = output {
                             server.disk.remove(old);
                         }

@@ -6,6 +6,7 @@
 //! | `flush` | the way there, in the background |
 //! | `recover` | the way back, when a server begins |
 
+pub(super) mod error;
 pub(super) mod flush;
 pub(super) mod recover;
 #[cfg(feature = "object-store")]

@@ -4,9 +4,11 @@
 //! bases. A container gets its name when every byte is verified and synced, and after its bases.
 //! What is on the disk is not touched. An image that was set aside here is not downloaded again.
 
+use super::error::ObjectStoreError;
 use super::{Listing, ObjectTier};
 use crate::files::Files;
 use crate::image_note;
+use crate::image_store::StoreError;
 use crate::image_store::disk::{
     bases_of, container_named, expect_identity, image_name, parse_image_name, persist_record,
     read_record,
@@ -39,10 +41,10 @@ pub async fn recover(
     dir: &Path,
     files: &Files,
     mut say: impl FnMut(String),
-) -> Result<Recovered, String> {
+) -> Result<Recovered, DownloadError> {
     let download_from = Download { object_tier, dir, files };
     let mut recovered = Recovered::default();
-    let text = |e: io::Error| format!("{}: {e}", dir.display());
+    let text = |e: io::Error| DownloadError::Local(format!("{}: {e}", dir.display()));
     let (mut here, mut aside) = (BTreeSet::new(), BTreeSet::new());
     for entry in std::fs::read_dir(dir).map_err(text)? {
         let name = entry.map_err(text)?.file_name();
@@ -65,7 +67,7 @@ pub async fn recover(
                     "image {} of rank {rank} in the object store cannot be used: {why}",
                     name.image
                 )),
-                Err(DownloadError::Unreachable(why) | DownloadError::Local(why)) => {
+                Err(why @ (DownloadError::Unreachable(_) | DownloadError::Local(_))) => {
                     return Err(why);
                 }
             }
@@ -76,9 +78,9 @@ pub async fn recover(
 }
 
 /// The note of the container in this file.
-fn note_in(path: &Path) -> Result<Note, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
-    image_note::decode(&note_of(file).map_err(|e| e.to_string())?)
+fn note_in(path: &Path) -> Result<Note, StoreError> {
+    let file = File::open(path)?;
+    Ok(image_note::decode(&note_of(file)?)?)
 }
 
 /// Stores the record of the object store, as far as it knows more than the record on the disk.
@@ -92,12 +94,16 @@ fn restore_record(dir: &Path, files: &Files, rank: Rank, there: Record) -> io::R
 }
 
 /// Why an image was not downloaded.
-pub(in crate::image_store) enum DownloadError {
+#[derive(Debug, thiserror::Error)]
+pub enum DownloadError {
     /// The image is damaged or incomplete.
+    #[error("{0}")]
     Damaged(String),
     /// The object store does not answer.
+    #[error("{0}")]
     Unreachable(String),
     /// The disk of this server fails, or this process lacks something.
+    #[error("{0}")]
     Local(String),
 }
 
@@ -127,9 +133,9 @@ impl Download<'_> {
             .get_container(name, |bytes| {
                 if let Err(e) = verifier.push_with(bytes, &mut |_| ()) {
                     damaged = Some(e.to_string());
-                    return Err(String::new());
+                    return Err(ObjectStoreError::Damaged(e));
                 }
-                file.write_all_at(bytes, offset).map_err(|e| e.to_string())?;
+                file.write_all_at(bytes, offset)?;
                 offset += bytes.len() as u64;
                 Ok(())
             })
@@ -137,14 +143,14 @@ impl Download<'_> {
         let note = image_note::decode(verifier.note());
         let outcome = match (damaged, got) {
             (Some(why), _) => Err(DownloadError::Damaged(why)),
-            (None, Err(why)) => Err(DownloadError::Unreachable(why)),
+            (None, Err(why)) => Err(DownloadError::Unreachable(why.to_string())),
             (None, Ok(())) => match (verifier.finish(), note) {
                 (Ok(whole), Ok(note)) => expect_identity(whole.id, name)
-                    .map_err(DownloadError::Damaged)
+                    .map_err(|why| DownloadError::Damaged(why.to_string()))
                     .and_then(|()| file.sync().map_err(trouble))
                     .map(|()| bases_of(name.rank, &note).collect::<Vec<_>>()),
                 (Err(e), _) => Err(DownloadError::Damaged(e.to_string())),
-                (_, Err(why)) => Err(DownloadError::Damaged(why)),
+                (_, Err(why)) => Err(DownloadError::Damaged(why.to_string())),
             },
         };
         match outcome {

@@ -8,6 +8,7 @@
 //! Objects have the names of the files on the server's disk. Below the user's address each job has
 //! a folder, and in it each server has one. Jobs may therefore share a bucket.
 
+use super::error::ObjectStoreError;
 use crate::image_store::disk::{
     decode_record, encode_record, image_name, parse_image_name, parse_record_name, record_name,
 };
@@ -42,6 +43,9 @@ pub struct ObjectTier {
     prefix: Key,
     address: String,
 }
+
+/// Characters of an object store's answer that are shown at most.
+const ERROR_CHARACTERS: usize = 300;
 
 /// What an object store holds.
 #[derive(Debug, Default)]
@@ -110,11 +114,11 @@ impl ObjectTier {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn list(&self) -> Result<Listing, String> {
+    pub async fn list(&self) -> Result<Listing, ObjectStoreError> {
         let mut listing = Listing::default();
         let mut objects = self.store.list(Some(&self.prefix));
         let mut records = Vec::new();
-        while let Some(object) = objects.try_next().await.map_err(|e| self.says(&e))? {
+        while let Some(object) = objects.try_next().await.map_err(|e| self.error(&e))? {
             let Some(name) = object.location.filename() else { continue };
             if let Some(image) = parse_image_name(name, ".image") {
                 listing.containers.insert(image);
@@ -123,8 +127,8 @@ impl ObjectTier {
             }
         }
         for (rank, key) in records {
-            let found = self.store.get(&key).await.map_err(|e| self.says(&e))?;
-            let bytes = found.bytes().await.map_err(|e| self.says(&e))?;
+            let found = self.store.get(&key).await.map_err(|e| self.error(&e))?;
+            let bytes = found.bytes().await.map_err(|e| self.error(&e))?;
             let record = std::str::from_utf8(&bytes).ok().and_then(decode_record);
             listing.records.insert(rank, record);
         }
@@ -135,7 +139,11 @@ impl ObjectTier {
     ///
     /// # Errors
     /// The container is not stored.
-    pub async fn put_container(&self, name: ImageName, mut file: File) -> Result<u64, String> {
+    pub async fn put_container(
+        &self,
+        name: ImageName,
+        mut file: File,
+    ) -> Result<u64, ObjectStoreError> {
         let key = self.key(&image_name(name));
         let mut writer = BufWriter::with_capacity(self.store.clone(), key, PART_BYTES);
         let mut verifier = Verifier::new();
@@ -146,19 +154,19 @@ impl ObjectTier {
             match read {
                 Ok(0) => break Ok(()),
                 Ok(count) => piece.truncate(count),
-                Err(e) => break Err(e.to_string()),
+                Err(e) => break Err(e.into()),
             }
             if let Err(e) = verifier.push_with(&piece, &mut |_| ()) {
-                break Err(e.to_string());
+                break Err(e.into());
             }
             bytes += piece.len() as u64;
             if let Err(e) = writer.put(piece.into()).await {
-                break Err(self.says(&e));
+                break Err(self.error(&e));
             }
         };
         let sent = sent.and_then(|()| match verifier.finish() {
             Ok(_) => Ok(()),
-            Err(e) => Err(e.to_string()),
+            Err(e) => Err(e.into()),
         });
         if let Err(why) = sent {
             // Removes the parts that were sent. If that fails, too, the store's own rules remove
@@ -166,7 +174,11 @@ impl ObjectTier {
             let _ = writer.abort().await;
             return Err(why);
         }
-        writer.shutdown().await.map_err(|e| format!("{}: {e}", self.address))?;
+        let address = || self.address.clone();
+        writer
+            .shutdown()
+            .await
+            .map_err(|e| ObjectStoreError::Store { address: address(), text: e.to_string() })?;
         Ok(bytes)
     }
 
@@ -174,10 +186,10 @@ impl ObjectTier {
     ///
     /// # Errors
     /// The record is not stored.
-    pub async fn put_record(&self, rank: Rank, record: Record) -> Result<(), String> {
+    pub async fn put_record(&self, rank: Rank, record: Record) -> Result<(), ObjectStoreError> {
         let key = self.key(&record_name(rank));
         let text = encode_record(record);
-        self.store.put(&key, text.into()).await.map_err(|e| self.says(&e))?;
+        self.store.put(&key, text.into()).await.map_err(|e| self.error(&e))?;
         Ok(())
     }
 
@@ -188,14 +200,14 @@ impl ObjectTier {
     pub async fn get_container(
         &self,
         name: ImageName,
-        mut sink: impl FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
+        mut sink: impl FnMut(&[u8]) -> Result<(), ObjectStoreError>,
+    ) -> Result<(), ObjectStoreError> {
         let key = self.key(&image_name(name));
         let size = match self.store.head(&key).await {
             Ok(about) => about.size,
             // No bytes come, and the reader finds that the container is incomplete.
             Err(Error::NotFound { .. }) => 0,
-            Err(e) => return Err(self.says(&e)),
+            Err(e) => return Err(self.error(&e)),
         };
         let mut at = 0;
         // A request has a time limit, and an image may have any size.
@@ -203,9 +215,9 @@ impl ObjectTier {
             let begin = at;
             let range = Some(GetRange::Bounded(at..(at + RANGE_BYTES).min(size)));
             let options = GetOptions { range, ..GetOptions::default() };
-            let found = self.store.get_opts(&key, options).await.map_err(|e| self.says(&e))?;
+            let found = self.store.get_opts(&key, options).await.map_err(|e| self.error(&e))?;
             let mut pieces = found.into_stream();
-            while let Some(piece) = pieces.try_next().await.map_err(|e| self.says(&e))? {
+            while let Some(piece) = pieces.try_next().await.map_err(|e| self.error(&e))? {
                 at += piece.len() as u64;
                 tokio::task::block_in_place(|| sink(&piece))?;
             }
@@ -221,10 +233,10 @@ impl ObjectTier {
     ///
     /// # Errors
     /// The container may still be there.
-    pub async fn remove_container(&self, name: ImageName) -> Result<(), String> {
+    pub async fn remove_container(&self, name: ImageName) -> Result<(), ObjectStoreError> {
         match self.store.delete(&self.key(&image_name(name))).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(e) => Err(self.says(&e)),
+            Err(e) => Err(self.error(&e)),
         }
     }
 
@@ -232,7 +244,7 @@ impl ObjectTier {
     ///
     /// # Errors
     /// Something may be left.
-    pub async fn remove_all(&self) -> Result<u64, String> {
+    pub async fn remove_all(&self) -> Result<u64, ObjectStoreError> {
         let mut count = 0;
         // Repeated until nothing is found: the last upload of a server may arrive meanwhile.
         loop {
@@ -241,7 +253,7 @@ impl ObjectTier {
                 .map_ok(|object| object.location)
                 .try_collect()
                 .await
-                .map_err(|e| self.says(&e))?;
+                .map_err(|e| self.error(&e))?;
             if keys.is_empty() {
                 break;
             }
@@ -249,7 +261,7 @@ impl ObjectTier {
             for key in keys {
                 match self.store.delete(&key).await {
                     Ok(()) | Err(Error::NotFound { .. }) => {}
-                    Err(e) => return Err(self.says(&e)),
+                    Err(e) => return Err(self.error(&e)),
                 }
             }
         }
@@ -265,13 +277,14 @@ impl ObjectTier {
         Ok(count)
     }
 
-    fn says(&self, error: &Error) -> String {
-        let mut text = format!("{}: {error}", self.address);
+    fn error(&self, error: &Error) -> ObjectStoreError {
+        let mut text = error.to_string();
         // Long answers of servers do not help in one line.
-        if let Some((at, _)) = text.char_indices().nth(300) {
+        if let Some((at, _)) = text.char_indices().nth(ERROR_CHARACTERS) {
             text.truncate(at);
         }
-        text.replace(['\n', '\r'], " ")
+        let text = text.replace(['\n', '\r'], " ");
+        ObjectStoreError::Store { address: self.address.clone(), text }
     }
 }
 
@@ -316,7 +329,7 @@ pub async fn reach(object_tier: &ObjectTier, patience: Duration) -> anyhow::Resu
     loop {
         let why = match tokio::time::timeout(patience, object_tier.list()).await {
             Ok(Ok(listing)) => return Ok(listing),
-            Ok(Err(why)) => why,
+            Ok(Err(why)) => why.to_string(),
             Err(_) => format!("{}: no answer", object_tier.address),
         };
         if since.elapsed() >= patience {
