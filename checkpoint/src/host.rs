@@ -42,7 +42,8 @@ pub fn processor() -> Processor {
     found
 }
 
-/// Hash of the contents of a vDSO, as images hold it. The C library keeps addresses inside the vDSO.
+/// Hash of the contents of a vDSO, as images hold it. The C library keeps addresses inside the
+/// vDSO.
 #[must_use]
 pub fn vdso_hash(contents: &[u8]) -> u64 {
     if contents.is_empty() { 0 } else { Hash::new().with(contents).value() }

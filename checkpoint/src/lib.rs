@@ -2,12 +2,12 @@
 //!
 //! | module | what it is | who uses it |
 //! | --- | --- | --- |
-//! | [`container`] | what travels and is stored: checksummed, compressed chunks of any byte stream | agent, checkpoint server |
-//! | [`stream`] | the raw image, as the boot library writes and reads it | boot library, agent, tests |
-//! | [`boot_abi`] | the table of C functions that the boot library exports | runtime, boot library |
-//! | `undo` | journals by which files return with the ranks that wrote them | runtime, agent |
-//! | [`host`] | what must be equal on two hosts so that one restores the images of the other | boot library, launcher |
-//! | [`launch`] | how a rank must be started so that its images fit again | agent |
+//! | [`container`] | what travels and is stored: checksummed chunks | agent, checkpoint server |
+//! | [`stream`] | the raw image, as the boot library writes it | boot library, agent, tests |
+//! | [`boot_abi`] | the C functions that the boot library exports | runtime, boot library |
+//! | `undo` | journals by which files return with their ranks | runtime, agent |
+//! | [`host`] | what two hosts must share to restore each other's images | boot library, launcher |
+//! | [`launch`] | how a rank must start so that its images fit again | agent |
 //!
 //! The way of an image: copy-on-write child of the rank → raw stream → agent
 //! ([`container::Encoder`]) → network → checkpoint server ([`container::Verifier`]). The way back:

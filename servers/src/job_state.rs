@@ -1,4 +1,5 @@
-//! The state of a job, as its directory tells it: does the job run, has it ended, can it be continued?
+//! The state of a job, as its directory tells it: does the job run, has it ended, can it be
+//! continued?
 //!
 //! A launcher holds the lock of the directory while it works on the job. The header of the file
 //! `progress` says whether the job has ended for good. The launcher writes that header with

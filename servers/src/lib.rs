@@ -4,14 +4,14 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`event_logger`], [`event_store`] | the event logger and its files |
-//! | [`channel_memory`], [`message_store`] | the channel memory, which is an event logger as well, and its files |
+//! | [`channel_memory`], [`message_store`] | the channel memory and its files |
 //! | [`image_store`] | the checkpoint server and its files |
 //! | [`image_note`] | the facts that a container holds beside the image |
 //! | [`scheduler`] | the checkpoint scheduler, which stores nothing |
 //! | [`client`] | what an agent asks of the servers |
 //! | [`metrics`] | the metrics of servers and launcher, in the text format of Prometheus |
 //! | [`job_state`] | the state of a job, as its directory tells it |
-//! | [`files`], [`checksummed_file`] | the ways to change stable storage; small files with a checksum |
+//! | [`files`], [`checksummed_file`] | the ways to change stable storage |
 //! | [`server_process`], [`socket_options`] | what all servers have in common |
 //! | [`tuning`] | tuning constants |
 

@@ -1,4 +1,5 @@
-//! The checkpoint server with an object store (a directory): its disk is lost, and images come back.
+//! The checkpoint server with an object store (a directory): its disk is lost, and images come
+//! back.
 
 #![cfg(feature = "object-store")]
 

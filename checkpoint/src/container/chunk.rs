@@ -1,7 +1,8 @@
 //! A chunk of a container: its header ([`prefix`]) and its checksum ([`Checksums`]).
 //!
 //! A chunk's checksum covers its position, its lengths, its flags and its stored bytes. It begins
-//! with the checksum of the container's header. Chunks of two images cannot be exchanged, therefore.
+//! with the checksum of the container's header. Chunks of two images cannot be exchanged,
+//! therefore.
 
 use super::encryption::SEALED_BYTES;
 

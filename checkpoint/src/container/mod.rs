@@ -30,17 +30,18 @@
 //! All numbers are little-endian. See `chunk` for what a checksum covers.
 //!
 //! *Incremental images.* Instead of a chunk a container may hold the place of the chunk in an
-//! earlier container of the same rank ([`ChunkPlace`]). [`Assembler`] puts the chunk where its place
-//! stands and so gives a complete container. A chunk keeps its position among the chunks. Readers
-//! see complete containers only. [`ChunkIndex`] is what a writer knows of chunks that are stored.
+//! earlier container of the same rank ([`ChunkPlace`]). [`Assembler`] puts the chunk where its
+//! place stands and so gives a complete container. A chunk keeps its position among the chunks.
+//! Readers see complete containers only. [`ChunkIndex`] is what a writer knows of chunks that are
+//! stored.
 //!
-//! *Encrypted images* ([`Secret`]). Each chunk is encrypted after its compression. Its stored bytes,
-//! checksum and place are those of the encrypted chunk. Storing, verifying and assembling therefore
-//! need no key.
+//! *Encrypted images* ([`Secret`]). Each chunk is encrypted after its compression. Its stored
+//! bytes, checksum and place are those of the encrypted chunk. Storing, verifying and assembling
+//! therefore need no key.
 //!
 //! Guarantees: no I/O except through the readers that a caller hands over. Memory is bounded by one
-//! chunk (with workers, by their batches). Hostile input is refused with a typed error, never with a
-//! panic. One `push` of n bytes gives at most n × 255 + 1 MiB bytes.
+//! chunk (with workers, by their batches). Hostile input is refused with a typed error, never with
+//! a panic. One `push` of n bytes gives at most n × 255 + 1 MiB bytes.
 
 mod assemble;
 mod chunk;

@@ -41,8 +41,8 @@ pub mod map {
     pub const NO_HUGE: u32 = 32;
     /// `MADV_DONTDUMP`.
     pub const DONT_DUMP: u32 = 64;
-    /// Of a file that is no part of the image: all that it showed is in the stream. The mapping's offset says how many
-    /// bytes that are, or 0.
+    /// Of a file that is no part of the image: all that it showed is in the stream. The mapping's
+    /// offset says how many bytes that are, or 0.
     pub const CONTENTS: u32 = 128;
     /// `MADV_MERGEABLE`.
     pub const MERGEABLE: u32 = 256;
@@ -52,7 +52,8 @@ pub mod map {
     pub const NO_FILE: u32 = u32::MAX;
 }
 
-/// Memory with something about it that [`Map`] does not tell: the image child does not have it, or it is of pages.
+/// Memory with something about it that [`Map`] does not tell: the image child does not have it, or
+/// it is of pages.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Range {

@@ -57,7 +57,8 @@ pub mod kind {
     pub const RANGES: u32 = 10;
     /// Each kind up to here comes once, and its number is its place in the stream.
     pub const LAST_TABLE: u32 = RANGES;
-    /// Bytes of the file or pipe behind a descriptor; `at` is [`content_at`](crate::stream::content_at).
+    /// Bytes of the file or pipe behind a descriptor; `at` is
+    /// [`content_at`](crate::stream::content_at).
     pub const CONTENTS: u32 = 11;
     /// Contents of memory from address `at`.
     pub const PAGES: u32 = 12;

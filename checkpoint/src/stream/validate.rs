@@ -196,8 +196,8 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
                 return Err("its stack is elsewhere");
             }
             let near = |end: u64| end <= map.start && map.start - end < STACK_GAP;
-            let crowded = floor > 4096 && near(floor) || here.reserved.iter().any(|r| near(r.1));
-            if map.end - map.start > here.stack_limit || crowded {
+            let has_no_gap = floor > 4096 && near(floor) || here.reserved.iter().any(|r| near(r.1));
+            if map.end - map.start > here.stack_limit || has_no_gap {
                 return Err("its stack has no room");
             }
         } else if map.file != map::NO_FILE {

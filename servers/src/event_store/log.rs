@@ -115,7 +115,8 @@ impl RankLog {
 
     pub fn append(&mut self, incarnation: Incarnation, first: EventNo, records: &[Determinant]) {
         if self.restart_at.is_some() {
-            // The caller does not know of the failure yet. The next flush reports that they are lost.
+            // The caller does not know of the failure yet. The next flush reports that they are
+            // lost.
             return;
         }
         debug_assert_eq!(
@@ -157,7 +158,8 @@ impl RankLog {
     pub fn fence(&mut self, log_dir: &LogDir, incarnation: Incarnation) -> io::Result<()> {
         self.complete_restart(log_dir)?;
         if self.failed {
-            // A fence may fit where a batch does not: reserve room first, where the file system can.
+            // A fence may fit where a batch does not: reserve room first, where the file system
+            // can.
             use rustix::fs::{FallocateFlags, fallocate};
             let active = self.active();
             let flags = FallocateFlags::KEEP_SIZE;

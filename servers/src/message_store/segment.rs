@@ -4,8 +4,8 @@
 //! header (32)  magic "FTMPIMEM" | version u32 | rank u32 | last place before it u64
 //!              | bytes of the summary u32 | crc32c of these 28 bytes and the summary u32
 //! summary      what there was of each sender before this file (postcard)
-//! record (48+) magic u32 | crc32c of the other 40 bytes and the payload u32 | place u64 | source u32
-//!              | incarnation u32 | header of the frame (24) | payload
+//! record (48+) magic u32 | crc32c of the other 40 bytes and the payload u32 | place u64
+//!              | source u32 | incarnation u32 | header of the frame (24) | payload
 //! ```
 //! All numbers are little-endian. A file only grows. A scan of any bytes finds the complete records
 //! of the sound beginning.

@@ -174,7 +174,8 @@ fn image() -> Image {
     }
 }
 
-/// What must hold of tables that are sound, said in another way: everything is looked for everywhere.
+/// What must hold of tables that are sound, said in another way: everything is looked for
+/// everywhere.
 fn promises(image: &Image) {
     let maps = &image.maps;
     for (n, map) in maps.iter().enumerate() {

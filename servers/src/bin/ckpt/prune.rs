@@ -1,8 +1,9 @@
 //! `prune`: removes the files of images that nobody will restore.
 //!
-//! Guarantees: of each rank the newest `keep` images that are not damaged stay, and can be restored.
-//! An incremental image needs chunks of older ones: their files stay as well, under a name that
-//! offers them to nobody. Damaged images of a rank that has no other image stay for a closer look.
+//! Guarantees: of each rank the newest `keep` images that are not damaged stay, and can be
+//! restored. An incremental image needs chunks of older ones: their files stay as well, under a
+//! name that offers them to nobody. Damaged images of a rank that has no other image stay for a
+//! closer look.
 
 use crate::job::{Image, Job, look};
 use crate::{bar, size};

@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `store` | containers and records in an object store (`absent`: in programs built without one) |
+//! | `store` | containers and records in an object store (`absent`: there is none) |
 //! | `flush` | the way there, in the background |
 //! | `recover` | the way back, when a server begins |
 
