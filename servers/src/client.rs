@@ -4,7 +4,8 @@
 //! is. A refusal of the server ends a transfer at once. A server host that vanishes is noticed
 //! within [`SILENCE_LIMIT`], also in the middle of a long commit.
 
-use crate::image_store::{self, ImageReader, SameHostWriter, WriteProgress};
+use crate::image_store::image_file::ImageReader;
+use crate::image_store::same_host_io::{SameHostWriter, WriteProgress, open_same_host};
 use crate::tuning::connection::STATUS_BYTES_MAX;
 pub use crate::tuning::connection::{PIECE_BYTES, SILENCE_LIMIT};
 use bytes::Bytes;
@@ -295,7 +296,7 @@ impl ImageStore {
                 Answer::Image(stored) => break stored,
                 Answer::NoImage => return Ok(None),
                 Answer::SameHost(file) if near => {
-                    if let Some(file) = image_store::open_same_host(rank, &file) {
+                    if let Some(file) = open_same_host(rank, &file) {
                         return Ok(Some(Fetched::SameHost(Box::new(file))));
                     }
                     near = false;

@@ -94,7 +94,10 @@ async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 
 async fn schedule(caller: Authenticated, counts: Arc<Counts>) {
     let Authenticated { mut stream, responder, .. } = caller;
-    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(
+        &stream,
+        crate::tuning::connection::SILENCE_LIMIT,
+    );
     if responder.answer(&mut stream, Welcome::Yes).await.is_err() {
         return;
     }

@@ -121,7 +121,10 @@ fn state(events: &Service, core: &RefCell<Core>, rejected: u64) -> serde_json::V
 async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Memory { from, incarnation, to } = purpose else { return };
-    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(
+        &stream,
+        crate::tuning::connection::SILENCE_LIMIT,
+    );
     let (welcome, woken) = core.borrow_mut().hello(conn, from, incarnation, to);
     let accepted = welcome == Welcome::Yes;
     if responder.answer(&mut stream, welcome).await.is_ok() && accepted {

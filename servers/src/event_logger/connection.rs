@@ -1,71 +1,18 @@
 //! The connection of one rank: reads bursts of frames, sends acknowledgements and stored events.
 
 use super::core::Core;
+use super::link::Link;
 use crate::tuning::event_logger::{READ_BYTES_MAX, READ_BYTES_MIN, REFUSAL_LIMIT};
 use ftmpi_protocols::event_log::{ConnId, Input};
+use ftmpi_wire::Rank;
 use ftmpi_wire::event_log::Frame;
-use ftmpi_wire::hello::Welcome;
-use ftmpi_wire::{EventNo, Rank};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 use tokio::time::Instant;
-
-/// What the machine wants of one connection. The task of the connection looks when it is woken.
-#[derive(Debug, Default)]
-pub(super) struct Link {
-    wanted: RefCell<Wanted>,
-    woken: Notify,
-}
-
-#[derive(Debug, Default)]
-struct Wanted {
-    welcome: Option<Welcome>,
-    near: Option<Frame>,
-    ack: Option<(EventNo, EventNo)>,
-    stream: Option<(Rank, EventNo, EventNo)>,
-    refuse: bool,
-    close: bool,
-}
-
-impl Link {
-    fn set(&self, change: impl FnOnce(&mut Wanted)) {
-        change(&mut self.wanted.borrow_mut());
-        self.woken.notify_one();
-    }
-
-    pub fn set_welcome(&self, welcome: Welcome) {
-        self.set(|wanted| wanted.welcome = Some(welcome));
-    }
-
-    pub fn take_welcome(&self) -> Option<Welcome> {
-        self.wanted.borrow_mut().welcome.take()
-    }
-
-    pub fn set_near(&self, near: Frame) {
-        self.set(|wanted| wanted.near = Some(near));
-    }
-
-    pub fn set_ack(&self, written: EventNo, durable: EventNo) {
-        self.set(|wanted| wanted.ack = Some((written, durable)));
-    }
-
-    pub fn set_stream(&self, rank: Rank, from: EventNo, next: EventNo) {
-        self.set(|wanted| wanted.stream = Some((rank, from, next)));
-    }
-
-    pub fn refuse(&self) {
-        self.set(|wanted| wanted.refuse = true);
-    }
-
-    pub fn close(&self) {
-        self.set(|wanted| wanted.close = true);
-    }
-}
 
 /// Serves the connection to its end.
 pub(super) async fn serve(

@@ -1,7 +1,6 @@
 //! The core of the event logger: carries out what the machine decides.
 
-use super::NAME;
-use super::connection::Link;
+use super::link::{Link, NAME};
 use super::rings::{OwedEvents, Rings};
 use crate::event_store::{EventStore, Opened, Round};
 use crate::server_process::log_line;

@@ -8,6 +8,7 @@
 
 mod connection;
 mod core;
+mod link;
 mod peer_loggers;
 mod rings;
 
@@ -18,22 +19,19 @@ use crate::metrics;
 use crate::server_process;
 use crate::tuning::connection::STATUS_LIMIT;
 use crate::tuning::event_logger::{DRAIN_INTERVAL, DURABLE_LIMIT, SYNC_RETRY};
-use connection::Link;
 use core::Core;
 use ftmpi_options::choices::AcknowledgeChoice;
 use ftmpi_options::servers::EventLoggerArgs;
 use ftmpi_protocols::event_log::{ConnId, Input, Promise};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
+use link::{Link, NAME};
 use peer_loggers::PeerLoggers;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
-
-/// The name of this server in its messages.
-const NAME: &str = "ftmpi-event-logger";
 
 /// Runs the server until it is asked to end.
 ///
@@ -220,7 +218,10 @@ async fn converse(
 ) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Events { rank, incarnation } = purpose else { return };
-    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(
+        &stream,
+        crate::tuning::connection::SILENCE_LIMIT,
+    );
     let link = Rc::new(Link::default());
     let welcome = core.borrow_mut().hello(conn, rank, incarnation, link.clone());
     let accepted = welcome == Welcome::Yes;

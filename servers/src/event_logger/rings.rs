@@ -8,8 +8,8 @@
 //! directory. If the log cannot be written, the ring stays until it can. Until then the rank gets
 //! no later incarnation, and nothing is called durable.
 
-use super::connection::Link;
 use super::core::Core;
+use super::link::Link;
 use crate::event_store::boot_id;
 use crate::server_process::create_private;
 use anyhow::Context;

@@ -4,7 +4,7 @@ mod recovery;
 
 pub(super) use recovery::{Evidence, Recovered};
 
-use super::Part;
+use super::part::Part;
 use super::segment::{self, BATCH_BYTES, BATCH_RECORDS_MAX, Batch, HEADER_BYTES};
 use crate::files::{Files, StoreFile};
 use crate::tuning::event_log::{INDEX_BYTES, PRUNE_BYTES, RESERVE_BYTES, SEGMENT_BYTES};

@@ -8,9 +8,10 @@
 
 mod log;
 mod marker;
+mod part;
 mod segment;
 
-use crate::files::{Files, StoreFile};
+use crate::files::Files;
 use crate::server_process::PrivateDir;
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
@@ -18,10 +19,10 @@ use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
 use log::{Evidence, LogDir, RankLog, Recovered};
 pub(crate) use marker::boot_id;
 use marker::{Making, Marker};
+use part::Part;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 /// What is to be synced of one log.
 #[derive(Debug, Clone)]
@@ -30,32 +31,6 @@ struct Dirty {
     up_to: EventNo,
     parts: Vec<Part>,
     names: bool,
-}
-
-/// The first bytes of a segment, which nobody changes any more.
-#[derive(Debug, Clone)]
-struct Part {
-    file: Arc<StoreFile>,
-    first: EventNo,
-    bytes: u64,
-}
-
-impl Part {
-    fn sync(&self, rank: Rank) -> io::Result<()> {
-        if self.file.is_doubted() {
-            // The bytes are written once more from the copy of the system, which must be what was
-            // written.
-            let mut bytes = std::fs::read(self.file.path())?;
-            bytes.truncate(self.bytes as usize);
-            let whole = segment::check_header(&bytes, rank, self.first).is_ok()
-                && segment::scan(&bytes, self.first, |_, _| ()).0 as u64 == self.bytes;
-            if !whole {
-                let path = self.file.path().display();
-                return Err(io::Error::other(format!("the disk has lost a part of {path}")));
-            }
-        }
-        self.file.sync_first(self.bytes)
-    }
 }
 
 /// All logs at one instant. [`Round::sync`] makes them durable, away from the thread that serves.
@@ -332,6 +307,7 @@ mod tests {
     use super::*;
     use crate::files::Op;
     use crate::storage_faults::{Fault, Plan, Switch};
+    use std::sync::Arc;
 
     const RANKS: u32 = 2;
     type Positions = BTreeMap<Rank, EventNo>;

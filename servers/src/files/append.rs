@@ -9,7 +9,7 @@
 //! Guarantees: writes happen in the order of the file, one at a time. After an error nothing is
 //! reported as good. [`Appender::finish`] returns when everything is durable, or fails.
 
-use super::StoreFile;
+use super::store_file::StoreFile;
 use crate::tuning::files::{BLOCK_BYTES, WAITING_BLOCKS, WRITEBACK_BYTES};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -307,7 +307,11 @@ fn joined(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
 /// Writes a block: around the cache while that works, and through it from then on.
 fn write(file: &StoreFile, past: &mut Option<File>, block: &Block) -> io::Result<()> {
     let through = |to: &File| {
-        let op = super::Op::Write { path: &file.path, offset: block.offset, bytes: block.bytes() };
+        let op = super::store_file::Op::Write {
+            path: &file.path,
+            offset: block.offset,
+            bytes: block.bytes(),
+        };
         file.files.change(op, || to.write_all_at(block.bytes(), block.offset))
     };
     if let Some(direct) = past {

@@ -5,8 +5,12 @@
 //! refers to it. A container that is no longer offered goes with the last image that refers to it.
 //! This module has no side effects; [`super::disk`] carries out what it decides.
 
+use super::image_file::image_name;
+use crate::files::Files;
 use ftmpi_protocols::image_catalogue::{ConnId, ImageName};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
 
 /// What refers to a base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +73,26 @@ impl BaseRefs {
     pub fn retired_bytes(&self) -> u64 {
         self.retired.values().sum()
     }
+}
+
+/// Locks the references of a directory.
+pub(super) fn lock(base_refs: &Mutex<BaseRefs>) -> MutexGuard<'_, BaseRefs> {
+    base_refs.lock().expect("no panic while it is locked")
+}
+
+/// A holder is gone: removes the bases that nobody needs any more.
+pub(super) fn release(
+    base_refs: &Mutex<BaseRefs>,
+    files: &Files,
+    dir: &Path,
+    holder: Holder,
+) -> Vec<ImageName> {
+    let mut base_refs = lock(base_refs);
+    let free = base_refs.release(holder);
+    for base in &free {
+        let _ = files.remove(&dir.join(image_name(*base)).with_extension("ground"));
+    }
+    free
 }
 
 #[cfg(test)]

@@ -5,23 +5,27 @@
 //! unfinished is removed at the next start. An image that is no longer offered, but is the base of
 //! others, stays under another name (`.ground`).
 
-use super::base_refs::{BaseRefs, Holder};
+use super::base_refs::{BaseRefs, Holder, lock, release};
 use super::error::StoreError;
-use super::same_host_io::{id_of, identity};
+use super::image_file::{
+    ImageReader, bases_of, expect_identity, id_of, identity, image_name, open_container,
+    parse_image_name, whole,
+};
+use super::record_file::{decode_record, parse_record_name, persist_record};
 use super::upload::Upload;
-use crate::client::PIECE_BYTES;
-use crate::files::{Files, Source};
+use crate::files::Files;
 use crate::image_note;
 use crate::server_process::PrivateDir;
+use crate::tuning::connection::PIECE_BYTES;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier, note_of};
+use ftmpi_checkpoint::container::{ImageId, Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
-use ftmpi_wire::image_store::{Note, SameHostFile, Stored};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::Rank;
+use ftmpi_wire::image_store::Note;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The images in a directory.
 #[derive(Debug)]
@@ -31,177 +35,6 @@ pub struct Disk {
     base_refs: Arc<Mutex<BaseRefs>>,
     /// Containers that were removed and are not yet reported to the object tier.
     removed: Mutex<Vec<ImageName>>,
-}
-
-/// A stored image that is open for reading. It was verified, or its reader verifies it.
-#[derive(Debug)]
-pub struct ImageReader {
-    pub(super) whole: Box<Reader>,
-    /// Bytes of the complete container.
-    pub bytes: u64,
-    pub(super) dir: PathBuf,
-    /// The identity of the image's file.
-    pub(super) identity: Option<[u64; 5]>,
-}
-
-pub(super) type Opener = Box<dyn FnMut(ImageId) -> io::Result<Source> + Send>;
-type Reader = Assembler<Source, Opener>;
-
-impl ImageReader {
-    /// Appends the next bytes of the complete container. `false`: there are no more.
-    ///
-    /// # Errors
-    /// The image cannot be read any more.
-    pub fn read(&mut self, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        Ok(self.whole.read(out)?)
-    }
-
-    /// Appends the next raw bytes of the image. `false`: there are no more. Encrypted images cannot
-    /// be read so.
-    ///
-    /// # Errors
-    /// The image is damaged, or cannot be read any more.
-    pub fn read_raw(&mut self, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        Ok(self.whole.read_raw(out)?)
-    }
-
-    /// The image, once something was read.
-    #[must_use]
-    pub fn id(&self) -> Option<ImageId> {
-        self.whole.id()
-    }
-
-    /// Where a process on this host finds the image, if the path is text.
-    #[must_use]
-    pub fn near(&self, stored: Stored) -> Option<SameHostFile> {
-        let directory = self.dir.to_str()?.to_owned();
-        Some(SameHostFile { stored, directory, identity: self.identity? })
-    }
-}
-
-fn whole(file: File, dir: PathBuf) -> Box<Reader> {
-    let open = move |base| open_container(&dir, base).map(Source::Cached);
-    Box::new(Assembler::new(Source::Cached(file), Box::new(open)))
-}
-
-/// The extensions that a container may have.
-const SUFFIXES: [&str; 3] = ["image", "ground", "damaged"];
-
-/// Opens a container in a directory of images, whether it is offered or only kept as a base.
-///
-/// # Errors
-/// The container is not there, or cannot be read.
-pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
-    let name = dir.join(image_name(name_of(id)));
-    let mut result = Err(io::ErrorKind::NotFound.into());
-    for suffix in SUFFIXES {
-        result = File::open(name.with_extension(suffix));
-        if !matches!(&result, Err(e) if e.kind() == io::ErrorKind::NotFound) {
-            break;
-        }
-    }
-    result
-}
-
-pub(super) fn lock(base_refs: &Mutex<BaseRefs>) -> MutexGuard<'_, BaseRefs> {
-    base_refs.lock().expect("no panic while it is locked")
-}
-
-pub(super) fn name_of(id: ImageId) -> ImageName {
-    ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation }
-}
-
-pub(super) fn image_name(name: ImageName) -> String {
-    let ImageName { rank, image, incarnation } = name;
-    format!("r{:010}-i{:020}-n{:010}.image", rank.0, image.0, incarnation.0)
-}
-
-/// The image that a file name tells. `suffix` is `.image`, `.damaged` for images that were set
-/// aside, or `.ground` for bases.
-#[must_use]
-pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
-    let mut parts = text.strip_suffix(suffix)?.split('-');
-    let mut part = |letter| parts.next().and_then(|p| p.strip_prefix(letter));
-    let name = ImageName {
-        rank: Rank(part('r')?.parse().ok()?),
-        image: ImageNo(part('i')?.parse().ok()?),
-        incarnation: Incarnation(part('n')?.parse().ok()?),
-    };
-    parts.next().is_none().then_some(name)
-}
-
-pub(super) fn record_name(rank: Rank) -> String {
-    format!("r{:010}.record", rank.0)
-}
-
-pub(super) fn parse_record_name(text: &str) -> Option<Rank> {
-    Some(Rank(text.strip_prefix('r')?.strip_suffix(".record")?.parse().ok()?))
-}
-
-pub(super) fn encode_record(record: Record) -> String {
-    let Record { incarnation, start_offered, oldest } = record;
-    let start = u8::from(start_offered);
-    record_line(&format!("incarnation={incarnation} start_offered={start} oldest={oldest}"))
-}
-
-/// A line with its checksum.
-fn record_line(line: &str) -> String {
-    format!("{line} crc={:08x}\n", crc32c::crc32c(line.as_bytes()))
-}
-
-/// The line, if its checksum is right.
-fn checked_line(text: &str) -> Option<&str> {
-    let (line, crc) = text.strip_suffix('\n')?.rsplit_once(" crc=")?;
-    (u32::from_str_radix(crc, 16).ok()? == crc32c::crc32c(line.as_bytes())).then_some(line)
-}
-
-/// The container in a file of this name, whether it is offered or only kept as a base.
-pub(super) fn container_named(file: &str) -> Option<ImageName> {
-    parse_image_name(file, ".image").or_else(|| parse_image_name(file, ".ground"))
-}
-
-/// The record of a rank in this directory, if there is a sound one.
-pub(super) fn read_record(dir: &Path, rank: Rank) -> io::Result<Option<Record>> {
-    match std::fs::read(dir.join(record_name(rank))) {
-        Ok(text) => Ok(std::str::from_utf8(&text).ok().and_then(decode_record)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e),
-    }
-}
-
-/// Whether every record in this directory is sound.
-pub(super) fn records_are_sound(dir: &Path) -> io::Result<bool> {
-    for entry in std::fs::read_dir(dir)? {
-        let name = entry?.file_name();
-        let Some(rank) = name.to_str().and_then(parse_record_name) else { continue };
-        if read_record(dir, rank)?.is_none() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Makes a record durable.
-pub(super) fn persist_record(
-    dir: &Path,
-    files: &Files,
-    rank: Rank,
-    record: Record,
-) -> io::Result<()> {
-    let path = dir.join(record_name(rank));
-    let temporary = dir.join(format!("{}.part", record_name(rank)));
-    files.replace(&path, &temporary, encode_record(record).as_bytes())
-}
-
-pub(super) fn decode_record(text: &str) -> Option<Record> {
-    let mut words = checked_line(text)?.split(' ');
-    let mut word = |name: &str| words.next()?.strip_prefix(name)?.strip_prefix('=');
-    let record = Record {
-        incarnation: Incarnation(word("incarnation")?.parse().ok()?),
-        start_offered: word("start_offered")? == "1",
-        oldest: ImageNo(word("oldest")?.parse().ok()?),
-    };
-    words.next().is_none().then_some(record)
 }
 
 impl Disk {
@@ -519,33 +352,6 @@ impl Disk {
         let found = whole.check().map_err(|e| damaged(&e))?;
         expect_identity(found.id, name).map_err(|e| damaged(&e))?;
         Ok(ImageReader { whole, bytes: found.stored_bytes, dir, identity })
-    }
-}
-
-/// The bases of the image with this note.
-pub(super) fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageName> {
-    note.bases.iter().map(move |&(incarnation, image)| ImageName { rank, image, incarnation })
-}
-
-/// A holder is gone: removes the bases that nobody needs any more.
-pub(super) fn release(
-    base_refs: &Mutex<BaseRefs>,
-    files: &Files,
-    dir: &Path,
-    holder: Holder,
-) -> Vec<ImageName> {
-    let mut base_refs = lock(base_refs);
-    let free = base_refs.release(holder);
-    for base in &free {
-        let _ = files.remove(&dir.join(image_name(*base)).with_extension("ground"));
-    }
-    free
-}
-
-pub(super) fn expect_identity(found: ImageId, expected: ImageName) -> Result<(), StoreError> {
-    match name_of(found) == expected {
-        true => Ok(()),
-        false => Err(StoreError::OtherImage { found, expected }),
     }
 }
 

@@ -10,9 +10,12 @@
 mod base_refs;
 mod disk;
 mod error;
+pub(crate) mod image_file;
 mod object_tier;
+mod record_file;
 mod repair;
-mod same_host_io;
+pub(crate) mod same_host_io;
+mod server;
 mod session;
 mod upload;
 
@@ -23,17 +26,17 @@ use crate::tuning::image_store::{
     FIRST_REACH_LIMIT, LATER_REACH_LIMIT, REMOVE_ALL_LIMIT, SHUTDOWN_LIMIT,
 };
 use crate::{checksummed_file, metrics};
-pub use disk::{Disk, ImageReader, open_container, parse_image_name};
+pub use disk::Disk;
 pub use error::StoreError;
 use ftmpi_options::servers::CheckpointServerArgs;
-use ftmpi_protocols::image_catalogue::{
-    ConnId, Event, ImageCatalogue, ImageName, Input, Output, Record,
-};
+use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, ImageName, Record};
 use ftmpi_transport::auth::{Authenticated, Listener};
 use ftmpi_wire::hello::{Purpose, Welcome};
+pub use image_file::{ImageReader, open_container, parse_image_name};
 use object_tier::flush::Flusher;
 use object_tier::{Listing, ObjectTier};
 pub use same_host_io::{SameHostWriter, WriteProgress, open_same_host};
+use server::{NAME, Server};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,109 +44,9 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 pub use upload::Upload;
 
-/// The name of this server in its messages.
-const NAME: &str = "ftmpi-checkpoint-server";
-
 /// The file that names the object store of this directory, once the store was reached.
 const MARKER: &str = "object-store";
 const MARKER_KIND: &str = "ftmpi-object-store";
-
-/// What all connections share.
-struct Server {
-    catalogue: Mutex<ImageCatalogue>,
-    disk: Disk,
-    /// The uploads to the object tier, if there is one.
-    flusher: Option<Flusher>,
-    started: Instant,
-    connections: AtomicU64,
-    bytes_received: AtomicU64,
-    bytes_sent: AtomicU64,
-    rejected: AtomicU64,
-}
-
-impl Server {
-    /// Gives one event to the catalogue. Changes of file names are carried out at once, under the
-    /// lock of the catalogue. The other outputs are for the connection.
-    fn decide(&self, conn: ConnId, event: Event) -> Vec<Output> {
-        let mut catalogue = self.catalogue.lock().expect("no panic while it is locked");
-        catalogue.besides(self.disk.retired_bytes());
-        let mut rest = Vec::new();
-        let mut events = vec![event];
-        while let Some(event) = events.pop() {
-            let mut out = Vec::new();
-            catalogue.handle(Input { conn, event }, &mut out);
-            for output in out {
-                match output {
-                    Output::Publish(name) => {
-                        events.push(Event::Published(
-                            self.disk.publish(conn, name).map_err(String::from),
-                        ));
-                    }
-                    Output::Persist { rank, record } => {
-                        events.push(Event::Persisted(
-                            self.disk.persist(rank, record).map_err(String::from),
-                        ));
-                    }
-                    Output::SetAside(name) => self.disk.set_aside(name),
-                    Output::GiveUp(names) => {
-                        events.push(Event::GaveUp(self.disk.give_up(&names).map_err(String::from)));
-                    }
-                    Output::Say(text) => server_process::log_line(NAME, text),
-                    other => match &self.flusher {
-                        // The catalogue is still locked, so the order of its decisions is kept.
-                        Some(flusher) => rest.extend(flusher.take(other)),
-                        None => rest.push(other),
-                    },
-                }
-            }
-        }
-        drop(catalogue);
-        self.forget_removed();
-        rest
-    }
-
-    /// Removes from the object tier what was removed from the disk.
-    fn forget_removed(&self) {
-        let removed = self.disk.take_removed();
-        if let Some(flusher) = &self.flusher {
-            flusher.remove(removed);
-        }
-    }
-
-    /// Whether this image is offered now.
-    fn is_offered(&self, name: ImageName) -> bool {
-        let catalogue = self.catalogue.lock().expect("no panic while it is locked");
-        catalogue.offers(name)
-    }
-
-    fn status(&self) -> serde_json::Value {
-        let catalogue = self.catalogue.lock().expect("no panic while it is locked");
-        let number = |of: &AtomicU64| of.load(Ordering::Relaxed);
-        let object_store = self.flusher.as_ref().map(|flusher| {
-            serde_json::json!({
-                "address": flusher.object_tier.address(),
-                "flushed": number(&flusher.flushed),
-                "bytes": number(&flusher.bytes),
-                "failures": number(&flusher.failures),
-            })
-        });
-        serde_json::json!({
-            "server": NAME,
-            "version": env!("CARGO_PKG_VERSION"),
-            "pid": std::process::id(),
-            "directory": self.disk.path(),
-            "uptime_s": self.started.elapsed().as_secs_f64(),
-            "connections": self.connections.load(Ordering::Relaxed),
-            "bytes": catalogue.bytes(),
-            "bytes_of_bases": self.disk.retired_bytes(),
-            "bytes_received": self.bytes_received.load(Ordering::Relaxed),
-            "bytes_sent": self.bytes_sent.load(Ordering::Relaxed),
-            "rejected_callers": self.rejected.load(Ordering::Relaxed),
-            "object_store": object_store,
-            "ranks": catalogue.ranks().collect::<Vec<_>>(),
-        })
-    }
-}
 
 /// Runs the server until it is asked to end.
 ///
@@ -270,7 +173,8 @@ async fn look(
     let marker = dir.path().join(MARKER);
     let reached = match checksummed_file::read(&marker, MARKER_KIND, 1) {
         Ok(address) => {
-            address == object_tier.address().as_bytes() && disk::records_are_sound(dir.path())?
+            address == object_tier.address().as_bytes()
+                && record_file::records_are_sound(dir.path())?
         }
         Err(_) => false,
     };
@@ -350,7 +254,10 @@ async fn join_object_tier(
 
 async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
-    crate::socket_options::end_when_peer_vanishes(&stream, crate::client::SILENCE_LIMIT);
+    crate::socket_options::end_when_peer_vanishes(
+        &stream,
+        crate::tuning::connection::SILENCE_LIMIT,
+    );
     let welcome = match purpose {
         Purpose::Images | Purpose::Status => Welcome::Yes,
         _ => Welcome::No("this is a checkpoint server".into()),

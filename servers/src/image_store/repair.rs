@@ -6,9 +6,9 @@
 //! object store does not answer, older images serve, and its copy stays for the next start of the
 //! server.
 
-use super::disk::ImageReader;
+use super::image_file::ImageReader;
 use super::object_tier::recover::{Download, DownloadError};
-use super::{NAME, Server};
+use super::server::{NAME, Server};
 use crate::server_process::log_line;
 use ftmpi_protocols::image_catalogue::{CheckError, ImageName};
 use tokio::task::block_in_place;

@@ -6,8 +6,9 @@
 //! the server does with what it receives, and is durable before the server hears that it is
 //! complete.
 
-use super::disk::{ImageReader, Opener, expect_identity, image_name, open_container};
 use super::error::StoreError;
+use super::image_file::{ImageReader, Opener, expect_identity, image_name, open_container};
+use super::image_file::{id_of, identity};
 use crate::event_store::boot_id;
 use crate::files::{Appender, Files, Source};
 use crate::image_note;
@@ -18,8 +19,7 @@ use ftmpi_wire::Rank;
 use ftmpi_wire::image_store::{Room, SameHostFile, Stored};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 /// Writes a container into the file that the server has named.
@@ -88,11 +88,6 @@ pub(super) fn room(path: &Path, file: &File) -> Option<Room> {
     Some(Room { path, identity: identity(&file.metadata().ok()?), boot: boot_id() })
 }
 
-/// What tells this file from all others, on this host and on other hosts.
-pub(super) fn identity(about: &std::fs::Metadata) -> [u64; 5] {
-    [about.dev(), about.ino(), about.ctime() as u64, about.ctime_nsec() as u64, about.len()]
-}
-
 /// Opens an image and its bases that a server on this host named. The image is verified as it is
 /// read. `None`: it cannot be read from here, or is another file by now.
 #[must_use]
@@ -116,15 +111,4 @@ pub fn open_same_host(rank: Rank, near: &SameHostFile) -> Option<ImageReader> {
     let open = move |base| bases.remove(&base).ok_or_else(|| io::ErrorKind::NotFound.into());
     let whole = Box::new(Assembler::new(Source::sequential(file), Box::new(open) as Opener));
     Some(ImageReader { whole, bytes, dir, identity: Some(found) })
-}
-
-/// The image that a container's header tells.
-pub(super) fn id_of(mut file: &File) -> io::Result<ImageId> {
-    // Enough for a header, and fewer bytes than the smallest container has.
-    let mut begin = [0; 64];
-    file.rewind()?;
-    file.read_exact(&mut begin)?;
-    let mut reader = Verifier::new();
-    reader.push(&begin).map_err(io::Error::other)?;
-    reader.id().ok_or_else(|| io::ErrorKind::InvalidData.into())
 }

@@ -1,12 +1,12 @@
 //! One connection to the checkpoint server: a request, what the catalogue decides, an answer.
 
-use super::disk::ImageReader;
 use super::error::StoreError;
+use super::image_file::ImageReader;
 use super::repair::repair_image;
+use super::server::{NAME, Server};
 use super::upload::Upload;
-use super::{NAME, Server};
-use crate::client::PIECE_BYTES;
 use crate::server_process::log_line;
+use crate::tuning::connection::PIECE_BYTES;
 use bytes::Bytes;
 use ftmpi_protocols::image_catalogue::{Ask, CheckError, ConnId, Event, ImageName, Output};
 use ftmpi_transport::framed::{FrameError, Framed, Received};

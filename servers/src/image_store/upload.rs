@@ -7,9 +7,10 @@
 //! write the image is never called good. An unfinished image is removed.
 
 use super::base_refs::{BaseRefs, Holder};
-use super::disk::{bases_of, expect_identity, lock, name_of, open_container, release};
+use super::base_refs::{lock, release};
 use super::error::StoreError;
-use super::same_host_io;
+use super::image_file::{bases_of, expect_identity, name_of, open_container};
+use super::{image_file, same_host_io};
 use crate::files::{Appender, Files, StoreFile};
 use crate::image_note;
 use ftmpi_checkpoint::container::{ChunkPlace, ImageId, Verifier, note_of};
@@ -165,7 +166,7 @@ impl Upload {
                     return Err(StoreError::Length { found: there, announced: bytes });
                 }
                 let note = image_note::decode(&note_of(file.file())?)?;
-                let id = same_host_io::id_of(file.file())?;
+                let id = image_file::id_of(file.file())?;
                 self.bases.expect_all(id, &note)?;
                 file.sync()?;
                 (id, note)

@@ -1,8 +1,10 @@
 //! Names, records, bases, and faults at every change of the disk.
 
 use super::*;
+use crate::image_store::record_file::encode_record;
 use crate::storage_faults::{Fault, Plan};
 use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder};
+use ftmpi_wire::{ImageNo, Incarnation};
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@
 
 use super::error::ObjectStoreError;
 use super::{Listing, ObjectTier};
-use crate::image_store::{NAME, Server};
+use crate::image_store::server::{NAME, Server};
 use crate::server_process::log_line;
 use crate::tuning::object_tier::{BACKOFF_FIRST, BACKOFF_MAX, UNREACHABLE_PAUSE, UPLOADS};
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageName, Output, Record};

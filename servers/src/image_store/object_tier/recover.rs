@@ -9,10 +9,10 @@ use super::{Listing, ObjectTier};
 use crate::files::Files;
 use crate::image_note;
 use crate::image_store::StoreError;
-use crate::image_store::disk::{
-    bases_of, container_named, expect_identity, image_name, parse_image_name, persist_record,
-    read_record,
+use crate::image_store::image_file::{
+    bases_of, container_named, expect_identity, image_name, parse_image_name,
 };
+use crate::image_store::record_file::{persist_record, read_record};
 use ftmpi_checkpoint::container::{Verifier, note_of};
 use ftmpi_protocols::image_catalogue::{ImageName, Record};
 use ftmpi_wire::Rank;

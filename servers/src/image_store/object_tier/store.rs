@@ -9,8 +9,9 @@
 //! a folder, and in it each server has one. Jobs may therefore share a bucket.
 
 use super::error::ObjectStoreError;
-use crate::image_store::disk::{
-    decode_record, encode_record, image_name, parse_image_name, parse_record_name, record_name,
+use crate::image_store::image_file::{image_name, parse_image_name};
+use crate::image_store::record_file::{
+    decode_record, encode_record, parse_record_name, record_name,
 };
 use crate::tuning::object_tier::{
     CONNECT_LIMIT, PART_BYTES, RANGE_BYTES, REACH_RETRY, READ_BYTES, REQUEST_LIMIT, RETRY_LIMIT,
