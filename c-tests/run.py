@@ -57,9 +57,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="the built tree")
     parser.add_argument("--work", type=Path, help="working directory (kept); default: a new one")
     parser.add_argument("--full", action="store_true", help="all sizes, protocols and transports")
-    parser.add_argument("--seed", type=int, default=1, help="first seed of what is random")
+    parser.add_argument("--seed", type=int, default=1, help="first random seed")
     parser.add_argument("--timeout", type=float, default=120, help="limit of one run, in seconds")
-    parser.add_argument("--protocol", default="", help="kills and faults under this one, with its "
+    parser.add_argument("--protocol", default="", help="protocol of kills and faults, with its "
                         "options: 'causal --piggyback logon'; 'rotate': all in turn")
     # The same options are accepted after the name of the suite.
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
@@ -83,8 +83,8 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--kills", type=int, default=0, metavar="RUNS",
                    help="instead: so many runs of each, a random rank killed at a random moment in every run")
     p.add_argument("--sweep", type=int, default=0, metavar="N",
-                   help="instead: the named ones, a rank killed at its every n-th batch of events and thing done "
-                   "to a file, up to N")
+                   help="instead: the named ones, a rank killed at each n-th batch of events and each n-th operation "
+                   "on a file, up to N")
     p = suite("kills", "random kills")
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
@@ -114,12 +114,12 @@ def arguments() -> argparse.Namespace:
     suite("all-ranks", "all ranks killed at once")
     suite("damage", "the newest image damaged")
     suite("committed", "output that is held until it is final")
-    suite("cuts", "connections broken while nobody dies")
+    suite("cuts", "connections broken while no rank dies")
     suite("restart", "the whole job dies or is stopped, and goes on")
     suite("object-store", "images in an object store, and servers whose disk is lost")
     p = suite("torture", "every kind of state in images, killed and restored again and again")
     p.add_argument("--restores", type=int, default=50, help="of each program")
-    p.add_argument("--as-user", action="store_true", help="as nobody, if we are root")
+    p.add_argument("--as-user", action="store_true", help="as the user nobody, when run as root")
     p.add_argument("only", nargs="*", help="kinds of state")
     p = suite("npb", "NAS Parallel Benchmarks")
     p.add_argument("--npb", type=Path, required=True, help="the folder NPB3.4-MPI")

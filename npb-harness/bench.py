@@ -62,7 +62,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("bench-results"))
     parser.add_argument("--images", action="store_true",
                         help="only images: pause, transfer, restore, slowdown; CRIU and DMTCP where they run")
-    parser.add_argument("--tiny", action="store_true", help="seconds, to see that nothing rots")
+    parser.add_argument("--tiny", action="store_true", help="a short form, to check that the benchmark works")
     args = parser.parse_args()
     if args.tiny:
         args.rounds = 1

@@ -47,10 +47,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run")
-    parser.add_argument("--pause", type=float, default=0, help="seconds before each run: a virtual machine that gives "
-                        "freed memory back to its host has work with what the run before had")
-    parser.add_argument("--images", type=int, help="images of each rank in every run: the interval follows from what the "
-                        "kernel takes with `none`, in the first round")
+    parser.add_argument("--pause", type=float, default=0, help="seconds before each run: a virtual machine may be giving "
+                        "the memory of the last run back to its host")
+    parser.add_argument("--images", type=int, help="images of each rank in every run: the interval follows from the "
+                        "time of the kernel with `none` in the first round")
     parser.add_argument("--work", type=Path, help="where the sources are compiled, to be used again")
     parser.add_argument("--out", type=Path, default=Path("npb-results"))
     parser.add_argument("options", nargs="*", help="for every ftmpiexec, after `--`")

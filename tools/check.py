@@ -124,7 +124,7 @@ def run_suite(count, name, command):
         if code != 0 and found[-1][1] == "0":
             count.one(name, False, f"(exit code {code})")
     elif code == 77:
-        count.skip(name, "the suite says so")
+        count.skip(name, "the suite skips itself")
     else:
         count.one(name, code == 0, f"(exit code {code})")
 
@@ -172,7 +172,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dist", nargs="?", type=Path, default=TOP / "dist")
     parser.add_argument("--quick", action="store_true", help="unit tests, some seeds, a handful of kills")
-    parser.add_argument("--all", action="store_true", help="also what takes long")
+    parser.add_argument("--all", action="store_true", help="also the suites that take long")
     return parser.parse_args()
 
 

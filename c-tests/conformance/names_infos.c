@@ -291,7 +291,7 @@ static void found_by_others(void)
 
     MPI_Info_create(&info);
     MPI_Comm_split_type(check_comm, MPI_COMM_TYPE_HW_GUIDED, 0, info, &node);
-    CHECK(node == MPI_COMM_NULL, "split by hardware that nobody named");
+    CHECK(node == MPI_COMM_NULL, "split by hardware without a name");
     MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
     for (int type = MPI_COMM_TYPE_HW_GUIDED; type <= MPI_COMM_TYPE_RESOURCE_GUIDED; type += 2) {
         MPI_Comm_split_type(check_comm, type, 0, info, &node);

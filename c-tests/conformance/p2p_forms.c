@@ -142,7 +142,7 @@ static void matched(void)
         MPI_Barrier(check_comm);
     }
     MPI_Mprobe(MPI_PROC_NULL, 1, check_comm, &message, &st);
-    CHECK(message == MPI_MESSAGE_NO_PROC, "a message of nobody");
+    CHECK(message == MPI_MESSAGE_NO_PROC, "a message from MPI_PROC_NULL");
     MPI_Mrecv(in, 1, MPI_INT, &message, &st);
     EQUAL(st.MPI_SOURCE, MPI_PROC_NULL);
     section("matched");

@@ -100,7 +100,7 @@ __attribute__((unused)) static int order_end(void)
                  STREAMS * (int)sizeof *theirs, MPI_BYTE, check_comm);
     for (int i = 0; i < check_size * STREAMS; i++)
         CHECK(theirs[i] == order_got[i],
-              "rank %d says it sent me other messages than I received (stream %d): a replay went "
+              "rank %d sent other messages than this rank received (stream %d): a replay went "
               "another way", i / STREAMS, i % STREAMS);
     free(theirs);
     free(order_sent);

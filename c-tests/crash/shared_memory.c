@@ -63,7 +63,7 @@ static void turn(int k, MPI_Win win, uint64_t *expected)
     uint64_t mine = (uint64_t)k * (uint64_t)n + (uint64_t)me;
     while (part[0]->turn != mine) {
         if (part[0]->turn > mine)
-            fail("somebody had my turn", (long long)part[0]->turn, (long long)mine);
+            fail("another rank had my turn", (long long)part[0]->turn, (long long)mine);
         /* One wait in three makes no call. */
         if (k % 3)
             MPI_Win_sync(win);

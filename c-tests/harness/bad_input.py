@@ -30,9 +30,9 @@ def error_message_problem(outcome: Outcome, *words: str, most_lines: int = 6) ->
     lines = [line for line in outcome.err.splitlines() if line.strip()]
     for forbidden in FORBIDDEN_TEXTS:
         if forbidden in text:
-            return f"says `{forbidden}`: {outcome.output_tail()}"
+            return f"prints `{forbidden}`: {outcome.output_tail()}"
     if not lines:
-        return "said nothing on standard error"
+        return "printed nothing on standard error"
     if len(lines) > most_lines:
         return f"{len(lines)} lines of error text: {outcome.output_tail()}"
     if words and not any(word.lower() in outcome.err.lower() for word in words):
@@ -350,9 +350,9 @@ def rank_that_left(setting: Setting) -> None:
                       timeout=60, cwd=setting.new_folder("bad"))
         problem = problem_of(outcome)
         if problem is None and sorted(outcome.out.split("\n")[:2]) != ["rank 1 got 7", "rank 2 got 7"]:
-            problem = f"said {outcome.out!r}"
+            problem = f"printed {outcome.out!r}"
         if problem is None and "without exit()" not in outcome.err:
-            problem = "nobody was brought back"
+            problem = "rank 0 was not brought back"
         setting.results.check(f"a rank that left by _exit is needed again, {' '.join(protocol)}", problem)
 
 
@@ -365,7 +365,7 @@ def doctor(setting: Setting) -> None:
     outcome = run([setting.launcher, "--doctor", program], timeout=60)
     problem = None if outcome.code is not None else problem_of(outcome)
     if problem is None and len((outcome.out + outcome.err).split()) < 10:
-        problem = "said almost nothing"
+        problem = "printed almost nothing"
     setting.results.check("doctor", problem)
     if which("script") is None:
         setting.results.skip("live line on a terminal", "`script` is not installed")

@@ -57,11 +57,11 @@ def checks(setting: Setting) -> None:
             outcome = run_case(case, protocol)
             problem = problem_of(outcome)
             if problem is None and outcome.err.count(texts) != RANKS:
-                problem = f"`{texts}` was said {outcome.err.count(texts)} times: {outcome.output_tail()}"
+                problem = f"`{texts}` was printed {outcome.err.count(texts)} times: {outcome.output_tail()}"
             setting.results.check(f"FTMPI_CHECK, {case}, {protocol}", problem)
         for case, checked in (("nothing", "1"), ("communicator", "0"), ("freed", "0")):
             outcome = run_case(case, protocol, checked)
             problem = problem_of(outcome)
             if problem is None and "MPI_Finalize:" in outcome.err or "MPI_Comm_free:" in outcome.err:
-                problem = f"said {outcome.output_tail()}"
+                problem = f"printed {outcome.output_tail()}"
             setting.results.check(f"FTMPI_CHECK={checked}, {case}, {protocol}", problem)

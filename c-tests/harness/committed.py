@@ -32,7 +32,7 @@ def digest_problem(out: str) -> str | None:
             h = chain(h, b"".join(n.to_bytes(4, "little", signed=True) for n in numbers))
         elif words[:1] == ["digest"]:
             return None if words[1] == f"{h:016x}" else (
-                f"{count} lines give the digest {h:016x}, the rank that printed them says {words[1]}")
+                f"{count} lines give the digest {h:016x}, the rank that printed them has {words[1]}")
     return "the digest at the end is missing"
 
 

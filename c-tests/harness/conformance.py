@@ -51,7 +51,7 @@ def judge(name: str, outcome: Outcome, stdin_text: str = "") -> str | None:
             return problem_of(outcome)
         if outcome.code == 0:
             return "ended with 0, should have failed"
-        return None if outcome.err.strip() else "said nothing on standard error"
+        return None if outcome.err.strip() else "printed nothing on standard error"
     problem = problem_of(outcome, EXIT_CODES.get(name, 0))
     if problem is None and stdin_text and stdin_sum(stdin_text) not in outcome.out:
         return f"not all of standard input came: {outcome.output_tail()}, sent {stdin_sum(stdin_text)}"

@@ -96,7 +96,7 @@ def kill_at_every(setting: Setting, program: Program, victim: int, point: str, u
         if problem:
             problem = f"{fault}: {problem}"
     if problem is None and deaths == 0 and (victim, point) == (0, "log-sent"):
-        problem = "nobody died"
+        problem = "no rank died"
     test = f"{program.name} on {program.ranks}, {' '.join(program.options)}, rank {victim} dies at every {point}"
     setting.results.check(test, problem, f"{deaths} deaths, {seconds:.0f} s")
 

@@ -107,5 +107,5 @@ def damage(setting: Setting) -> None:
             continue
         problem, note = judge(outcome, file, job.expected_text, 1)
         if kind == "one, all die" and any(text in outcome.err for text in GIVEN_UP):
-            problem, note = problem_of(outcome, code=1), "given up, and said so"
+            problem, note = problem_of(outcome, code=1), "ended with a clear error"
         setting.results.check(test, problem, note)

@@ -63,7 +63,7 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
 def rollback_problem(report: dict) -> str | None:
     """Checks that a rank was rolled back, and for a valid reason."""
     if not report["orphans"]:
-        return f"{TOO_SOON}: nobody was rolled back"
+        return f"{TOO_SOON}: no rank was rolled back"
     if report["piggyback"]["events"] == 0:
         return "no dependency was ever sent along"
     for orphan in report["orphans"]:

@@ -77,7 +77,7 @@ def one_seed(
         report, unread = reports.read(report_file)
         problem = unread if report is None else None
         if report is not None and not rank_failures(report):
-            problem = "nobody died"
+            problem = "no rank died"
     setting.results.check(
         f"random {name}, seed {seed} on {ranks}, {' '.join(protocol)}, rank {victim} dies at {at} ms", problem,
         f"{outcome.seconds:.1f} s")

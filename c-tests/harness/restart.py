@@ -349,7 +349,7 @@ def killed_at_its_end(setting: Setting) -> None:
     """All ranks have ended well, and no process reads their last output. A launcher that is killed then leaves a job
     that can be continued for the rest, with all files that this takes. Once everything is printed, `--restart` is
     refused and no file is left beside the job's files."""
-    test = "restart: killed at its end while nobody reads"
+    test = "restart: killed at its end while no process reads"
     program, made = build.build(setting, TESTS / "programs" / "output_at_end.c")
     if program is None:
         setting.results.bad(test, made.output_tail() if made else "it does not compile")
@@ -367,7 +367,7 @@ def killed_at_its_end(setting: Setting) -> None:
         if problem is None and not journal.exists():
             problem = "the journal has gone while the job can still be continued"
         if problem is None and process.poll() is not None:
-            problem = "it did not wait for somebody who reads"
+            problem = "it did not wait for a reader"
     finally:
         kill([process.pid, *descendants(process.pid)])
     early = process.communicate()[0].decode()

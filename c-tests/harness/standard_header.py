@@ -70,7 +70,7 @@ def compare(setting: Setting, theirs: Path) -> tuple[list[str], int]:
     outcomes = [values(setting, folder, sorted(here & there), types) for folder in (ours, theirs)]
     for one in outcomes:
         if isinstance(one, Outcome):
-            return [f"the values cannot be told: {one.output_tail()}"], 0
+            return [f"the values cannot be printed: {one.output_tail()}"], 0
     differences += [f"{n}: {value}, there {outcomes[1].get(n)}" for n, value in outcomes[0].items()
                     if outcomes[1].get(n) != value]
     mine, known = map(prototypes, texts)

@@ -133,7 +133,7 @@ def high_descriptor(setting: Setting) -> None:
     )
     problem = problem_of(outcome, expected_text=f"descriptor 1500 on {RANKS}: ok")
     if problem is None and "descriptor 1500 of the program (/dev/null) has a number" not in outcome.err:
-        problem = f"nobody was told: {outcome.output_tail()}"
+        problem = f"no warning about the descriptor: {outcome.output_tail()}"
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 

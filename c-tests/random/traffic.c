@@ -128,8 +128,8 @@ int main(int argc, char **argv)
         MPI_Request reduction;
         MPI_Iallreduce(weights, heaviest_of_all, 2, MPI_INT, heavy, comms[1], &reduction);
         if (round % 3 == 0) {
-            int whoever = round % 2 ? MPI_ANY_SOURCE : round / 6 % world;
-            MPI_Irecv(nothing, 8, MPI_BYTE, whoever, 7777777, comms[0], &never);
+            int from = round % 2 ? MPI_ANY_SOURCE : round / 6 % world;
+            MPI_Irecv(nothing, 8, MPI_BYTE, from, 7777777, comms[0], &never);
             MPI_Request to_nobody;
             MPI_Isend(nothing, 8, MPI_BYTE, MPI_PROC_NULL, 1, comms[0], &to_nobody);
             MPI_Wait(&to_nobody, MPI_STATUS_IGNORE);

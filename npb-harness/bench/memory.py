@@ -46,12 +46,12 @@ def touch_available() -> str:
     """Touches most of the available memory and frees it. Returns a sentence with the cost."""
     size = int(available() * SHARE) // STEP * STEP
     if not size:
-        return "memory was not touched before: nobody says how much there is"
+        return "memory was not touched before: its size is unknown"
     seconds = touch(size)
-    said = f"{size / 2**30:.1f} GiB of memory were touched once, {seconds / (size / 2**30):.2f} s a GiB"
+    sentence = f"{size / 2**30:.1f} GiB of memory were touched once, {seconds / (size / 2**30):.2f} s a GiB"
     time.sleep(5)
     sample = min(size, 1 << 30)
     again = touch(sample) / (sample / 2**30)
     if again > 0.4:
-        said += f"; five seconds later {again:.2f} again: this machine gives freed memory back to its host"
-    return said
+        sentence += f"; five seconds later {again:.2f} again: this machine gives freed memory back to its host"
+    return sentence
