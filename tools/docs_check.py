@@ -201,9 +201,16 @@ class Check:
                 self.fault(page, 1, f"no program has the metric {known}")
 
     def from_sources(self):
-        """The pages that comments name exist."""
+        """The pages and headings that comments name exist."""
         before = len(self.faults)
+        cited = re.compile(r'\b((?:docs/[\w./-]+|ARCHITECTURE)\.md)`?,\s*(?://[/!]?\s*)?"([^"]+)"')
         for name, text in self.texts.items():
+            if name == "tools/docs_check.py":
+                continue
+            for path, heading in cited.findall(text):
+                page = self.pages.get(path)
+                if page and not any(re.fullmatch(rf"#+ {re.escape(heading)}", line) for line in page.lines):
+                    self.faults.append(f"{name}: {path} has no heading {heading!r}")
             for at, line in enumerate(text.splitlines(), 1):
                 for path, anchor in re.findall(r"\b(docs/[\w./-]+\.md)(?:#([\w-]+))?", line):
                     page = self.pages.get(path)
