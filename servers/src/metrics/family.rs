@@ -97,12 +97,12 @@ impl Family {
     }
 
     /// Seconds, of a number of milliseconds.
-    pub(super) const fn from_milliseconds(self) -> Self {
+    pub(super) const fn source_in_milliseconds(self) -> Self {
         Self { unit: Unit::Seconds, scale: 1e-3, ..self }
     }
 
     /// Seconds, of a number of nanoseconds.
-    pub(super) const fn from_nanoseconds(self) -> Self {
+    pub(super) const fn source_in_nanoseconds(self) -> Self {
         Self { unit: Unit::Seconds, scale: 1e-9, ..self }
     }
 }

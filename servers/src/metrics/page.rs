@@ -109,7 +109,8 @@ mod tests {
     const FAMILIES: [Family; 6] = [
         Family::gauge("x_info", "Texts.", Source::Info).labels(&["server", "none"]),
         Family::counter("x_read_bytes_total", "Bytes.", Source::Value("/images/bytes")).bytes(),
-        Family::gauge("x_wait_seconds", "Time.", Source::Value("/wait_ms")).from_milliseconds(),
+        Family::gauge("x_wait_seconds", "Time.", Source::Value("/wait_ms"))
+            .source_in_milliseconds(),
         Family::gauge("x_images", "Images.", Source::Each { list: "/ranks", value: "/images" })
             .labels(&["rank"]),
         Family::gauge(

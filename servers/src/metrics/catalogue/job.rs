@@ -80,25 +80,25 @@ pub static JOB: Catalogue = Catalogue {
             "How long an image stops its rank, on average.",
             value("/checkpoints/pause_ms_mean"),
         )
-        .from_milliseconds(),
+        .source_in_milliseconds(),
         Family::gauge(
             "ftmpi_job_image_pause_max_seconds",
             "The longest time for which an image stopped its rank.",
             value("/checkpoints/pause_ms_max"),
         )
-        .from_milliseconds(),
+        .source_in_milliseconds(),
         Family::gauge(
             "ftmpi_job_image_duration_mean_seconds",
             "Time until an image is durable, on average.",
             value("/checkpoints/duration_ms_mean"),
         )
-        .from_milliseconds(),
+        .source_in_milliseconds(),
         Family::gauge(
             "ftmpi_job_image_duration_max_seconds",
             "The longest time until an image was durable.",
             value("/checkpoints/duration_ms_max"),
         )
-        .from_milliseconds(),
+        .source_in_milliseconds(),
         Family::counter(
             "ftmpi_job_waves_total",
             "Waves of images that are complete.",
@@ -114,13 +114,13 @@ pub static JOB: Catalogue = Catalogue {
             "Time until a wave of images is complete, on average.",
             value("/waves/duration_ms_mean"),
         )
-        .from_milliseconds(),
+        .source_in_milliseconds(),
         Family::gauge(
             "ftmpi_job_wave_duration_max_seconds",
             "The longest time until a wave of images was complete.",
             value("/waves/duration_ms_max"),
         )
-        .from_milliseconds(),
+        .source_in_milliseconds(),
         Family::gauge(
             "ftmpi_rank_state",
             "1 for the state of the rank, 0 for the other states.",
@@ -187,7 +187,7 @@ pub static JOB: Catalogue = Catalogue {
             "Time that sends waited for the event logger.",
             "/counters/gate_wait_ns",
         )
-        .from_nanoseconds(),
+        .source_in_nanoseconds(),
         rank_counter(
             "ftmpi_rank_duplicates_total",
             "Messages that were dropped because the rank had them already.",
@@ -224,13 +224,13 @@ pub static JOB: Catalogue = Catalogue {
             "Time to choose the events that travel with messages.",
             "/counters/piggyback_build_ns",
         )
-        .from_nanoseconds(),
+        .source_in_nanoseconds(),
         rank_counter(
             "ftmpi_rank_piggyback_merge_seconds_total",
             "Time to take in the events that came with messages.",
             "/counters/piggyback_merge_ns",
         )
-        .from_nanoseconds(),
+        .source_in_nanoseconds(),
         rank_gauge(
             "ftmpi_rank_held_events",
             "Events that the rank holds because they are not known to be stable.",
@@ -251,7 +251,7 @@ pub static JOB: Catalogue = Catalogue {
             "Time of these batches to the event logger and back.",
             "/counters/logger_round_trip_ns",
         )
-        .from_nanoseconds(),
+        .source_in_nanoseconds(),
         rank_gauge(
             "ftmpi_rank_recovered_logger_events",
             "Events that the event logger gave to the rank at its last restart.",
@@ -267,13 +267,13 @@ pub static JOB: Catalogue = Catalogue {
             "Time until the rank had all its events at its last restart.",
             "/counters/recovery_ns",
         )
-        .from_nanoseconds(),
+        .source_in_nanoseconds(),
         rank_counter(
             "ftmpi_rank_wave_wait_seconds_total",
             "Time from the order of an image of a wave to its begin.",
             "/counters/wave_wait_ns",
         )
-        .from_nanoseconds(),
+        .source_in_nanoseconds(),
         rank_counter(
             "ftmpi_rank_channel_state_bytes_total",
             "Payload that images of the rank hold as state of channels.",
@@ -295,6 +295,6 @@ pub static JOB: Catalogue = Catalogue {
             "Time of these sends until their messages were stored.",
             "/counters/put_ns",
         )
-        .from_nanoseconds(),
+        .source_in_nanoseconds(),
     ],
 };
