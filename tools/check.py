@@ -162,10 +162,13 @@ def simulator(count, seeds):
 
 
 def style(count):
-    """Checks the rules of CONTRIBUTING.md that a machine can see, and the documents."""
-    for name in ("style", "docs_check"):
-        if (TOP / "tools" / f"{name}.py").exists():
-            count.one(name, run(count, [sys.executable, f"tools/{name}.py"])[0] == 0)
+    """Checks the rules of CONTRIBUTING.md that a machine can see."""
+    count.one("style", run(count, [sys.executable, "tools/style.py"])[0] == 0)
+
+
+def documents(count, *options):
+    """Checks links, options, paths and lengths of the documents; with `options`, also runs their code blocks."""
+    run_suite(count, "documents", [sys.executable, "tools/docs_check.py", *options])
 
 
 def arguments():
@@ -195,6 +198,7 @@ def main():
     env = step("compile", compile_tests, count, profile)
     step("style", style, count)
     if args.quick:
+        step("documents", documents, count)
         step("unit tests", unit_tests, count, env, profile)
         step("programs", lane("quick"))
         finish(count)
@@ -205,7 +209,7 @@ def main():
         count.one("mpi.h against MPICH's", code == 0)
     step("unit tests beside programs", run_in_parallel, count, lambda: unit_tests(count, env, profile), lane(1))
     step("kills", run_in_parallel, count, lane(2), lane(3))
-    step("documents", run_suite, count, "documents", [sys.executable, "tools/docs_check.py", "--run", dist])
+    step("documents", documents, count, "--all" if args.all else "--run", dist)
     step("benchmark", run_suite, count, "benchmark, tiny",
          [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
     if args.all:
