@@ -40,6 +40,7 @@ impl State {
 
     /// Carries out the commands that arise while the link is being polled. What needs the link
     /// waits for `Engine::work`.
+    #[inline]
     pub(super) fn commands_to_queues(&mut self) {
         while let Some(command) = self.protocol.next_command() {
             self.carry_out(command);

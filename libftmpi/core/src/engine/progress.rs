@@ -227,6 +227,7 @@ impl<L: Link> Engine<L> {
     }
 
     /// Reports channels that are lost, makes queues anew, and requests channels.
+    #[inline]
     fn tend_channels(&mut self) {
         let state = &mut self.state;
         while let Some(peer) = state.waves.next_lost() {

@@ -354,6 +354,7 @@ impl State {
     }
 
     /// The own event that must be stable before something with this number leaves.
+    #[inline]
     pub(super) fn gate(&mut self, to: Rank, ssn: Ssn) -> EventNo {
         match self.verdict(to, ssn) {
             SendVerdict::Go => EventNo(0),

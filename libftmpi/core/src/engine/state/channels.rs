@@ -41,6 +41,7 @@ impl ChannelPhase {
     }
 
     /// Whether the channel is open.
+    #[inline]
     pub fn is_there(self) -> bool {
         matches!(self, Self::Fresh | Self::Answered | Self::Ready)
     }
@@ -69,16 +70,19 @@ fn part_of(rest: &[u8], most: usize) -> Frame {
 
 impl OutgoingPiggyback {
     /// Whether any of it has left.
+    #[inline]
     pub fn has_begun(&self) -> bool {
         self.frame.is_some() || self.out
     }
 
     /// Whether all of it has left.
+    #[inline]
     pub fn is_out(&self) -> bool {
         self.out
     }
 
     /// Whether a part is on its way.
+    #[inline]
     pub fn is_under_way(&self) -> bool {
         self.frame.is_some()
     }
@@ -104,6 +108,7 @@ impl OutgoingPiggyback {
     }
 
     /// The message has left, too.
+    #[inline]
     pub fn message_left(&mut self) {
         self.out = false;
     }
@@ -318,26 +323,31 @@ impl Channels {
     }
 
     /// The next peer whose queue is to be made anew.
+    #[inline]
     pub fn next_rebuild(&mut self) -> Option<Rank> {
         self.rebuild.pop()
     }
 
     /// The next peer to which a channel is to be requested.
+    #[inline]
     pub fn next_request(&mut self) -> Option<Rank> {
         self.wanted.pop()
     }
 
     /// Whether a channel is to be requested.
+    #[inline]
     pub fn have_requests(&self) -> bool {
         !self.wanted.is_empty()
     }
 
     /// Takes the list of busy peers, for a round of pushing.
+    #[inline]
     pub fn take_busy(&mut self) -> Vec<Rank> {
         std::mem::take(&mut self.busy)
     }
 
     /// Gives back those that are still busy; what became busy meanwhile comes behind them.
+    #[inline]
     pub fn put_busy(&mut self, stuck: Vec<Rank>) {
         let fresh = std::mem::replace(&mut self.busy, stuck);
         for peer in fresh {
@@ -346,6 +356,7 @@ impl Channels {
     }
 
     /// Bytes of a piggyback in one frame.
+    #[inline]
     pub fn piggyback_part(&self) -> usize {
         self.piggyback_part
     }
@@ -356,11 +367,13 @@ impl Channels {
     }
 
     /// A frame has left from a queue.
+    #[inline]
     pub fn frame_left(&mut self) {
         self.left = true;
     }
 
     /// Whether a frame has left from a queue since the last question.
+    #[inline]
     pub fn take_left(&mut self) -> bool {
         std::mem::take(&mut self.left)
     }

@@ -56,6 +56,7 @@ impl EventLog {
     }
 
     /// `true` once for every connection that is to be requested now.
+    #[inline]
     pub fn take_request(&mut self) -> bool {
         let wanted = self.connection == Connection::Wanted;
         if wanted {
@@ -65,11 +66,13 @@ impl EventLog {
     }
 
     /// The next frame that may leave.
+    #[inline]
     pub fn next_frame(&mut self) -> Option<Frame> {
         if self.connection == Connection::Open { self.queue.pop_front() } else { None }
     }
 
     /// A batch up to `last` has left: one at a time is measured.
+    #[inline]
     pub fn measure(&mut self, last: EventNo, now_ns: fn() -> u64) {
         if self.batch.is_none() {
             self.batch = Some((last, now_ns()));
@@ -78,6 +81,7 @@ impl EventLog {
 
     /// Events up to `written` are acknowledged: when the batch that is measured left, if it is
     /// among them.
+    #[inline]
     pub fn acknowledged(&mut self, written: EventNo) -> Option<u64> {
         let (last, since) = self.batch?;
         if last > written {

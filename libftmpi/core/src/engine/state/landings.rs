@@ -64,6 +64,7 @@ impl Landings {
     }
 
     /// A buffer of `len` bytes or more.
+    #[inline]
     pub fn buffer(&mut self, len: usize) -> Vec<u8> {
         let mut buffer = if len <= BUFFER_BYTES_MAX {
             self.buffers.pop().unwrap_or_default()
@@ -78,6 +79,7 @@ impl Landings {
     }
 
     /// The buffer is free again.
+    #[inline]
     pub fn give_back(&mut self, buffer: Vec<u8>) {
         if self.buffers.len() < BUFFERS_MAX && buffer.capacity() <= BUFFER_BYTES_MAX {
             self.buffers.push(buffer);
@@ -85,6 +87,7 @@ impl Landings {
     }
 
     /// The landing place for a frame that nobody wants.
+    #[inline]
     pub fn discard(&mut self) -> Landing {
         Landing { at: UserPtr::own(&self.trash), capacity: 0, token: Token::Discard }
     }

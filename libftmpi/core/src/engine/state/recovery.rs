@@ -85,6 +85,7 @@ impl Recovery {
     }
 
     /// Whether the logger still sends recorded events.
+    #[inline]
     pub fn reads_event_log(&self) -> bool {
         self.fetch.as_ref().is_some_and(|fetch| !fetch.done)
     }
@@ -145,6 +146,7 @@ impl Recovery {
     }
 
     /// Why recovery is impossible, if it is.
+    #[inline]
     pub fn take_failure(&mut self) -> Option<String> {
         self.failure.take()
     }
@@ -156,6 +158,7 @@ impl Recovery {
     }
 
     /// Why this incarnation is to end, if it is.
+    #[inline]
     pub fn take_roll_back(&mut self) -> Option<RollBack> {
         self.roll_back.take()
     }
@@ -183,6 +186,7 @@ impl Recovery {
 
     /// Whether held receives may match now: not before the recorded events are known, because what
     /// matches then is to be recorded at once.
+    #[inline]
     pub fn take_free_held(&mut self) -> bool {
         self.fetch.is_none() && std::mem::take(&mut self.free_held_due)
     }

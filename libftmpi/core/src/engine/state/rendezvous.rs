@@ -32,6 +32,7 @@ fn all_to(rank: Rank) -> RangeInclusive<(Rank, Ssn)> {
 
 impl Rendezvous {
     /// Whether no send waits for an answer.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.announced.is_empty() && self.unacknowledged.is_empty()
     }

@@ -61,6 +61,7 @@ impl Requests {
     }
 
     /// The request is complete; it goes, if the program has freed it.
+    #[inline]
     pub fn complete(&mut self, id: ReqId) {
         let request = self.get_mut(id);
         request.done = true;
@@ -80,6 +81,7 @@ impl Requests {
     }
 
     /// The payload of a send has left.
+    #[inline]
     pub fn send_left(&mut self, id: ReqId) {
         if let RequestKind::Send { out, unacknowledged } = &mut self.get_mut(id).kind {
             *out = true;

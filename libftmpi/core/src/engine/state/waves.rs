@@ -69,6 +69,7 @@ impl WaveChannel {
     }
 
     /// Whether only a return to the last wave repairs the channel.
+    #[inline]
     pub fn is_broken(&self) -> bool {
         self.broken
     }
@@ -79,6 +80,7 @@ impl WaveChannel {
     }
 
     /// Whether what comes from this peer has to wait.
+    #[inline]
     pub fn is_held(&self) -> bool {
         self.hold || !self.held.is_empty()
     }
@@ -167,6 +169,7 @@ impl Waves {
     }
 
     /// Whether what leaves is kept.
+    #[inline]
     pub fn are_keeping(&self) -> bool {
         self.keeping
     }
@@ -207,6 +210,7 @@ impl Waves {
     }
 
     /// The next frame that was held and may be taken: it is complete, and the channel is not held.
+    #[inline]
     pub fn next_held(&mut self, channel: &mut WaveChannel) -> Option<HeldFrame> {
         if channel.hold || !channel.held.front()?.whole {
             return None;
@@ -230,6 +234,7 @@ impl Waves {
     }
 
     /// The next broken channel that is to be reported to the agent.
+    #[inline]
     pub fn next_lost(&mut self) -> Option<Rank> {
         self.lost.pop()
     }
