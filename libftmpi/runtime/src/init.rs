@@ -63,7 +63,7 @@ fn start(wanted: Threads) -> Result<Threads> {
     };
     let protocol = match &config {
         Some(config) => ftmpi_plugin::host::make(config, world.me, &incarnations)
-            .map_err(|why| MpiError::new(ErrorClass::Other, why))?,
+            .map_err(|why| MpiError::new(ErrorClass::Other, why.to_string()))?,
         None => Box::new(ftmpi_protocols::none::None),
     };
     let (me, again) = (world.me, world.incarnation > Incarnation(0));

@@ -41,6 +41,17 @@ pub enum PluginError {
     /// It does not want these settings.
     #[error("the protocol {0} refuses the settings")]
     Refused(String),
+    /// There is no built-in protocol of that name, or it has no such setting.
+    #[error("there is no protocol {0}")]
+    Unknown(String),
+    /// The library that the command line names.
+    #[error("--protocol plugin:{file}: {source}")]
+    File {
+        /// As on the command line.
+        file: String,
+        /// What is wrong with it.
+        source: Box<Self>,
+    },
     /// Its first answer.
     #[error("the protocol {0} answers what nobody asked")]
     Confused(String),
@@ -148,22 +159,22 @@ impl Library {
 /// Makes the protocol that the configuration names, also one of a library; see [`registry::make`].
 ///
 /// # Errors
-/// One line.
+/// There is no such protocol, or it refuses the settings.
 pub fn make(
     config: &ProtocolConfig,
     me: Rank,
     incarnations: &[Incarnation],
-) -> Result<Box<dyn Protocol>, String> {
+) -> Result<Box<dyn Protocol>, PluginError> {
     if config.name != PLUGIN {
         let made = registry::make(config, me, incarnations);
-        return made.ok_or_else(|| format!("there is no protocol {}", config.name));
+        return made.ok_or_else(|| PluginError::Unknown(config.name.clone()));
     }
     let file = config.setting(PLUGIN).unwrap_or_default();
     let settings = Settings { config: config.clone(), me, incarnations: incarnations.to_vec() };
     let made = Library::load(Path::new(file)).and_then(|library| library.make(&settings));
     match made {
         Ok(plugin) => Ok(Box::new(plugin)),
-        Err(why) => Err(format!("--protocol plugin:{file}: {why}")),
+        Err(source) => Err(PluginError::File { file: file.to_owned(), source: Box::new(source) }),
     }
 }
 

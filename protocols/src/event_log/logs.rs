@@ -104,18 +104,13 @@ impl Log {
         rank: Rank,
         first: EventNo,
         out: &mut Vec<Output>,
-    ) -> Result<(), String> {
+    ) -> Result<(), LogError> {
         let next = self.stored.next();
         let never_had_any = self.base == EventNo(1) && self.stored == EventNo(0);
         let because = match self.damage.take() {
             Some(damage) => damage,
             None if never_had_any => "it was removed".into(),
-            None => {
-                return Err(format!(
-                    "rank {rank} sends event {first}, but {next} is the next one: events were \
-                     lost on their way"
-                ));
-            }
+            None => return Err(LogError::Gap { rank, first, next }),
         };
         let text = format!(
             "the event log of rank {rank} lost the events from {next} to before {first} \
@@ -152,31 +147,80 @@ impl Log {
     }
 
     /// The number after the last event, if all from `from` on are there.
-    pub fn fetch(&self, rank: Rank, from: EventNo) -> Result<EventNo, String> {
+    pub fn fetch(&self, rank: Rank, from: EventNo) -> Result<EventNo, LogError> {
         let next = self.stored.next();
         if from < self.base {
             return Err(match &self.lost {
-                Some(lost) => lost.clone(),
-                None => format!(
-                    "the event log of rank {rank} begins at event {}, but its restart needs event \
-                     {from}: the image is older than those that are offered",
-                    self.base
-                ),
+                Some(lost) => LogError::Lost(lost.clone()),
+                None => LogError::Pruned { rank, base: self.base, from },
             });
         }
         if let Some(damage) = &self.damage {
-            return Err(format!(
-                "the event log of rank {rank} is damaged behind event {}: {damage}; the rank \
-                 cannot be restarted",
-                self.stored
-            ));
+            let damage = damage.clone();
+            return Err(LogError::Damaged { rank, last: self.stored, damage });
         }
         if from > next {
-            return Err(format!(
-                "the event log of rank {rank} ends before event {next}, but its image needs event \
-                 {from} to be there: was the log removed or exchanged?"
-            ));
+            return Err(LogError::TooShort { rank, next, from });
         }
         Ok(next)
     }
+}
+
+/// Why a log cannot serve its rank.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// The rank left events out.
+    #[error(
+        "rank {rank} sends event {first}, but {next} is the next one: events were lost on their way"
+    )]
+    Gap {
+        /// Whose log.
+        rank: Rank,
+        /// The event that came.
+        first: EventNo,
+        /// The event that was to come.
+        next: EventNo,
+    },
+    /// The log lost events; the text was reported when it did.
+    #[error("{0}")]
+    Lost(String),
+    /// The events were pruned.
+    #[error(
+        "the event log of rank {rank} begins at event {base}, but its restart needs event {from}: \
+         the image is older than those that are offered"
+    )]
+    Pruned {
+        /// Whose log.
+        rank: Rank,
+        /// Its first event.
+        base: EventNo,
+        /// The first event that is needed.
+        from: EventNo,
+    },
+    /// The file of the log is damaged.
+    #[error(
+        "the event log of rank {rank} is damaged behind event {last}: {damage}; the rank cannot be \
+         restarted"
+    )]
+    Damaged {
+        /// Whose log.
+        rank: Rank,
+        /// The last event that can be read.
+        last: EventNo,
+        /// One line.
+        damage: String,
+    },
+    /// The log ends too early.
+    #[error(
+        "the event log of rank {rank} ends before event {next}, but its image needs event {from} to \
+         be there: was the log removed or exchanged?"
+    )]
+    TooShort {
+        /// Whose log.
+        rank: Rank,
+        /// The event behind its last one.
+        next: EventNo,
+        /// The first event that is needed.
+        from: EventNo,
+    },
 }

@@ -304,7 +304,7 @@ impl EventLog {
                         self.asking.insert(conn, (rank, from));
                     }
                     Ok(next) => out.push(Output::Stream { conn, rank, from, next }),
-                    Err(why) => self.refuse_incarnation(conn, why, out),
+                    Err(why) => self.refuse_incarnation(conn, why.to_string(), out),
                 }
             }
             Frame::Ack { .. }
@@ -336,7 +336,7 @@ impl EventLog {
         if first > log.stored.next()
             && let Err(why) = log.jump(rank, first, out)
         {
-            return self.refuse_incarnation(conn, why, out);
+            return self.refuse_incarnation(conn, why.to_string(), out);
         }
         // What was pruned is needed by nobody and cannot be compared.
         let pruned = log.base.0.saturating_sub(first.0).min(records.len() as u64);
