@@ -113,11 +113,11 @@ impl DeterminantSender {
         commands.push_back(Command::Log { first, clock, records: Vec::new() });
     }
 
-    /// The logger says what it has.
+    /// The logger acknowledges records.
     pub fn acknowledged(&mut self, written: EventNo, durable: EventNo) {
         let written = written.min(self.last);
         while self.written < written {
-            // What is durable was written first, so nothing of this is gone.
+            // A durable record was written first, so nothing of this is gone.
             let record = self.kept[self.after(self.written)];
             self.at_written.pass(&record);
             self.written = self.written.next();

@@ -23,7 +23,8 @@ impl Recorder {
         std::mem::take(&mut self.fails)
     }
 
-    /// Negative answers that something which leaves would reveal become a determinant of their own.
+    /// Negative answers become a determinant of their own before something that reveals them
+    /// leaves.
     #[inline]
     pub fn settle(&mut self) -> Option<Determinant> {
         if self.fails == 0 {
@@ -91,7 +92,7 @@ impl Recorder {
         self.recorded
     }
 
-    /// Something that must be told is left to repeat.
+    /// Recorded events are left that the program must be told.
     #[must_use]
     pub fn replaying(&self) -> bool {
         self.replaying
@@ -115,7 +116,7 @@ impl Recorder {
         self.replaying = true;
     }
 
-    /// Whether the replay has come to its end; true once. To be asked after every step.
+    /// Whether the replay has come to its end; true once. Ask after every step.
     #[inline]
     pub fn ended(&mut self) -> bool {
         if !self.replaying || !self.replay.is_over() {

@@ -9,8 +9,8 @@ use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protoc
 use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::{Incarnation, ProtocolTraits, Rank, Recovery};
 
-/// Makes the protocol that the configuration names, for rank `me` of a job in which the ranks have
-/// these incarnations; `None` if there is no such protocol or it has no such setting.
+/// Makes the protocol that the configuration names, for rank `me` of a job whose ranks have these
+/// incarnations. `None` if there is no such protocol, or it has no such setting.
 #[must_use]
 pub fn make(
     config: &ProtocolConfig,
@@ -57,8 +57,8 @@ fn waves(config: &ProtocolConfig) -> Box<dyn Protocol> {
     }
 }
 
-/// The setting of a protocol from elsewhere that says what happens after a failure; any other
-/// value, or none: the failed rank is started again.
+/// The setting of a library's protocol that names its recovery. Any other value, or none: the
+/// failed rank is started again.
 pub const RECOVERY: &str = "recovery";
 /// The job ends.
 pub const RECOVERY_NONE: &str = "none";

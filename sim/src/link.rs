@@ -37,7 +37,8 @@ pub struct SimLink {
     whole: BTreeSet<(Rank, Ssn)>,
     /// Which state of the job this is: its shared memory has that name.
     state: Incarnation,
-    /// With whom memory is shared, if it is, and the copy of the own part that belongs to an image.
+    /// The ranks that share memory with this one, and the copy of the own part that belongs to an
+    /// image.
     sharers: Option<SharedMemoryBarrier>,
     copy: Vec<u64>,
     /// The engine wants to hear of the end of every call.
@@ -94,7 +95,7 @@ impl SimLink {
         }
     }
 
-    /// Is a program to tell the engine of the ends of its calls?
+    /// Must the program report the ends of its calls to the engine?
     #[must_use]
     pub fn tells_ends(&self) -> bool {
         self.ends
@@ -565,7 +566,8 @@ impl Link for SimLink {
             return Captured::Refused;
         }
         self.stop.pause(Pause::Image);
-        // Who we are now is not in our memory: the image was taken before this line.
+        // The present incarnation is not in the rank's memory: the image was taken before this
+        // line.
         if with(|world| world.was_restored(self.me)) {
             // The list lies in the rank's own memory.
             let known = with(|world| world.incarnations_known_to(self.me));

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Something for an incarnation of a rank: a frame, or the end of its connection.
 pub struct Answer {
-    /// For whom.
+    /// The receiver.
     pub rank: Rank,
     /// In which incarnation.
     pub incarnation: Incarnation,
@@ -34,7 +34,7 @@ struct File {
     durable: usize,
     /// A round was made since the logger began, so the machine knows what is durable.
     synced: bool,
-    /// What lay behind the last record was lost by damage, and nobody has sent it again.
+    /// What lay behind the last record was lost by damage, and no rank has sent it again.
     damage: Option<String>,
 }
 
@@ -57,9 +57,9 @@ pub struct Logger {
     connections: BTreeMap<ConnId, (Rank, Incarnation)>,
     next: u64,
     whole: WholeLogs,
-    /// Incarnations that will never be served, since somebody asked: and why.
+    /// Incarnations that will never be served, and why; since the last question.
     refused: Vec<(Rank, Incarnation, String)>,
-    /// What was forgotten since somebody asked: of whom, below which event.
+    /// What was forgotten since the last question: of which rank, below which event.
     pruned: Vec<(Rank, EventNo)>,
     mutant: Option<Mutant>,
 }
@@ -121,7 +121,7 @@ impl Logger {
         true
     }
 
-    /// The incarnations that were told since the last time that they will never be served, and why.
+    /// The incarnations that were refused for good since the last call, and why.
     pub fn take_refused(&mut self) -> Vec<(Rank, Incarnation, String)> {
         std::mem::take(&mut self.refused)
     }
@@ -169,7 +169,7 @@ impl Logger {
         self.machine.peer_logger_listens(conn);
     }
 
-    /// What it is to be told now.
+    /// The clocks that it must hear now.
     pub fn news_for_peer_logger(&mut self, conn: ConnId) -> Vec<(Rank, EventNo)> {
         let mut frames = Vec::new();
         self.machine.news_for_peer_logger(conn, &mut frames);
@@ -180,7 +180,7 @@ impl Logger {
         frames.into_iter().flat_map(clocks).collect()
     }
 
-    /// Another logger told it.
+    /// A peer logger reported it.
     pub fn peer_logger_reports(&mut self, clocks: &[(Rank, EventNo)]) {
         self.machine.peer_logger_reports(clocks);
     }
@@ -197,7 +197,7 @@ impl Logger {
         self.files.get(&rank).map_or(EventNo(0), |file| file.last(file.written))
     }
 
-    /// What was forgotten since the last time: of whom, below which event.
+    /// What was forgotten since the last call: of which rank, below which event.
     pub fn take_pruned(&mut self) -> Vec<(Rank, EventNo)> {
         std::mem::take(&mut self.pruned)
     }
@@ -297,7 +297,7 @@ impl Logger {
                 frames.push((conn, Some(Frame::Ack { written, durable })));
             }
             Output::Stream { conn, rank, from, next } => {
-                // What is told must be there.
+                // An acknowledged event must be there.
                 if let Some(file) = self.files.get_mut(&rank)
                     && file.written < file.records.len()
                 {

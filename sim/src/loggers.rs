@@ -31,7 +31,7 @@ pub struct Loggers {
     loggers: Vec<Logger>,
     starts: Vec<u32>,
     spread: Spread,
-    /// What the hosts have been told.
+    /// What the hosts have heard.
     known: BTreeMap<Rank, EventNo>,
     mutant: Option<Mutant>,
 }
@@ -75,7 +75,7 @@ impl Loggers {
         &mut self.loggers[(conn.0 >> SHIFT) as usize]
     }
 
-    /// Those who listen to this one begin anew, as after its restart.
+    /// The listeners of this logger begin again, as after its restart.
     fn listen(&mut self, logger: usize) {
         for listener in 0..self.loggers.len() as u64 {
             self.loggers[logger].peer_logger_listens(ConnId(FELLOWS + listener));
@@ -152,7 +152,7 @@ impl Loggers {
         self.loggers[logger].sync()
     }
 
-    /// What the loggers have to tell now, to each other or to the hosts.
+    /// The clocks that loggers send now, to each other or to the hosts.
     pub fn news(&mut self) -> Vec<Told> {
         let count = self.loggers.len();
         let mut news = Vec::new();
@@ -177,7 +177,7 @@ impl Loggers {
         news
     }
 
-    /// It arrives; what ranks are to be told at once.
+    /// The clocks arrive. The result: what ranks must hear at once.
     pub fn told(&mut self, told: Told) -> Option<Vec<(Rank, EventNo)>> {
         let Told { from, starts, to, clocks } = told;
         let Some(to) = to else {
@@ -193,7 +193,7 @@ impl Loggers {
         None
     }
 
-    /// All hosts begin anew, and listen again.
+    /// All hosts begin again, and listen again.
     pub fn hosts_forget(&mut self) {
         self.known.clear();
         for logger in 0..self.loggers.len() {
@@ -201,13 +201,13 @@ impl Loggers {
         }
     }
 
-    /// What an incarnation that begins is told by its host.
+    /// What a new incarnation hears from its host.
     #[must_use]
     pub fn known(&self) -> Vec<(Rank, EventNo)> {
         self.known.iter().map(|(rank, clock)| (*rank, *clock)).collect()
     }
 
-    /// Whether loggers tell their ranks of others.
+    /// Whether loggers send clocks of other ranks to their own.
     #[must_use]
     pub fn tell_of_others(&self) -> bool {
         matches!(self.spread, Spread::One | Spread::Shared)

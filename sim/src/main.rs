@@ -106,7 +106,7 @@ fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The seed under way, for whoever panics.
+/// The seed under way, for the panic hook.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
 /// Where a panic aborts the process (the release profile), the hook says which seed it was.

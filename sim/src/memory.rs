@@ -9,7 +9,7 @@ use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{Header, Incarnation, Rank};
 use std::collections::BTreeMap;
 
-/// Who is at the other end of a connection.
+/// The caller at the other end of a connection.
 pub type Caller = (usize, Incarnation, usize);
 
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Memories {
         rank % self.servers.len()
     }
 
-    /// Who is at the other end, if the connection is open.
+    /// The caller at the other end, if the connection is open.
     #[must_use]
     pub fn caller(&self, conn: ConnId) -> Option<Caller> {
         self.callers.get(&conn).copied()
@@ -133,7 +133,7 @@ impl Memories {
         }
     }
 
-    /// All that callers are to be told now.
+    /// All frames for callers.
     pub fn told(&mut self) -> Vec<Told> {
         let mut out = Vec::new();
         for (&conn, caller) in &self.callers {

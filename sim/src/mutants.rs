@@ -66,7 +66,7 @@ pub enum Mutant {
     DuplicateAccepted,
     /// The restart handshake claims one message too many.
     WrongMessageDropped,
-    /// The restart handshake does not tell the holes.
+    /// The restart handshake leaves out the holes.
     HoleForgotten,
     /// Frames of an earlier incarnation of their sender are taken.
     IncarnationNotChecked,
@@ -120,11 +120,12 @@ pub enum Mutant {
     MemoryForgetsOrder,
     /// A channel memory loses acknowledgements of matches.
     MatchAckNotKept,
-    /// The stable clocks that the logger tells are believed to be one higher.
+    /// The stable clocks of the logger are taken for one higher.
     StableTooFar,
-    /// One of several loggers tells the others, or the hosts, one more than it has written.
+    /// One of several loggers reports to the others, or to the hosts, one event more than it has
+    /// written.
     PeerLoggerToldTooFar,
-    /// Who depends on what was lost does not roll back.
+    /// A rank that depends on what was lost does not roll back.
     OrphanNotDetected,
     /// What a state sent that is to be rolled back is taken by those who know it.
     OrphanMessageTaken,
@@ -132,7 +133,7 @@ pub enum Mutant {
     RolledBackTooShort,
     /// A new incarnation does not repeat the last event of its log that it could.
     RolledBackTooFar,
-    /// What was lost is not told to those with whom a channel begins.
+    /// Losses are not sent to peers with whom a channel begins.
     LossNotTold,
     /// An orphan goes back to a wave, and its cluster_peers do not.
     OrphanReturnsAlone,
@@ -174,7 +175,7 @@ pub enum Mutant {
     ReplyNotGated,
     /// The restart handshake claims a reply that has not come.
     ReplyClaimed,
-    /// Who asks for a window alone is given it beside others.
+    /// A rank that asks for an exclusive lock of a window gets it beside others.
     ExclusiveLockShared,
     /// A program gets the buffer of a send back while the receiver may be reading it.
     SingleCopyNotWithdrawn,

@@ -46,9 +46,9 @@ pub enum Spread {
     Apart,
     /// From other ranks.
     Carried,
-    /// The loggers tell each other.
+    /// The loggers send clocks to each other.
     Shared,
-    /// Each logger tells every host.
+    /// Each logger sends clocks to every host.
     Broadcast,
 }
 
@@ -242,7 +242,7 @@ impl Variant {
         self.is_coordinated() || self.has_clusters()
     }
 
-    /// What the registry says of the same protocol.
+    /// What the registry has for the same protocol.
     #[must_use]
     pub fn traits(self) -> ProtocolTraits {
         let recovery = match (self.is_coordinated(), self.has_clusters()) {

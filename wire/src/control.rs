@@ -24,7 +24,7 @@ pub mod fds {
     pub const FIRST_OWN: i32 = 1003;
 }
 
-/// The variable that tells a process that it is a rank (written by [`RankEnv::encode`]).
+/// The environment variable that marks a process as a rank (written by [`RankEnv::encode`]).
 pub const RANK_ENV: &str = "FTMPI_RANK";
 
 /// Value of [`RANK_ENV`]: fixed width, so that the stack begins at the same place in every
@@ -37,8 +37,8 @@ pub struct RankEnv {
     pub incarnation: Incarnation,
     /// Whether an image waits on [`fds::IMAGE`].
     pub restore: bool,
-    /// When its last incarnation on this host ended (nanoseconds since 1970), if that is known and
-    /// the other ranks have gone on since; or 0. What was written to a file later, others wrote.
+    /// When the last incarnation on this host ended (nanoseconds since 1970), if that is known and
+    /// the other ranks have gone on since; else 0. Later changes of a file come from others.
     pub died: u64,
 }
 
@@ -75,8 +75,9 @@ impl RankEnv {
 /// A rank to its agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromRank {
-    /// First word of every incarnation (from `MPI_Init`, or after a restore). With a descriptor:
-    /// the rank's doorbell (`eventfd`), for the agent to hand to ranks of the same host.
+    /// The first message of every incarnation (from `MPI_Init`, or after a restore). With a
+    /// descriptor: the rank's doorbell (`eventfd`), which the agent hands to ranks of the same
+    /// host.
     Hello {
         /// Who.
         rank: Rank,
@@ -93,8 +94,8 @@ pub enum FromRank {
         /// Why images of this process cannot be taken, if they cannot (more threads…).
         no_image: Option<String>,
     },
-    /// I want a channel to this rank, in this incarnation; answered by [`ToRank::Channel`], as
-    /// soon as there is one. The agent forgets it when that incarnation dies.
+    /// Asks for a channel to this rank in this incarnation. [`ToRank::Channel`] answers as soon as
+    /// there is one. The agent forgets the request when that incarnation dies.
     Open {
         /// With whom.
         peer: Rank,
@@ -104,8 +105,8 @@ pub enum FromRank {
         /// know.
         round: u32,
     },
-    /// I want a connection to my event logger; answered by [`ToRank::EventLog`]. Asked again when
-    /// the connection is lost; the agent retries until the logger answers.
+    /// Asks for a connection to the event logger. [`ToRank::EventLog`] answers. The rank asks again
+    /// when the connection is lost; the agent retries until the logger answers.
     OpenEventLog,
     /// Image `image` begins to stream on the descriptor that [`ToRank::TakeImage`] brought.
     ImageBegun {
@@ -160,29 +161,29 @@ pub enum FromRank {
         /// In which incarnation.
         incarnation: Incarnation,
     },
-    /// This incarnation depends on what another rank has lost, or has lost what another one needs:
-    /// it waits to be ended, so that another can begin from an image.
+    /// This incarnation depends on what another rank has lost, or has lost what another rank needs.
+    /// It waits for its end, so that another incarnation can begin from an image.
     Orphan {
         /// One line.
         why: String,
         /// From one before this.
         before: Option<ImageNo>,
     },
-    /// I am about to change this file of the program: when ranks return to a wave it must return
-    /// too. Or why it cannot.
+    /// The rank is about to change this file of the program: the file must return to a wave with
+    /// its ranks. Or why it cannot.
     WillChangeFile {
         /// Its whole path.
         path: String,
         /// One line.
         problem: Option<String>,
     },
-    /// A line for the user (a warning of the library).
+    /// A line for the user: a warning of the library.
     Warning {
         /// The line.
         text: String,
     },
-    /// I want memory that ranks of this host share; answered by [`ToRank::Segment`]. Whoever asks
-    /// first makes it; it is forgotten when `takers` have it, or when the creator has another
+    /// Asks for memory that ranks of this host share. [`ToRank::Segment`] answers. The first rank
+    /// that asks makes it. It is forgotten when `takers` have it, or when the creator has another
     /// incarnation.
     Segment {
         /// Which.
@@ -192,7 +193,7 @@ pub enum FromRank {
         /// How many ask for it.
         takers: u32,
     },
-    /// Nobody will ask for this memory any more.
+    /// No rank will ask for this memory any more.
     SegmentOver {
         /// Which.
         name: SegmentName,
@@ -200,7 +201,7 @@ pub enum FromRank {
 }
 
 /// Memory that ranks of one host share. The agent adds the incarnation of its creator: after all
-/// have returned to an earlier state the same name means other memory.
+/// ranks have returned to an earlier state, the same name means other memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SegmentName {
     /// Who named it.
@@ -227,7 +228,7 @@ pub enum ToRank {
     },
     /// With a descriptor: the connected and authenticated socket to the event logger.
     EventLog,
-    /// A rank was given a new incarnation: forget channels to earlier ones.
+    /// A rank has a new incarnation: forget channels to earlier ones.
     PeerRestarted {
         /// Who.
         rank: Rank,
@@ -254,18 +255,18 @@ pub enum ToRank {
         /// Its number.
         image: ImageNo,
     },
-    /// What is written of other ranks, where loggers tell it to all hosts
-    /// (`--stable-vector broadcast`).
+    /// What is written of other ranks, where loggers send it to all hosts (`--stable-vector
+    /// broadcast`).
     StableClocks {
         /// As in [`Frame::Stable`](crate::event_log::Frame).
         clocks: Vec<(Rank, EventNo)>,
     },
-    /// Make everything stable that has happened in this incarnation until now, and say so
-    /// ([`FromRank::Settled`]). The agent sends the boot library's signal after this message.
+    /// Make everything stable that has happened in this incarnation until now, then answer with
+    /// [`FromRank::Settled`]. The agent sends the boot library's signal after this message.
     Settle,
     /// Every rank has called `MPI_Finalize`.
     AllFinalized,
-    /// Every rank has ended its program: nobody needs anybody's log any more.
+    /// Every rank has ended its program: no rank needs another rank's log any more.
     AllExiting,
     /// End at once with this code, silently.
     Die {
@@ -303,8 +304,8 @@ pub struct JobView {
     pub size: u32,
     /// Host of each rank (index into `hosts`).
     pub host_of: Vec<u32>,
-    /// Host of each rank as the program is told: as it was at its first start, in every
-    /// incarnation, or a replay would answer otherwise than the first incarnation did.
+    /// Host of each rank as the program learns it: as it was at the first start, in every
+    /// incarnation. A replay would otherwise answer differently.
     pub node_of: Vec<u32>,
     /// Names of the hosts.
     pub hosts: Vec<String>,
@@ -341,9 +342,9 @@ pub struct JobView {
     /// Files of the program return to a wave with its ranks; this tells their journals from those
     /// of other jobs. 0: they do not.
     pub files: u64,
-    /// Some host had more ranks than processors when the job first started; the same for all ranks
-    /// in all incarnations, wherever they run then: collectives choose their algorithms by it, and
-    /// a replay must repeat the same messages.
+    /// Some host had more ranks than CPUs when the job first started. The value is the same for all
+    /// ranks in all incarnations, wherever they run then. Collectives choose their algorithms by
+    /// it, and a replay must repeat the same messages.
     pub oversubscribed: bool,
 }
 

@@ -15,7 +15,7 @@ pub const RECORDS_MAX: usize = 4096;
 /// Bytes of a body at the most.
 pub const BODY_BYTES_MAX: usize = BODY_BYTES_MIN + RECORDS_MAX * Determinant::BYTES;
 
-/// What is said.
+/// A frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     /// Rank: store these; the first has number `first`. Numbers are contiguous over frames. Without
@@ -60,20 +60,19 @@ pub enum Frame {
     },
     /// Logger: this incarnation is not (or no longer) the living one; the connection ends.
     Refused,
-    /// Rank: with every acknowledgement tell me what is stable of others.
+    /// Rank: send with every acknowledgement what is stable of others.
     Watch,
-    /// Logger, to a rank of its own computer: you may put what you append into the event ring that
-    /// my process `process` has open as `descriptor`; it is stored then, without an
-    /// acknowledgement.
+    /// Logger, to a rank on its host: append to the event ring that process `process` has open as
+    /// `descriptor`. What is in the ring is stored, without an acknowledgement.
     EventRing {
         /// Process of the logger.
         process: u32,
         /// Its descriptor of the ring's file.
         descriptor: u32,
-        /// Stands in the file, too: another file of that name is not meant.
+        /// Stands in the file too, so that no other file of that name is taken for the ring.
         cookie: u64,
     },
-    /// Rank: look into the ring, it fills up.
+    /// Rank: the ring fills up; look into it.
     LookIntoRing,
     /// Logger: own event numbers up to which the events of these ranks are stored; only what has
     /// changed.

@@ -46,7 +46,7 @@ pub enum Purpose {
     Durable,
     /// To a server: answer with its state and close (health check, statistics).
     Status,
-    /// To an event logger: tell what is written of your ranks
+    /// To an event logger: send what is written of your ranks
     /// ([`Frame::Stable`](crate::event_log::Frame)), and then what changes.
     Clocks,
     /// From the launcher to an event logger: listen to these others.
@@ -54,10 +54,10 @@ pub enum Purpose {
         /// Where they are.
         addresses: Vec<std::net::SocketAddr>,
     },
-    /// To a checkpoint scheduler: the launcher tells what happens and hears what is due.
+    /// To a checkpoint scheduler: the launcher sends what happens and receives what is due.
     Schedule,
-    /// To a channel memory: frames for one rank follow, and, if that is the caller itself, all that
-    /// was sent to it comes back.
+    /// To a channel memory: frames for one rank follow. If the caller is that rank itself,
+    /// everything that was sent to it comes back.
     Memory {
         /// Who calls.
         from: Rank,
@@ -73,9 +73,9 @@ pub enum Purpose {
 pub enum Welcome {
     /// Go on.
     Yes,
-    /// That incarnation is dead, or not the one that lives now.
+    /// That incarnation is dead, or not the living one.
     Stale,
-    /// Not now, and why: what stands in the way may go away.
+    /// Not now, and why: the obstacle may go away.
     Later(String),
     /// No, and why.
     No(String),

@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 /// Bytes of one frame at the most.
 pub const FRAME_BYTES_MAX: usize = 8 << 20;
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// This incarnation of the rank lives from now on: refuse images of earlier ones.
+    /// This incarnation of the rank is the living one from now on: refuse images of earlier ones.
     Declare {
         /// Whose.
         rank: Rank,
         /// The living incarnation.
         incarnation: Incarnation,
     },
-    /// The images of this rank are taken in waves: from the next image on that image and these (0:
+    /// The images of this rank are taken in waves. From the next image on that image and these (0:
     /// none) are kept, instead of the newest two, and the start of the program is always offered.
-    /// What else there is goes when room is short: the wave before this one is over, and it is none
-    /// of those.
+    /// Other images go when room is short: the wave before this one is over, and they belong to
+    /// none of the named waves.
     Keep {
         /// Whose.
         rank: Rank,
@@ -41,15 +41,14 @@ pub enum Request {
         incarnation: Incarnation,
         /// Its number.
         image: ImageNo,
-        /// It is answered: by [`Answer::Room`] if the file could be written by whoever is on this
-        /// machine, which [`Request::Written`] frames may then tell of instead of the data; else by
+        /// The put is answered. [`Answer::Room`]: the sender is on the same host and may write the
+        /// file itself; [`Request::Written`] frames then replace the data. Otherwise
         /// [`Answer::Done`].
         same_host: bool,
     },
     /// Bytes of the container, in order.
     Data(#[serde(with = "serde_bytes")] Vec<u8>),
-    /// So many bytes more of the container, verified, are or will soon be in the file that was
-    /// named.
+    /// So many more bytes of the container, verified, are or will soon be in the named file.
     Written {
         /// How many.
         bytes: u64,
@@ -83,9 +82,9 @@ pub enum Request {
         /// Which.
         image: ImageNo,
     },
-    /// This incarnation begins from this image (0: from the program's start), and its course need
-    /// not be that of the incarnations before it. Images after it are of a state that was given up:
-    /// they go, durably, before this is answered.
+    /// This incarnation begins from this image (0: from the start of the program), and may take
+    /// another course than the earlier ones. Images after it belong to a state that was given up.
+    /// They are removed, durably, before the answer.
     Return {
         /// Whose.
         rank: Rank,
@@ -140,7 +139,7 @@ fn bulk_at(empty: &[u8], message: &[u8]) -> Option<usize> {
     (bytes.len() == len).then_some(message.len() - len)
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// Done (declare, abandon, condemn).
@@ -186,7 +185,7 @@ pub struct Stored {
     pub counts: Counts,
 }
 
-/// A file that whoever is on the same machine can read.
+/// A file that processes on the same host can read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SameHostFile {
     /// Which image it is.
@@ -198,7 +197,7 @@ pub struct SameHostFile {
     pub identity: [u64; 5],
 }
 
-/// A file that whoever is on the same machine can write.
+/// A file that processes on the same host can write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
     /// Where it is.
@@ -209,8 +208,8 @@ pub struct Room {
     pub boot: String,
 }
 
-/// Where the program stood outside of its memory when an image was taken: whoever continues it must
-/// know, though all other processes of the job are gone.
+/// Where the program stood outside of its memory when an image was taken. A launcher that continues
+/// the job must know it, though all other processes of the job are gone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
@@ -220,8 +219,8 @@ pub struct Counts {
     pub consumed: u64,
 }
 
-/// What stands beside the chunks of an image's container (as JSON, so that tools of other versions
-/// can read it).
+/// What stands beside the chunks of an image's container, as JSON, so that tools of other versions
+/// can read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {

@@ -76,8 +76,8 @@ pub struct Settings {
     pub piggyback: Piggyback,
     /// Events go to a logger.
     pub logger: bool,
-    /// Piggybacks also tell what is known to be stable: with several loggers each tells of its own
-    /// ranks only (event-logger-2005 §VI, the array carried by the nodes).
+    /// Piggybacks also carry what is known to be stable. With several loggers each logger knows its
+    /// own ranks only (event-logger-2005 §VI, the array carried by the nodes).
     pub carry: bool,
 }
 
@@ -97,18 +97,18 @@ pub struct Causal {
     witnessed: Vec<EventNo>,
     /// The logger has been asked what is stable, and has not answered.
     asked: bool,
-    /// State of the store when a piggyback for each rank was asked for last.
+    /// Version of the store when a piggyback for each rank was asked for last.
     told: Vec<u64>,
-    /// What is known to be stable is told along with events.
+    /// Known stable clocks travel with events.
     carry: bool,
     /// Per rank: when what is stable of it changed last, counted in changes.
     changed: Vec<u64>,
-    /// Changes so far, and how many of them each peer has been told.
+    /// Changes so far, and how many of them each peer has.
     changes: u64,
     carried: Vec<u64>,
     /// Life of each rank, as far as known.
     incarnations: Vec<Incarnation>,
-    /// Peers that are not being recovered, as far as they have said.
+    /// Peers that are not being recovered, by their own messages.
     complete: Vec<bool>,
     /// Peers that are being recovered and have not been answered.
     awaited: Vec<bool>,
@@ -198,8 +198,8 @@ impl Causal {
         }
     }
 
-    /// Puts all that is held and not in our log yet on its way to the logger: what this state
-    /// depends on is among it, or is stable.
+    /// Sends all held events that are not in the log yet to the logger. What this state depends on
+    /// is among them, or is stable.
     fn send_all_held(&mut self) {
         let Some(determinant_sender) = &mut self.determinant_sender else { return };
         if self.gathering.is_some() {
@@ -259,7 +259,8 @@ impl Causal {
         }
     }
 
-    /// How many clocks follow, and what became stable since this peer was told last.
+    /// Appends the number of clocks that follow, and the clocks that changed since the last
+    /// piggyback for this peer.
     fn put_changes(&self, to: Rank, out: &mut Vec<u8>) {
         let told = self.carried[to.index()];
         if !self.carry || told == self.changes {
@@ -296,8 +297,7 @@ impl Causal {
         ));
     }
 
-    /// Takes over what the log of this rank says behind an image: own events, and copies of
-    /// others'.
+    /// Takes over the log of this rank behind an image: own events, and copies of others' events.
     fn read_log(&mut self, records: &[Determinant]) -> Vec<Determinant> {
         let mut own = Vec::new();
         let mut cursor = Cursor::default();
@@ -404,8 +404,8 @@ impl Logging for Causal {
         SendVerdict::Go
     }
 
-    /// Without a logger the own event number, else the place in the log; events that have none yet
-    /// are behind everything that can be stable.
+    /// Without a logger the number of the own event, else the place in the log. Events without a
+    /// place count as behind everything that can be stable.
     fn last_event(&self) -> EventNo {
         match &self.determinant_sender {
             None => self.store.last(self.me),
@@ -444,8 +444,8 @@ impl Logging for Causal {
         self.send();
     }
 
-    /// A message from a named source makes no own event, and yet what is done after it depends on
-    /// its sender's: we hold those that are not stable.
+    /// A message from a named source makes no own event, and yet what follows depends on its
+    /// sender's events. Those that are not stable are held here.
     fn commit(&mut self) {
         self.record_fails();
         self.send_all_held();
@@ -513,8 +513,7 @@ impl Piggybacking for Causal {
         if let Err(trouble) = outcome {
             self.troubled(from, &trouble);
         }
-        // A rank that only receives would hold them for ever: what is stable it hears where it
-        // asks.
+        // A rank that only receives would hold them for ever. It hears what is stable when it asks.
         if self.store.held() > HELD_UNASKED {
             self.ask_what_is_stable();
         }

@@ -79,9 +79,9 @@ impl Causal {
         }
     }
 
-    /// What a peer says of what it knows. What it calls stable is so (of our own events too: an
-    /// earlier incarnation said it): were it not noted here, it would seem to have these events,
-    /// and to know what was before them.
+    /// What a peer knows. What it calls stable is stable, own events included: an earlier
+    /// incarnation reported them. Without this note the peer would seem to have these events, and
+    /// to know what was before them.
     fn take_known(&mut self, reader: &mut Reader) -> Result<Vec<(Rank, EventNo)>, DecodeError> {
         let mut known = Vec::new();
         while !reader.is_empty() {
@@ -143,7 +143,7 @@ impl Causal {
         self.commands.push_back(Command::SendFirst { to, payload });
     }
 
-    /// What is in the log behind the image has been told.
+    /// The log behind the image has been read.
     pub(super) fn log_was_read(&mut self, last: EventNo, recorded: &[Determinant]) {
         if let Some(determinant_sender) = &mut self.determinant_sender {
             determinant_sender.restart(last, recorded);
@@ -171,7 +171,7 @@ impl Causal {
         self.answer_owed();
     }
 
-    /// The first words on a channel: whether we are complete, and what we know.
+    /// The first message on a channel: whether this rank is complete, and what it knows.
     pub(super) fn say_what_is_known(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.gathering.is_none()));
         self.put_known(out);
@@ -271,7 +271,7 @@ impl Causal {
         if more {
             return;
         }
-        // Also what answers an earlier question: the peer does not tell it again.
+        // Also an answer to an earlier question counts: the peer does not send its events again.
         let events = std::mem::take(parts);
         if let Err(trouble) = self.technique.merge(&mut self.store, from, Reader(&events)) {
             self.troubled(from, &trouble);
@@ -317,7 +317,7 @@ impl Causal {
         }
     }
 
-    /// Without a logger: nobody needs to hold our events that the oldest image has behind it.
+    /// Without a logger: no rank needs to hold the own events that the oldest image has behind it.
     pub(super) fn tell_what_is_needed_no_more(&mut self) {
         for peer in self.peers() {
             if self.joined[peer.index()] {

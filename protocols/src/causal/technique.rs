@@ -12,7 +12,7 @@ use std::fmt;
 pub enum Trouble {
     /// They mean nothing.
     Malformed(DecodeError),
-    /// They tell another history than is known here.
+    /// They contain another history than is known here.
     Conflict(Conflict),
 }
 
@@ -56,7 +56,7 @@ pub trait Technique: fmt::Debug {
     /// Malformed bytes, or a contradiction to what is known.
     fn merge(&mut self, store: &mut Store, from: Rank, bytes: Reader) -> Result<(), Trouble>;
 
-    /// An event was added that no peer told: an own one, or one from the log.
+    /// An event was added that no peer sent: an own one, or one from the log.
     fn added(&mut self, _creator: Rank, _number: EventNo) {}
 
     /// The peer has this and, as far as is known, nothing else: a channel begins.
@@ -127,7 +127,7 @@ impl Neighbour {
         count
     }
 
-    /// Adds an event that it told.
+    /// Adds an event that the peer sent.
     ///
     /// # Errors
     /// It contradicts what is known.

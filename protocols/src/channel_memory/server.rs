@@ -54,7 +54,7 @@ impl Record {
 pub enum Fate {
     /// Append it, with its payload, to what this rank is to read.
     Keep(Rank, Record),
-    /// It is there already: away with its payload.
+    /// It is there already: drop its payload.
     Drop,
     /// For [`Memory::said`], with its payload.
     Said,
@@ -71,7 +71,7 @@ pub enum Say {
     Record(u64),
 }
 
-/// What must be known of everything before some place when the records themselves are gone.
+/// What must be known of everything before a place when the records themselves are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// The last place that it covers.
@@ -109,7 +109,7 @@ struct Conn {
     acknowledge_due: bool,
     /// Acknowledgements of matches that were put here, and their places.
     echoes: VecDeque<(u64, Ssn)>,
-    /// The last place that the reader was given, once it has said where to begin.
+    /// The last place that the reader was given, once the reader has sent where to begin.
     given: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ impl Memory {
         }
     }
 
-    /// A caller proved the key. Also tells which connections it replaces.
+    /// A caller has proved the key. The result includes the connections that it replaces.
     pub fn hello(
         &mut self,
         conn: ConnId,
@@ -253,7 +253,8 @@ impl Memory {
         Some((caller.to, cut))
     }
 
-    /// Everything of this rank up to this place is in its file. Tells who may be told something.
+    /// Everything of this rank up to this place is in its file. The result: connections with
+    /// something to send.
     pub fn written(&mut self, to: Rank, place: u64) -> Vec<ConnId> {
         let Some(home) = self.homes.get_mut(&to) else { return Vec::new() };
         let mut senders = BTreeSet::new();
@@ -277,7 +278,7 @@ impl Memory {
         told
     }
 
-    /// What this caller is to be told next, if anything.
+    /// The next frame for this caller, if there is one.
     pub fn next(&mut self, conn: ConnId) -> Option<Say> {
         let caller = self.conns.get_mut(&conn)?;
         let home = self.homes.get(&caller.to)?;
@@ -299,7 +300,7 @@ impl Memory {
             return Some(frame(Kind::SyncAck, ssn, Vec::new()));
         }
         let given = caller.given.as_mut()?;
-        // Where records are gone that the reader asks for, it will see the hole.
+        // If the reader asks for records that are gone, it sees the hole.
         *given = (*given).max(home.base);
         (*given < home.written).then(|| {
             *given += 1;

@@ -48,7 +48,7 @@ pub const NONBLOCKING: &str = "nonblocking";
 pub trait Kind {
     /// The wave reaches this rank.
     fn begin(&self, wave: Wave, commands: &mut VecDeque<Command>);
-    /// A peer tells that it is in the wave, and our image is not taken yet.
+    /// A peer is in the wave, and the own image is not taken yet.
     fn heard(&self, from: Rank, stage: Stage, commands: &mut VecDeque<Command>);
     /// Our image is taken, or there will be none.
     fn over(&self, wave: Wave, commands: &mut VecDeque<Command>);
@@ -160,10 +160,10 @@ impl<K: Kind> Waves for Coordinated<K> {
 
     fn on_image_over(&mut self, image: ImageNo) {
         let wave = Wave(image.0);
-        // News of a wave that never reached this rank may come when the next one has.
+        // News of a wave that never reached this rank may come after the next wave has.
         let is_behind = self.under_way.as_ref().is_some_and(|under_way| under_way.wave > wave);
         if wave > self.past && !is_behind {
-            // The others wait for our marker, also in a wave that will not be complete.
+            // The other ranks wait for the marker, also in a wave that will not be complete.
             self.begin(wave);
             self.finish(wave);
         }

@@ -51,7 +51,7 @@ impl Dispatcher {
         for rank in victims {
             let state = &mut self.ranks[rank.index()];
             if let (true, Some(code)) = (self.all_exiting, state.exiting) {
-                // Nobody needs its log, and it had said all that it had to say.
+                // No rank needs its log, and it had reported everything.
                 state.stage = Stage::Done(code);
                 self.look_at_barriers();
             } else if !self.ended {
@@ -60,7 +60,7 @@ impl Dispatcher {
         }
     }
 
-    /// At the start a missing host is an error of the user's; later its ranks move.
+    /// At the start a missing host is an error of the user. Later its ranks move.
     pub(super) fn agent_failed(&mut self, host: u32, why: &str) {
         let name = self.settings.hosts[host as usize].clone();
         if !self.hosts.was_ever_up(host) {
@@ -78,7 +78,7 @@ impl Dispatcher {
         // Memory that they share is on one host.
         let together = self.settings.together.then(|| self.hosts.least_loaded()).flatten();
         for rank in moving {
-            // One that has ended moves as well: with its cluster it may have to return.
+            // A rank that has ended moves as well: it may have to return with its cluster.
             let waits = self.ranks[rank.index()].stage == Stage::Waiting;
             let Some(target) = together.or_else(|| self.hosts.least_loaded()) else {
                 if !waits {

@@ -28,7 +28,7 @@ impl Dispatcher {
         state.same_deaths = if same { state.same_deaths + 1 } else { 1 };
         state.last_death = Some(ending);
         state.last_progress = progress;
-        // A crash of the program itself comes back for ever; SIGKILL comes from outside.
+        // A crash of the program itself comes back again and again; SIGKILL comes from outside.
         let own_fault = !matches!(ending, Ending::Signal(9 | 15 | 1 | 2 | 3));
         if own_fault && state.same_deaths >= self.settings.same_death_max {
             let times = state.same_deaths;
@@ -61,8 +61,8 @@ impl Dispatcher {
         Cause::OfRank { rank, host, cause }
     }
 
-    /// Ranks of the MPI program that have ended while others may need their logs: `_exit` asks
-    /// nobody.
+    /// Ranks of the MPI program that have ended while others may need their logs: `_exit` waits for
+    /// no other rank.
     pub(super) fn gone_without_exit(&self) -> Vec<Rank> {
         let ranks = self.ranks.iter().enumerate();
         let gone = ranks.filter(|(_, s)| matches!(s.stage, Stage::Done(_)) && s.joined);

@@ -106,8 +106,8 @@ impl Dispatcher {
         }
     }
 
-    /// A full disk would be told by every rank at every interval: told once, until the rank that
-    /// told it has an image again.
+    /// Every rank would report a full disk at every interval. It is reported once, until the rank
+    /// that reported it has an image again.
     fn report_lost_image(&mut self, rank: Rank, image: ImageNo, why: &str) {
         if self.image_trouble.is_none() {
             self.image_trouble = Some(rank);

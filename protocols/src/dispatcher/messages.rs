@@ -14,7 +14,7 @@ pub enum Ending {
     Code(i32),
     /// A signal killed it.
     Signal(i32),
-    /// It closed its control socket without a word; its processes were then killed.
+    /// It closed its control socket unasked; its processes were then killed.
     ControlLost,
 }
 
@@ -57,8 +57,8 @@ pub fn signal_name(signal: i32) -> Option<&'static str> {
     })
 }
 
-/// What happened. Everything about a rank names the incarnation that it is about; what concerns an
-/// earlier incarnation is ignored.
+/// What happened. An input about a rank names the incarnation that it is about. Inputs about an
+/// earlier incarnation are ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// The agent of this host is connected and ready.
@@ -198,7 +198,7 @@ pub enum Input {
     },
     /// A channel between two living ranks broke, and the protocol cannot repair it.
     ChannelLost {
-        /// Who says so.
+        /// The rank that reports it.
         rank: Rank,
         /// In which incarnation.
         incarnation: Incarnation,
@@ -315,7 +315,7 @@ pub enum Command {
         /// Index of the host.
         host: u32,
     },
-    /// Tell every agent: the rank lives again, there, in this incarnation.
+    /// Tell every agent: the rank has this new incarnation, there.
     Announce {
         /// Who.
         rank: Rank,
@@ -334,11 +334,11 @@ pub enum Command {
         host: u32,
         /// The images that it may continue, newest first; empty: from the beginning.
         images: Vec<ImageFacts>,
-        /// Whether it may also begin anew when none of them can be read (the logs reach back to
-        /// the start).
+        /// Whether it may also begin at the start of the program if none of them can be read (logs
+        /// reach back to the start).
         or_beginning: bool,
-        /// What the store has behind these images is to be given up first: it has less of the
-        /// rank's log than others need.
+        /// The store must first give up what it has behind these images: it has less of the rank's
+        /// log than others need.
         no_newer: bool,
     },
     /// Ask the rank for an image.
@@ -353,8 +353,9 @@ pub enum Command {
         /// affair.
         keep: Option<[ImageNo; crate::waves::KEPT]>,
     },
-    /// End the rank's process at once, or see to it that it does not begin: all ranks of its
-    /// cluster return to an earlier wave, or it is an orphan. Its end is awaited.
+    /// End the process of the rank at once, or make sure that it does not begin: all ranks of its
+    /// cluster return to an earlier wave, or the rank is an orphan. The dispatcher waits for its
+    /// end.
     Kill {
         /// Who.
         rank: Rank,

@@ -92,7 +92,7 @@ pub struct Dispatcher {
     all_finalized: bool,
     all_exiting: bool,
     left_early_at: Option<(Duration, Rank)>,
-    /// It was told, which happens once.
+    /// Whether that was reported: once.
     left_early_told: bool,
     complaint: Option<(Duration, i32, EndReason)>,
     image_trouble: Option<Rank>,
@@ -140,14 +140,14 @@ impl Dispatcher {
         }
     }
 
-    /// A dispatcher that goes on with a job whose every process is gone: each rank begins an
+    /// A dispatcher that goes on with a job whose processes are all gone. Each rank begins an
     /// incarnation above all incarnations that any rank ever had, from its newest image or from its
     /// start.
     ///
     /// Ranks that return together begin from the newest wave of which all their images are offered.
     ///
-    /// One number for all, and some are passed over: an incarnation of the earlier run of which
-    /// nobody knows any more (its declaration was lost with the power) is then below it, too.
+    /// All ranks get one number, and some numbers are passed over. An incarnation of the earlier
+    /// run that is unknown now (its declaration was lost with the power) is then below it too.
     /// Images of others may know it.
     #[must_use]
     pub fn continued(settings: Settings, past: Vec<Past>) -> Self {
@@ -403,7 +403,7 @@ impl Dispatcher {
         let (now, all_exiting) = (self.now, self.all_exiting);
         let Some(state) = self.living(rank, incarnation) else { return };
         if let (true, Some(code)) = (all_exiting, state.exiting) {
-            // It saw others leave before it was told that all do.
+            // The rank saw others leave before it heard that all do.
             return self.commands.push_back(Command::Die { rank, incarnation, code });
         }
         let host = self.host_name(rank).to_owned();
@@ -430,11 +430,11 @@ impl Dispatcher {
         let Some(state) = self.living(rank, incarnation) else { return };
         let said_hello = state.stage == Stage::Running;
         let code = match (ending, state.exiting) {
-            // The program ended in order and told so; its output was out before.
+            // The program ended in order and reported it; its output was out before.
             (Ending::Code(_), Some(code)) => code,
-            // Nobody needs this rank's log any more: the manner of its death is no matter.
+            // No rank needs this rank's log any more, so the manner of its death does not matter.
             (_, Some(code)) if all_exiting => code,
-            // No MPI program, or `_exit`: what a process returns is its own affair.
+            // No MPI program, or `_exit`: the exit code of a process is its own affair.
             (Ending::Code(0), None) => 0,
             (Ending::Code(code), None) if state.finalizing => code,
             (Ending::Code(code), None) => {
@@ -465,7 +465,8 @@ impl Dispatcher {
             && self.ranks.iter().all(|state| state.finalizing || over(state))
         {
             self.all_finalized = true;
-            // An image taken after this knows that all were there; one taken before does not.
+            // An image that is taken after this knows that all ranks were there; an earlier image
+            // does not.
             for cluster in &mut self.clusters {
                 cluster.waves.void();
             }

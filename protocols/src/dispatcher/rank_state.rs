@@ -8,7 +8,7 @@ use ftmpi_wire::{ImageNo, Incarnation};
 pub(super) enum Stage {
     /// For an agent.
     Waiting,
-    /// The agent was told.
+    /// The agent has the order.
     Starting,
     /// The process runs.
     Spawned,
@@ -76,7 +76,7 @@ impl RankState {
     }
 }
 
-/// The images of one rank, as far as the dispatcher was told of their commit.
+/// The images of one rank whose commit the dispatcher knows.
 #[derive(Debug, Default)]
 pub(super) struct Images {
     /// Oldest first.
@@ -102,10 +102,10 @@ impl Images {
         self.issued
     }
 
-    /// Takes note of a commit and answers how far back logs must reach: to the oldest that the
-    /// server offers, be it the start of the program (number 0), which it gives up when there are
-    /// two other ways to recover. It may offer an image that nobody here was told of: then logs
-    /// reach back to that one.
+    /// Takes note of a commit. The result is how far back logs must reach: to the oldest image that
+    /// the server offers. That may be the start of the program (number 0), which the server gives
+    /// up when there are two other ways to recover. It may also be an image that the dispatcher
+    /// does not know.
     pub(super) fn committed(&mut self, image: ImageFacts, oldest_offered: ImageNo) -> ImageNo {
         self.kept.retain(|kept| kept.image >= oldest_offered && kept.image != image.image);
         self.kept.push(image);

@@ -119,7 +119,7 @@ impl Dispatcher {
         let Some(scheduler) = &mut self.scheduler else { return };
         let able = |rank: &Rank| {
             let state = &self.ranks[rank.index()];
-            // One that still repeats may need what another sends after its image.
+            // A rank that still repeats may need what another sends after its image.
             state.can_take_image() && !state.behind
         };
         let ready = |cluster: &Cluster| {
@@ -190,12 +190,12 @@ impl Dispatcher {
             return;
         }
         for &rank in dead {
-            // Its old incarnation ends with this; what says more about it comes too late.
+            // The old incarnation ends with this; later reports about it come too late.
             let incarnation = self.ranks[rank.index()].incarnation;
             self.failures.push(Failure::now(rank, incarnation, self.now, cause.clone()));
         }
         self.go_on(number);
-        // What others have sent to those that return may be in logs that are gone.
+        // What others have sent to the returning ranks may be in logs that are gone.
         let gone =
             if self.settings.traits.replays() { self.gone_without_exit() } else { Vec::new() };
         for rank in gone {
@@ -216,8 +216,8 @@ impl Dispatcher {
         }
     }
 
-    /// The living ranks of a cluster are ended, its dead ones become new incarnations that wait for
-    /// them; false: there is no wave to return to, and the job has ended.
+    /// Ends the living ranks of a cluster. The dead ones get new incarnations that wait for them.
+    /// False: there is no wave to return to, and the job has ended.
     pub(super) fn return_cluster(
         &mut self,
         number: usize,
@@ -238,7 +238,7 @@ impl Dispatcher {
         let all = returning.len() == self.ranks.len();
         self.left_early_at = self.left_early_at.filter(|(_, rank)| !returning.contains(rank));
         if all {
-            // Who was told that everybody is there will be told again.
+            // Ranks that heard that all have finalized will hear it again.
             self.all_finalized = false;
             self.complaint = None;
         }
@@ -251,10 +251,10 @@ impl Dispatcher {
             state.exiting = None;
             state.can_image = false;
             match state.stage {
-                // What never joined has nothing to return to.
+                // A process that never joined has nothing to return to.
                 Stage::Done(_) if !state.joined => {}
                 Stage::Waiting => {}
-                // Also one that fetches its image, or tries it: it may be about to begin.
+                // Also a rank that fetches its image, or tries it: it may be about to begin.
                 Stage::Starting | Stage::Spawned | Stage::Running if !dead.contains(&rank) => {
                     state.stage = Stage::Stopping;
                     let incarnation = state.incarnation;
@@ -274,8 +274,8 @@ impl Dispatcher {
         }
     }
 
-    /// The cluster begins anew, as soon as all its old incarnations have ended and all its hosts
-    /// are there.
+    /// The cluster begins new incarnations as soon as all its old ones have ended and all its hosts
+    /// are up.
     pub(super) fn go_on(&mut self, number: usize) {
         let cluster = &self.clusters[number];
         let ready = |rank: &Rank| {

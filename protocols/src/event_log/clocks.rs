@@ -21,7 +21,7 @@ struct Clock {
     announced: VecDeque<(EventNo, EventNo)>,
     /// When it changed last.
     changed: u64,
-    /// Another logger told it.
+    /// A peer logger reported it.
     heard: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Clocks {
     /// Ranks by the time of their last change.
     by_change: BTreeMap<u64, Rank>,
     now: u64,
-    /// Who wants to know, and when it was told last.
+    /// Connections that asked, and the state when each was told last.
     watchers: BTreeMap<ConnId, u64>,
 }
 
@@ -75,7 +75,7 @@ impl Clocks {
         }
     }
 
-    /// Another logger says that the log of one of its ranks is written up to this clock.
+    /// A peer logger reports that the log of one of its ranks is written up to this clock.
     pub fn heard(&mut self, rank: Rank, stable: EventNo) {
         let clock = self.clocks.entry(rank).or_insert(Clock { heard: true, ..Clock::default() });
         if clock.heard && stable > clock.stable {

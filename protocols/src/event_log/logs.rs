@@ -16,7 +16,7 @@ pub(super) struct Log {
     pub written: EventNo,
     /// Last event on stable storage.
     pub durable: EventNo,
-    /// Events after `stored` were lost by damage; which, nobody knows.
+    /// Events after `stored` were lost by damage; which ones is unknown.
     damage: Option<String>,
     /// Why events before `base` are missing, if they were not pruned.
     lost: Option<String>,
@@ -60,7 +60,7 @@ impl Log {
         }
     }
 
-    /// The last event that may be told to be safe.
+    /// The last event that may be acknowledged as safe.
     pub fn promised(&self, promise: Promise) -> EventNo {
         match promise {
             Promise::Written => self.written,

@@ -150,7 +150,7 @@ pub enum Output {
         /// The first one that is needed.
         below: EventNo,
     },
-    /// Whatever is stored is of no use; the log begins anew with this number.
+    /// What is stored is of no use; the log begins again with this number.
     Restart {
         /// Whose log.
         rank: Rank,
@@ -162,14 +162,14 @@ pub enum Output {
         /// To whom.
         conn: ConnId,
     },
-    /// Close; the text is for whoever watches the logger (empty: nothing to tell).
+    /// Close; the text is for the log of the server (empty: nothing to report).
     Close {
         /// Which connection.
         conn: ConnId,
         /// One line.
         why: String,
     },
-    /// Tell whoever watches the logger.
+    /// Report this in the log of the server.
     Say {
         /// One line.
         text: String,
@@ -189,7 +189,7 @@ pub struct Found {
     pub damage: Option<String>,
 }
 
-/// State of one rank's log, for whoever watches.
+/// State of one rank's log, for status requests.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct RankState {
     /// Whose.

@@ -164,22 +164,22 @@ impl EventLog {
         }
     }
 
-    /// Another logger wants to hear what is written of the ranks of this one, from the beginning.
+    /// A peer logger wants to hear what is written of the ranks of this one, from the beginning.
     pub fn peer_logger_listens(&mut self, conn: ConnId) {
         self.clocks.watch(conn);
     }
 
-    /// It does no more.
+    /// The peer logger no longer listens.
     pub fn peer_logger_left(&mut self, conn: ConnId) {
         self.clocks.forget(conn);
     }
 
-    /// What it is to be told now: what was written since it was told last.
+    /// What the peer logger must hear now: what was written since it heard last.
     pub fn news_for_peer_logger(&mut self, conn: ConnId, out: &mut Vec<Frame>) {
         self.clocks.news(conn, None, out);
     }
 
-    /// Another logger told what is written of its ranks.
+    /// A peer logger reports what is written of its ranks.
     pub fn peer_logger_reports(&mut self, clocks: &[(Rank, EventNo)]) {
         for &(rank, clock) in clocks {
             self.clocks.heard(rank, clock);
@@ -212,7 +212,7 @@ impl EventLog {
         if raised {
             log.incarnation = incarnation;
             log.refusal = None;
-            // Whoever is connected or about to be belongs to an earlier incarnation.
+            // Open or opening connections belong to an earlier incarnation.
             log.conn = None;
             let old: Vec<ConnId> = self
                 .conns
@@ -338,7 +338,7 @@ impl EventLog {
         {
             return self.refuse_incarnation(conn, why.to_string(), out);
         }
-        // What was pruned is needed by nobody and cannot be compared.
+        // Pruned events are needed by no rank and cannot be compared.
         let pruned = log.base.0.saturating_sub(first.0).min(records.len() as u64);
         records.drain(..pruned as usize);
         let first = EventNo(first.0 + pruned);

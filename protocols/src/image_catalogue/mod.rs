@@ -102,7 +102,7 @@ pub struct Record {
     pub incarnation: Incarnation,
     /// The program's start is still offered: logs were never cut.
     pub start_offered: bool,
-    /// With a object tier: nobody was told to cut logs at a later image than this one.
+    /// With an object tier: no rank was told to cut logs at a later image than this one.
     pub oldest: ImageNo,
 }
 
@@ -201,9 +201,9 @@ pub enum Output {
     Send(ImageName, Stored),
     /// Send this answer.
     Answer(Answer),
-    /// Close the connection; the text is for whoever watches.
+    /// Close the connection; the text is for the log of the server.
     Close(String),
-    /// Tell whoever watches the server.
+    /// Report this in the log of the server.
     Say(String),
     /// Put this image, with what it rests on, into the object tier, durably, and then the record;
     /// answer with [`Event::Flushed`]. What was asked for a rank is done in the order in which it
@@ -215,7 +215,7 @@ pub enum Output {
     AwaitObjectTier,
 }
 
-/// State of one rank's images, for whoever watches.
+/// State of one rank's images, for status requests.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct RankState {
     /// Whose.
@@ -376,7 +376,7 @@ impl ImageCatalogue {
         stored.chain(coming).fold(self.besides, u64::saturating_add)
     }
 
-    /// So many bytes are stored besides: of images that are not offered and that others rest on.
+    /// Bytes that are stored besides: of images that are not offered and that others rest on.
     pub fn besides(&mut self, bytes: u64) {
         self.besides = bytes;
     }

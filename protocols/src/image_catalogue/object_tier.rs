@@ -37,7 +37,7 @@ pub(super) struct Level {
     pub floor: ImageNo,
     /// The record there does not offer the program's start.
     given_up: bool,
-    /// The last flush failed, and somebody was told.
+    /// The last flush failed, and that was reported.
     complained: bool,
     /// The first image that came since this server began: from then on it is known whether waves
     /// decide what is kept.
@@ -166,7 +166,8 @@ impl ImageCatalogue {
         out.push(Output::Flush(ImageName { rank, image, incarnation }, record));
     }
 
-    /// An incarnation was declared: the object tier is told beside everything else.
+    /// An incarnation was declared: the record in the object tier is updated beside everything
+    /// else.
     pub(super) fn mirror(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let rank_images = self.rank_images(rank);
         if rank_images.level.is_some() {

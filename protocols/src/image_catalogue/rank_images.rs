@@ -23,7 +23,7 @@ pub(super) struct RankImages {
     pub highest: ImageNo,
     /// Images that are kept beside the newest, where waves decide that.
     pub keep: Option<[ImageNo; 2]>,
-    /// Those that are none of them, when that was told last: of waves that came to nothing.
+    /// Images that were not named when `keep` was sent last: of waves that came to nothing.
     pub void: BTreeSet<ImageNo>,
     /// How many were found damaged.
     pub set_aside: u64,
@@ -58,7 +58,7 @@ impl RankImages {
         }
     }
 
-    /// For whoever continues the job.
+    /// For a launcher that continues the job.
     pub fn describe(&self) -> image_store::RankImages {
         image_store::RankImages {
             incarnation: self.incarnation,

@@ -79,7 +79,7 @@ impl ImageCatalogue {
         } else if incarnation == rank_images.durable {
             out.push(Output::Answer(Answer::Done));
         } else {
-            // From here on, whatever storage says: later checks see it.
+            // From here on, whatever storage answers: later checks see it.
             rank_images.incarnation = incarnation;
             let record = rank_images.record();
             self.phases.insert(conn, Phase::Declaring { rank, incarnation });
@@ -106,8 +106,8 @@ impl ImageCatalogue {
         out.push(Output::Answer(Answer::Done));
     }
 
-    /// There is no room: images of waves that came to nothing go, for the next wave needs what they
-    /// take.
+    /// There is no room: images of waves that came to nothing go, because the next wave needs their
+    /// room.
     fn make_room(&mut self, out: &mut Vec<Output>) {
         for (rank, rank_images) in &mut self.by_rank {
             out.extend(rank_images.take_void(*rank).into_iter().map(Output::Remove));
@@ -147,7 +147,7 @@ impl ImageCatalogue {
         let rank_images = self.rank_images(rank);
         let answer = match outcome {
             Ok(()) => {
-                // Whoever continues the job must not take them for lost.
+                // A launcher that continues the job must not take them for lost.
                 let before = images[0].image.0 - 1;
                 rank_images.highest = ImageNo(before);
                 Answer::Done
@@ -181,7 +181,7 @@ impl ImageCatalogue {
         if let Some(why) = objection {
             return self.refuse_early(conn, why, out);
         }
-        // An incarnation that we were not told of: the declaration was lost with an earlier server.
+        // An incarnation that is unknown here: its declaration was lost with an earlier server.
         rank_images.incarnation = rank_images.incarnation.max(name.incarnation);
         self.phases.insert(conn, Phase::Receiving { name, bytes: 0 });
         out.push(Output::Create(name));

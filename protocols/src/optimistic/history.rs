@@ -49,15 +49,15 @@ pub enum Standing {
     Recovered,
     /// Of an earlier incarnation, and lost.
     Lost,
-    /// Of an incarnation of which nothing was told yet.
+    /// Of an incarnation that no report mentions yet.
     Unknown,
 }
 
-/// What one rank has told.
+/// What one rank has reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incarnations {
-    /// Incarnations that left something, oldest first, and after which place each began. Places
-    /// rise.
+    /// Incarnations that left something in the log, oldest first, and after which place each began.
+    /// Places rise.
     begun: Vec<Interval>,
 }
 
@@ -74,7 +74,8 @@ impl Incarnations {
         *self.begun.last().expect("there is always an incarnation")
     }
 
-    /// This incarnation begins after this place. Earlier ones that began behind it left nothing.
+    /// This incarnation begins after this place. Earlier incarnations that began behind it left
+    /// nothing.
     pub fn begin(&mut self, incarnation: Incarnation, after: EventNo) {
         let lasts = |begun: &Interval| begun.incarnation < incarnation && begun.place < after;
         self.begun.retain(|begun| lasts(begun) || begun.incarnation == Incarnation(0));
@@ -95,7 +96,7 @@ impl Incarnations {
         }
         let at = self.begun.partition_point(|begun| begun.incarnation <= interval.incarnation);
         let left_something = at > 0 && self.begun[at - 1].incarnation == interval.incarnation;
-        // Places rise, so the next incarnation is the one that began earliest.
+        // Places rise: the next incarnation is the one that began at the lowest place.
         if left_something && interval.place <= self.begun[at].place {
             Standing::Recovered
         } else {
@@ -103,8 +104,8 @@ impl Incarnations {
         }
     }
 
-    /// Does this tell more than `other`? A later incarnation does, and one that began earlier after
-    /// all.
+    /// Does this report replace `other`? The report of a later incarnation does, and that of the
+    /// same incarnation if it began earlier after all.
     fn replaces(&self, other: &Self) -> bool {
         let (new, old) = (self.present(), other.present());
         new.incarnation > old.incarnation
@@ -139,7 +140,7 @@ impl Incarnations {
     }
 }
 
-/// What all ranks have told, as far as it has come here.
+/// What all ranks have reported, as far as the reports have come here.
 #[derive(Debug)]
 pub struct Histories {
     of: Vec<Incarnations>,
@@ -174,7 +175,7 @@ impl Histories {
         self.of[rank.index()].standing(interval)
     }
 
-    /// A rank has told this; `true` if it is news.
+    /// A rank has reported this. The result is whether it is new.
     pub fn learn(&mut self, rank: Rank, incarnations: Incarnations) -> bool {
         let news = incarnations.replaces(&self.of[rank.index()]);
         if news {
@@ -185,7 +186,7 @@ impl Histories {
         news
     }
 
-    /// Appends how many tellings follow, and those that came since version `told`.
+    /// Appends the number of reports that follow, and the reports that came since version `told`.
     pub fn put_news(&self, told: u64, out: &mut Vec<u8>) {
         if told == self.changes {
             return out.push(0);

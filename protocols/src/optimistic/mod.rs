@@ -81,7 +81,7 @@ struct Peer {
     joined: bool,
     /// What comes from it is refused: its state depends on what was lost.
     orphan: bool,
-    /// Changes of the vector, and of what is known to be lost, that it was told.
+    /// Changes of the vector, and of the known losses, that were sent to the peer.
     told: u64,
     told_losses: u64,
     /// Its incarnation, as far as known.
@@ -103,7 +103,7 @@ pub struct Optimistic {
     last: Option<Interval>,
     events: u64,
     vector: Vector,
-    /// Changes of the vector of which the log tells.
+    /// Changes of the vector that are noted in the log.
     noted: u64,
     histories: Histories,
     peers: Vec<Peer>,
@@ -162,8 +162,8 @@ impl Optimistic {
         self.last
     }
 
-    /// The log is to tell on what the next event depends: a later incarnation repeats it only if
-    /// none of that is lost.
+    /// Notes in the log on which intervals the next event depends. A later incarnation repeats the
+    /// event only if none of them is lost.
     #[cold]
     fn note_dependencies(&mut self) {
         for (rank, on) in self.vector.raised_since(self.noted) {
@@ -174,7 +174,7 @@ impl Optimistic {
         }
     }
 
-    /// Hands over what waits, under the name by which peers know the last of it.
+    /// Sends what waits, under the clock by which peers name the last of it.
     fn send(&mut self) {
         let before = self.commands.len();
         self.determinant_sender.send(&mut self.commands);
@@ -190,7 +190,7 @@ impl Optimistic {
         }
     }
 
-    /// At once, unless much is under way already: then batches grow by themselves.
+    /// Sends at once, unless much is under way already: batches then grow by themselves.
     #[inline]
     fn send_in_turn(&mut self) {
         let waiting = self.determinant_sender.waiting();
@@ -206,7 +206,8 @@ impl Optimistic {
         self.name_clocks(before);
     }
 
-    /// Depending on others, which are perhaps stable by now: asks, if no acknowledgement will tell.
+    /// Asks the logger what is stable, if this state depends on others and no acknowledgement is
+    /// coming that would answer.
     fn ask_what_is_stable(&mut self) {
         if !self.asked
             && self.determinant_sender.under_way() == 0
@@ -259,7 +260,7 @@ impl Optimistic {
         if self.histories.take_news(&mut reader)? {
             self.look_at_losses();
         }
-        // All of it belongs to one state: that is an orphan, or all of it counts.
+        // All entries belong to one state: the state is an orphan, or all of them count.
         let mut entries = reader;
         while !entries.is_empty() {
             let (rank, on) = take_entry(&mut entries, self.peers.len())?;
@@ -299,8 +300,7 @@ fn take_entry(reader: &mut Reader, size: usize) -> Result<(Rank, Interval), Deco
 }
 
 fn is_safe(peers: &[Peer], histories: &Histories, rank: Rank, interval: Interval) -> bool {
-    // What is stable of one incarnation says nothing of another: that may have been lost and begun
-    // anew.
+    // An interval that is stable in one incarnation may be lost and made again in another.
     let stable = peers[rank.index()].stable;
     (interval.incarnation == stable.incarnation && interval.place <= stable.place)
         || histories.standing(rank, interval) == Standing::Recovered
@@ -386,7 +386,7 @@ impl Logging for Optimistic {
         SendVerdict::Go
     }
 
-    /// While the state depends on what others may lose, it is behind everything that can be stable.
+    /// While the state depends on what others may lose, no event of it can count as stable.
     fn last_event(&self) -> EventNo {
         if self.gathering.is_some() || !self.depends_on_nobody() {
             return EventNo(u64::MAX);
@@ -435,8 +435,8 @@ impl Logging for Optimistic {
         }
     }
 
-    /// What was asked is asked again; and a logger that lost its memory learns what our events are
-    /// called, for those who wait to hear that they are stable.
+    /// Asks again. A logger that lost its memory also learns the clocks of the events, for peers
+    /// that wait until they are stable.
     fn on_logger_back(&mut self) {
         self.asked = false;
         if self.gathering.is_none() {

@@ -45,9 +45,9 @@ pub(super) struct Course {
     pub kept: Vec<(EventNo, Determinant)>,
     /// Place of the last record that is not void.
     pub after: EventNo,
-    /// The incarnations that the log tells of.
+    /// The incarnations that the log mentions.
     pub incarnations: Incarnations,
-    /// It may turn out to allow less: of these ranks nothing was told yet.
+    /// The log may turn out to allow less: some of its ranks have not reported yet.
     pub waits: bool,
 }
 
@@ -132,14 +132,14 @@ impl Optimistic {
         }
     }
 
-    /// If the log was read: tells how far it may be repeated by what is known, and begins to repeat
-    /// it if nobody else has to be heard.
+    /// If the log was read: reports how far it may be repeated by what is known, and begins to
+    /// repeat it if no other rank must report first.
     pub(super) fn decide_course(&mut self) {
         let Some(Gathering { base, before, log: Some(log) }) = &self.gathering else { return };
         let course = course(*base, before.clone(), log, |rank, interval| {
             let Some(peer) = self.peers.get(rank.index()) else { return Standing::Lost };
             match self.histories.standing(rank, interval) {
-                // It is known to have died, and has not told what that cost.
+                // The rank is known to have died, and has not reported its losses.
                 Standing::Present if interval.incarnation < peer.incarnation => Standing::Unknown,
                 standing => standing,
             }
@@ -175,7 +175,7 @@ impl Optimistic {
                 event => recorded.push(event),
             }
         }
-        // What came while the log was read is in the vector, too, and is not noted yet.
+        // What came while the log was read is in the vector too, and is not noted yet.
         self.events += recorded.len() as u64;
         self.counts.recovered_from_logger = recorded.len() as u64;
         self.recorder.begin(recorded);
@@ -183,7 +183,7 @@ impl Optimistic {
         self.send();
     }
 
-    /// Tells everybody to whom messages flow what he has not been told.
+    /// Sends to every joined peer the losses that it does not know.
     fn tell_losses(&mut self) {
         for to in self.others() {
             self.tell_losses_to(to);
@@ -194,7 +194,8 @@ impl Optimistic {
         let peer = &mut self.peers[to.index()];
         let told = std::mem::replace(&mut peer.told_losses, self.histories.version());
         if !peer.joined || told == self.histories.version() {
-            // Who has not joined is told by the first word on the channel, or when he has.
+            // A peer that has not joined gets them with the first message on the channel, or when
+            // it has joined.
             peer.told_losses = told;
             return;
         }

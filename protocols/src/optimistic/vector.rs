@@ -23,7 +23,7 @@ impl Vector {
         Self { entries: vec![None; size], raised: vec![0; size], changes: 0, live: Vec::new() }
     }
 
-    /// All entries become empty; what was told to whom is to be forgotten with them.
+    /// All entries become empty. What was sent to which peer is forgotten with them.
     pub fn reset(&mut self) {
         self.entries.fill(None);
         self.live.clear();

@@ -43,16 +43,16 @@ pub enum Note {
     HastenOne(Rank),
     /// A wave of this cluster is due.
     HastenWave(u32),
-    /// A wave is over, well or badly; or its ranks have begun anew.
+    /// A wave is over, well or badly, or its ranks have returned.
     WaveEnded(u32),
     /// A wave was ordered for a cluster that cannot begin one now.
     WaveRefused(u32),
 }
 
-/// What the launcher says.
+/// A message of the launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Word {
-    /// First: the time since the job began, and where the machine stands.
+    /// The first message: the time since the job began, and the state of the machine.
     Begin(Duration, Box<Scheduler>),
     /// What happened, and when.
     Note(Duration, Note),
@@ -116,14 +116,14 @@ pub struct SchedulerProxy {
     copy: Scheduler,
     /// A process decides.
     served: bool,
-    /// Who can, as it was told.
+    /// Ranks and clusters that can, as they were sent last.
     able: Option<(Vec<Rank>, Vec<u32>)>,
     orders: Vec<Order>,
     words: VecDeque<Word>,
 }
 
 impl SchedulerProxy {
-    /// Decides by itself until somebody else does.
+    /// Decides by itself until a process is connected.
     #[must_use]
     pub fn new(scheduler: Scheduler) -> Self {
         Self {
@@ -246,7 +246,7 @@ pub struct SchedulerProcess {
     orders: u64,
 }
 
-/// The launcher said something that has no meaning here.
+/// The launcher sent something that has no meaning here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the launcher spoke of a rank or cluster that the job has not, or did not begin at the begin"
@@ -254,7 +254,7 @@ pub struct SchedulerProcess {
 pub struct Confused;
 
 impl SchedulerProcess {
-    /// Begins with the first word.
+    /// Begins with the first message.
     ///
     /// # Errors
     /// It is another one.
@@ -277,7 +277,7 @@ impl SchedulerProcess {
         self.orders
     }
 
-    /// The launcher says something.
+    /// Takes a message of the launcher.
     ///
     /// # Errors
     /// It makes no sense.
@@ -304,8 +304,8 @@ impl SchedulerProcess {
         let (now, ranks) = (self.now, &self.ranks);
         let images = self.scheduler.take_due(now, |rank| ranks.contains(&rank));
         let mut orders: Vec<Order> = images.into_iter().map(Order::Image).collect();
-        // Each once, until its end is heard: who can is told anew with every change, while orders
-        // are on their way.
+        // Each cluster once, until the end of its wave is reported: the able ranks are sent with
+        // every change, while orders are on their way.
         for &cluster in &self.clusters {
             if self.scheduler.wave_is_due(now, cluster as usize) && self.waves.insert(cluster) {
                 orders.push(Order::Wave(cluster));

@@ -6,7 +6,7 @@ use super::broken;
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::header;
 
-/// A rank tells a cluster_peer what it has received of it; the cluster_peer's present state has
+/// A rank reports to a cluster peer what it has received from it; the present state of the peer has
 /// sent `sent`.
 pub fn received(rank: usize, cluster_peer: usize, said: &header::Received, sent: &Received) {
     if Received::from_wire(said).exceeds(sent) {

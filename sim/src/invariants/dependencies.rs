@@ -47,10 +47,10 @@ pub struct Dependencies {
     /// Of each event when it was made, by its place in the log of its rank: the latest, if a place
     /// was used again after a loss.
     events: BTreeMap<(usize, EventNo), Truth>,
-    /// The ends of the logs that later incarnations were told: which incarnation, and the last
+    /// The ends of the logs that later incarnations received: which incarnation, and the last
     /// place.
     ends: BTreeMap<usize, Vec<(Incarnation, EventNo)>>,
-    /// The log that the present incarnation was told: the place before it, and its records.
+    /// The log that the present incarnation received: the place before it, and its records.
     logs: BTreeMap<usize, (EventNo, Vec<Determinant>)>,
 }
 
@@ -150,7 +150,7 @@ impl Dependencies {
         self.logs.remove(&rank);
     }
 
-    /// A new incarnation was told its log, behind this place.
+    /// A new incarnation has received its log, behind this place.
     pub fn is_told(
         &mut self,
         rank: usize,
@@ -165,7 +165,7 @@ impl Dependencies {
         self.events.retain(|&(of, place), _| of != rank || place <= end);
     }
 
-    /// The log that the present incarnation was told, once.
+    /// The log that the present incarnation received, once.
     pub fn take_log(&mut self, rank: usize) -> Option<(EventNo, Vec<Determinant>)> {
         self.logs.remove(&rank)
     }

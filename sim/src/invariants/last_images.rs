@@ -38,8 +38,8 @@ impl LastImages {
         self.in_order = false;
     }
 
-    /// The job ends as it was told to, `early`: before its grace is over. For each rank the image
-    /// from which it goes on, and whether it could take one until now.
+    /// The job ends as ordered; `early`: before its grace is over. For each rank the image from
+    /// which it goes on, and whether it could take one until now.
     pub fn job_ends(&mut self, early: bool, ranks: impl Iterator<Item = (Option<ImageNo>, bool)>) {
         let ordered = self.ordered.take().unwrap_or_default();
         for (rank, (image, able)) in ranks.enumerate() {
@@ -57,7 +57,7 @@ impl LastImages {
         }
     }
 
-    /// Everything is gone before the job has ended as it was told to.
+    /// Everything is gone before the job has ended as ordered.
     pub fn job_is_lost(&mut self) {
         self.ordered = None;
     }

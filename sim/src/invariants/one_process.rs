@@ -16,7 +16,7 @@ pub struct OneProcess {
 }
 
 impl OneProcess {
-    /// A host is told to start a process of this rank; that sees to its own old ones.
+    /// A host gets the order to start a process of this rank; the host ends its own old ones.
     pub fn is_to_begin(&self, rank: usize, host: usize) {
         if let Some(old) = self.living.get(&rank)
             && *old != host

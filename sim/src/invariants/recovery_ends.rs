@@ -4,7 +4,7 @@
 /// More than any run needs: beyond it is a hang.
 pub const EVENTS_MAX: u64 = 500_000;
 
-/// Nobody waits for anything, and somebody is not at its end.
+/// No event is left, and some rank is not at its end.
 pub fn stuck(state: &str) -> String {
     format!("hang: nothing happens any more; {state}")
 }

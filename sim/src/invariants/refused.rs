@@ -7,7 +7,7 @@ use super::broken;
 use ftmpi_protocols::dispatcher::EndReason;
 use ftmpi_wire::Rank;
 
-/// Who was refused, and why.
+/// The refused ranks, and why.
 #[derive(Debug, Default)]
 pub struct Refused {
     refused: Vec<(Rank, String)>,
@@ -15,7 +15,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// An incarnation of this rank is.
+    /// An incarnation of this rank is refused.
     pub fn is_refused(&mut self, rank: Rank, why: &str) {
         self.refused.push((rank, why.to_owned()));
     }

@@ -13,7 +13,7 @@ pub struct ReplayRepeats {
 }
 
 impl ReplayRepeats {
-    /// An incarnation was told its log. Copies of events of others in it are not its own.
+    /// An incarnation has received its log. Copies of events of others in it are not its own.
     pub fn is_told(&mut self, log: &[Determinant]) {
         self.recorded.clear();
         let mut cursor = Cursor::default();

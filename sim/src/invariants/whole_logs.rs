@@ -13,7 +13,7 @@ pub struct WholeLogs {
 }
 
 impl WholeLogs {
-    /// It tells a rank so.
+    /// It acknowledges this to a rank.
     pub fn acknowledges(&mut self, rank: Rank, written: EventNo, durable: EventNo) {
         let known = self.acknowledged.entry(rank).or_default();
         *known = (written.max(known.0), durable.max(known.1));
@@ -45,7 +45,7 @@ impl WholeLogs {
         }
     }
 
-    /// The log was thrown away, and begins anew.
+    /// The log was thrown away, and begins again.
     pub fn begins_anew(&mut self, rank: Rank) {
         self.acknowledged.remove(&rank);
     }

@@ -61,8 +61,9 @@ pub(super) fn exchange(e: &mut E, size: usize) -> u64 {
     digest
 }
 
-/// The first rank receives from any; the others send to it synchronously, each after the one before
-/// was told that its message was matched. So there is only one order, though no receive says so.
+/// The first rank receives from any source. Each other rank sends synchronously after the rank
+/// before it heard that its message was matched. So there is only one order, though no receive
+/// names it.
 pub(super) fn relay(e: &mut E, size: usize) -> u64 {
     let me = e.me().index();
     let mut digest = 0;

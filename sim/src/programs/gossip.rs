@@ -12,7 +12,7 @@ struct Mind {
     digest: u64,
     /// The digest after each message.
     states: Vec<u64>,
-    /// From whom it was told which state.
+    /// Which states it has heard from which rank.
     told: Vec<(usize, u64, u64)>,
     next: Vec<u64>,
 }
@@ -44,7 +44,7 @@ pub(super) fn gossip(e: &mut E, size: usize) -> u64 {
     let mut sends: Vec<Sent> = Vec::new();
     for round in 0..rounds {
         for step in 0..size {
-            // To everybody, oneself included, beginning with the next.
+            // To every rank, the own one included, beginning with the next.
             let to = (me + 1 + step) % size;
             let mut data = round.to_le_bytes().to_vec();
             data.extend_from_slice(&(mind.states.len() as u64).to_le_bytes());

@@ -23,7 +23,7 @@ type E = Engine<SimLink>;
 /// Context of the programs' messages.
 const CONTEXT: u16 = 2;
 
-/// Context of what they tell each other at the end: none that a communicator gets.
+/// Context of the messages at the end: none that a communicator gets.
 const LAST_CONTEXT: u16 = 0xFFF0;
 
 /// A program.
@@ -31,7 +31,7 @@ const LAST_CONTEXT: u16 = 0xFFF0;
 pub enum Program {
     /// A ring of named receives, small and large payloads.
     Ring,
-    /// Everybody with everybody, non-blocking, all sizes, synchronous sends among them.
+    /// Every rank with every rank, non-blocking, all sizes, synchronous sends among them.
     Exchange,
     /// One rank receives from any, and answers with its order so far.
     Wildcards,
@@ -47,9 +47,9 @@ pub enum Program {
     Cancels,
     /// A wildcard posted before a named receive; receives that are cancelled; clocks.
     Mixed,
-    /// Synchronous sends, each begun when the one before was matched: their order is told.
+    /// Synchronous sends, each begun when the one before was matched: their order is known.
     Relay,
-    /// Everybody chooses, in many ways, and tells everybody what it chose.
+    /// Every rank chooses, in many ways, and reports its choices to every rank.
     Gossip,
     /// Everybody chooses, and does things to the world outside that no failure takes back.
     Outside,
@@ -162,8 +162,8 @@ fn isend(e: &mut E, data: &[u8], to: usize, tag: i32, mode: SendMode) -> Option<
     e.isend(SendData::Bytes { ptr, len: data.len() }, Rank(to as u32), CONTEXT, tag, mode)
 }
 
-/// Tells everybody something at the end and hears it from everybody, by named receives in a context
-/// of its own.
+/// Every rank sends something to every rank at the end and receives it, by named receives in a
+/// context of its own.
 fn tell_all(e: &mut E, size: usize, words: &[u64]) -> Vec<Vec<u64>> {
     let me = e.me().index();
     let data: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();

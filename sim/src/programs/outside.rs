@@ -109,7 +109,7 @@ pub(super) fn outside(e: &mut E, size: usize) -> u64 {
     for words in tell_all(e, size, &won) {
         wins.iter_mut().zip(words).for_each(|(sum, won)| *sum += won);
     }
-    // (Without stable storage nobody knows afterwards.)
+    // (Without stable storage no rank knows afterwards.)
     let judged = with(|world| world.judges_outside());
     assert!(
         !judged || wins.iter().all(|&wins| wins == 1),

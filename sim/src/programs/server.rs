@@ -88,7 +88,7 @@ pub(super) fn receive_tested(e: &mut E, left: usize) -> (usize, u64) {
         }
     }
     let done = e.wait(request);
-    // How often it looked is part of what it tells.
+    // The number of looks is part of what it sends.
     (done.source.index(), number(&into, done.bytes) | looks << 32)
 }
 
@@ -172,7 +172,7 @@ pub(super) fn some(e: &mut E, size: usize) -> u64 {
             let (request, into) = posted.remove(at);
             let done = e.wait(request);
             left -= 1;
-            // Several receives complete in any order: the numbers tell the sender's.
+            // Several receives complete in any order: the numbers give the sender's order.
             let from = done.source.index();
             let value = number(&into[..], done.bytes);
             order.digest = mix(order.digest, value << 8 | set);

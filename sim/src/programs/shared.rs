@@ -17,7 +17,7 @@ fn gift(k: usize, from: usize, i: usize) -> u64 {
     ((k + 1) * (from + 3) + i) as u64
 }
 
-/// Everybody hears from everybody.
+/// Every rank hears from every rank.
 fn barrier(e: &mut E, size: usize, tag: i32) {
     let me = e.me().index();
     for to in (0..size).filter(|to| *to != me) {

@@ -32,7 +32,7 @@ enum Event {
         from: Rank,
         payload: Vec<u8>,
     },
-    /// A channel is there; the peer said this.
+    /// A channel is there; the peer wrote this.
     Joined {
         from: Rank,
         said: Vec<u8>,

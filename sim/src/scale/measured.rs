@@ -13,7 +13,7 @@ pub struct Measured {
     pub gate_us: f64,
     /// Determinants of a rank in a step that reach a logger.
     pub events_per_step: f64,
-    /// Bytes that the logger tells a rank in a step.
+    /// Bytes that the logger sends a rank in a step.
     pub told_per_step: f64,
     /// Events of others that a rank holds at the end.
     pub held_events: f64,
@@ -25,7 +25,7 @@ pub struct Measured {
     pub events_ms: f64,
     /// Bytes that this moved.
     pub events_bytes: f64,
-    /// Events that the new incarnation is told, and that the old one had told the protocol.
+    /// Events that the new incarnation receives, and that the old one had made.
     pub recovered: f64,
     /// Those.
     pub made: f64,

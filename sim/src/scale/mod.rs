@@ -54,7 +54,7 @@ pub struct Row {
     pub slowdown: f64,
     /// Determinants that reach the event loggers in a second.
     pub logger_events: f64,
-    /// Bytes that the loggers tell the ranks in a second.
+    /// Bytes that the loggers send to the ranks in a second.
     pub logger_told: f64,
     /// Events of others that a rank holds, on average, after [`Model::steps`] steps.
     pub held_events: f64,

@@ -34,7 +34,7 @@ pub struct Node {
     pub sent: BTreeMap<Rank, u64>,
     pub received: BTreeMap<Rank, u64>,
     pub leaving: VecDeque<Leaving>,
-    /// Matches that the protocol was told of.
+    /// Matches that were reported to the protocol.
     pub matches: u64,
     /// When its last step ended.
     pub ended: Option<u64>,

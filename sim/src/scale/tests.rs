@@ -16,7 +16,7 @@ fn a_new_life_learns_all_that_the_logger_has() {
         if variant.has_logger() {
             assert_eq!(m.recovered, m.made, "{variant:?}");
         } else {
-            // Nobody has been told what came after the last message; that nobody depends on.
+            // No rank has heard what came after the last message, and no rank depends on it.
             assert!(m.recovered >= m.made - 2.0 && m.recovered <= m.made, "{variant:?}: {m:?}");
         }
     }

@@ -19,7 +19,7 @@ pub(super) struct Beginning {
     no_newer: bool,
     /// All incarnations that the launcher let begin at one time have the same.
     round: u64,
-    /// The agent that was told, and its host.
+    /// The agent that has the order, and its host.
     agent: u64,
     host: usize,
 }
@@ -264,7 +264,7 @@ impl World {
 
     // ---- how they end ---------------------------------------------------------------------------
 
-    /// A process is gone: its agent tells.
+    /// A process is gone: its agent reports it.
     pub(super) fn ended(&mut self, rank: usize, incarnation: Incarnation, ending: Ending) {
         let (host, progress) = (self.host_of(rank), self.now);
         let rank = Rank(rank as u32);

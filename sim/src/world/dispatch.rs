@@ -134,13 +134,13 @@ impl World {
         self.after(delay, Event::SchedulerUp(0));
     }
 
-    /// When what is said now arrives; words of one connection keep their order.
+    /// When a message that is sent now arrives; messages of one connection keep their order.
     fn in_order(&mut self, last: u64, spread: u64) -> u64 {
         let slow = if self.below(20) == 0 { 10 } else { 1 };
         (self.now + 1 + self.below(spread * slow)).max(last)
     }
 
-    /// An agent tells the launcher something.
+    /// An agent sends the launcher an input.
     pub(super) fn tell(&mut self, host: usize, input: Input) {
         let at = self.in_order(self.dispatch.hosts[host].last[1], 100);
         self.dispatch.hosts[host].last[1] = at;
@@ -148,7 +148,7 @@ impl World {
         self.after(at - self.now, Event::Tells(launcher, Box::new(input)));
     }
 
-    /// The launcher tells an agent something.
+    /// The launcher sends an agent a command.
     fn order(&mut self, host: usize, command: Command, round: u64) {
         if !self.dispatch.hosts[host].up {
             return;
@@ -182,7 +182,7 @@ impl World {
             }
         }
         let refused = match input {
-            // (Who returns with others has another incarnation before it.)
+            // (A rank that returns with others has another incarnation before it.)
             Input::LoggerTrouble { rank, incarnation, for_good: true, .. } if !self.in_waves() => {
                 (self.dispatch.machine.location(rank).1 == incarnation).then_some(rank)
             }
@@ -197,7 +197,7 @@ impl World {
         self.obey();
     }
 
-    /// The launcher does what its machine says.
+    /// The launcher carries out the commands of its machine.
     fn obey(&mut self) {
         let machine = &mut self.dispatch.machine;
         let commands: Vec<Command> = std::iter::from_fn(|| machine.next_command()).collect();
@@ -437,7 +437,7 @@ impl World {
 
     // ---- the end ------------------------------------------------------------------------------
 
-    /// Programs that are over say so: at once, or when nobody dies any more, as if they went on for
+    /// Programs that are over report it: at once, or when no more ranks die, as if they went on for
     /// long after their last message.
     fn finalize(&mut self) {
         let quiet = self.crashes_left == 0;

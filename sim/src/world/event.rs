@@ -38,7 +38,7 @@ pub enum News {
     LoggerLost,
     /// A frame of the logger.
     Log(ConnId, event_log::Frame),
-    /// What its host was told by the loggers of others.
+    /// What its host heard from the loggers of others.
     Clocks(Vec<(Rank, EventNo)>),
     /// An image is stable.
     Committed(ImageNo, ImageNo),
@@ -74,7 +74,7 @@ pub(super) enum Event {
     LoggerOpens(usize, Incarnation),
     LoggerWrites,
     LoggerSyncs(usize),
-    /// Loggers tell each other, or the hosts.
+    /// Clocks reach other loggers, or the hosts.
     Told(Told),
     LoggerDies,
     LogDamaged,
@@ -107,7 +107,7 @@ pub(super) enum Event {
     /// An incarnation begins, or has found that its image is damaged.
     Begin(Beginning),
     Tried(ImageNo, Beginning),
-    /// The scheduler, and what it says and hears: which of them.
+    /// The scheduler, what it sends and what it receives: by the number of its process.
     SchedulerUp(u64),
     SchedulerLost(u64),
     SchedulerDies,

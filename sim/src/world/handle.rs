@@ -152,8 +152,8 @@ impl World {
         self.after(delay, Event::Crash);
     }
 
-    /// Power fails only while nobody needs what would be lost, nor will: an orphan goes back to its
-    /// log.
+    /// Power fails only while no rank needs what would be lost, nor will: an orphan goes back to
+    /// its log.
     fn power_loss(&mut self) {
         let stays =
             |process: &Process| process.fiber.is_some() && process.caught_up && !process.orphan;

@@ -10,7 +10,7 @@ use ftmpi_wire::Rank;
 const SILENCE: u64 = 1500;
 
 impl World {
-    /// An agent begins, and is told of all incarnations.
+    /// An agent begins, and hears of all incarnations.
     pub(super) fn agent_up(&mut self, launcher: u64, host: usize) {
         if launcher != self.dispatch.launcher {
             return;
@@ -57,8 +57,8 @@ impl World {
         }
     }
 
-    /// There is no agent where one was to be; now and then there is one after all, when nobody
-    /// waits for it any more.
+    /// There is no agent where one was to be. Now and then there is one after all, when the
+    /// launcher no longer waits for it.
     fn agent_fails(&mut self, host: usize) {
         self.dispatcher_hears(Input::AgentFailed { host: host as u32, why: "broken".to_owned() });
         if self.below(3) == 0 {
@@ -94,7 +94,7 @@ impl World {
             self.processes[rank].starting = None;
             if self.processes[rank].fiber.is_some() {
                 self.outcome.crashes += 1;
-                // Whoever had said that it exits may be needed no more.
+                // A rank that had reported its exit may be needed no more.
                 let said = self.processes[rank].digest.filter(|_| self.processes[rank].exiting);
                 self.end_process(rank);
                 self.processes[rank].digest = said;

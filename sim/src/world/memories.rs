@@ -16,7 +16,7 @@ impl World {
         self.setup.variant.has_memories()
     }
 
-    /// A rank wants to reach somebody's memory.
+    /// A rank wants to reach the memory of a rank.
     pub(super) fn memory_opens(&mut self, from: (usize, Incarnation), to: usize) {
         if !self.is_alive(from) {
             return;
@@ -144,7 +144,7 @@ impl World {
     }
 }
 
-/// The way of what a memory says to an incarnation of a rank.
+/// The way from a memory to an incarnation of a rank.
 fn way_in(to: usize, from: (usize, Incarnation)) -> (usize, Incarnation, usize, Incarnation) {
     (MEMORIES + to, Incarnation(0), from.0, from.1)
 }

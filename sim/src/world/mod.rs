@@ -91,14 +91,14 @@ struct Process {
     /// The highest number of an image that was ever durable, and whether logs may have been cut.
     highest: ImageNo,
     start_given_up: bool,
-    /// Its agent was told that logs are cut at this image.
+    /// The agent knows that logs are cut at this image.
     cut_at: ImageNo,
     restored: bool,
     /// The incarnation that fetches its image, or tries one that is damaged.
     starting: Option<Incarnation>,
-    /// It has said that it is an orphan, and does nothing more.
+    /// It has reported that it is an orphan, and does nothing more.
     orphan: bool,
-    /// It says at once that its program is over; it has; everybody has; it exits.
+    /// It reports at once that its program is over; it has; all ranks have; it exits.
     hasty: bool,
     finalizing: bool,
     all_finalized: bool,
@@ -377,8 +377,9 @@ impl World {
 
     /// Lets a rank run later, whatever comes until then.
     fn wake(&mut self, rank: usize, delay: u64) {
-        // Each thing that comes lets it run, too, and each time it asks to be woken anew: a program
-        // that looks again and again would do so ever more often, until a run has too many events.
+        // Each event for the rank lets it run as well, and each time it asks to be woken again. A
+        // program that looks again and again would do so ever more often, until a run has too many
+        // events.
         let at = self.now + delay;
         let process = &mut self.processes[rank];
         if process.wakes.is_some_and(|known| known > self.now && known <= at) {

@@ -112,7 +112,7 @@ impl World {
         self.ended(rank, incarnation, Ending::Signal(9));
     }
 
-    /// A rank depends on what was lost, says so, and waits for its end.
+    /// A rank depends on what was lost, reports it, and waits for its end.
     pub(super) fn is_orphan(&mut self, rank: usize) {
         if std::mem::replace(&mut self.processes[rank].orphan, true) {
             return;
@@ -207,7 +207,7 @@ impl World {
         };
         let dies = self.below(odds) == 0;
         if dies {
-            // What it did came of what that one told.
+            // What it did came of what the rank before it sent.
             self.with_neighbour = name == "told";
             self.note(|| format!("rank {rank} comes to {name}"));
         }
@@ -265,7 +265,7 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
         engine.replay_from_start();
     }
     if setup.program.is_one_sided() {
-        // Every rank is on a host of its own, as far as it was told.
+        // Every rank is on a host of its own, as far as it knows.
         let mut mpi = Mpi::new(engine, (0..setup.ranks as u32).collect(), false);
         let digest = setup.program.run_over_mpi(&mut mpi);
         stay(rank, &mut mpi.engine, digest);

@@ -21,7 +21,7 @@ use std::rc::Rc;
 pub(super) struct Traffic {
     sent: BTreeMap<usize, Received>,
     landed: BTreeMap<usize, Received>,
-    /// To whom a message is on its way, of which only the piggyback has begun to leave.
+    /// The peers for whom only the piggyback of a message has begun to leave.
     decided: BTreeSet<usize>,
     /// The place in its log of the last event.
     last_event: EventNo,
@@ -43,7 +43,7 @@ pub(super) struct Seen {
     pub(super) suspension_ends: SuspensionEnds,
     pub(super) last_images: LastImages,
     traffic: BTreeMap<usize, Traffic>,
-    /// What is told before the next message, from whom to whom.
+    /// What is sent before the next message, from which rank to which.
     told: BTreeMap<(usize, usize), Rc<Truth>>,
     /// Incarnations that were rolled back.
     pub(super) rolled_back: u64,
@@ -189,7 +189,7 @@ impl World {
 
     // What protocols say ([`crate::watched`]).
 
-    /// The rank was asked for its last event, and said so.
+    /// The rank was asked for its last event, and this is the answer.
     pub fn says_last_event(&mut self, rank: usize, last: EventNo) {
         self.seen.traffic.entry(rank).or_default().last_event = last;
     }
@@ -207,7 +207,7 @@ impl World {
         Rc::new(self.seen.dependencies.of(rank))
     }
 
-    /// The rank has said on what its next message to this peer depends.
+    /// The rank has sent on what its next message to this peer depends.
     pub fn tells(&mut self, rank: usize, peer: Rank) {
         let truth = self.truth_of(rank);
         self.seen.told.insert((rank, peer.index()), truth);
@@ -251,7 +251,7 @@ impl World {
         }
     }
 
-    /// A new incarnation was told its log, behind this place.
+    /// A new incarnation has received its log, behind this place.
     pub fn log_was_told(&mut self, rank: usize, base: EventNo, log: Vec<Determinant>) {
         let incarnation = self.processes[rank].incarnation;
         self.seen.dependencies.is_told(rank, incarnation, base, log);

@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// Loggers tell what they have written, to each other or to the hosts.
+    /// Loggers send what they have written, to each other or to the hosts.
     pub(super) fn spread_clocks(&mut self) {
         for told in self.logger.news() {
             // Late, as often as not; each pair keeps its order, but a clock only grows.
@@ -175,7 +175,7 @@ impl World {
         self.seen.suspension_ends.is_over(self.now);
         self.seen.last_images.job_is_lost();
         self.everything_ends();
-        // What hosts were told is gone with them; loggers tell it anew.
+        // What hosts had heard is gone with them; loggers send it again.
         self.logger.hosts_forget();
     }
 
@@ -197,8 +197,8 @@ impl World {
             return true;
         }
         let incarnation = self.processes[rank].incarnation;
-        // What is under way for long is lost with its rank: then there are orphans, or somebody
-        // holds it.
+        // What is under way for long is lost with its rank: then there are orphans, or a peer holds
+        // it.
         let variant = self.setup.variant;
         let unaided = variant.rolls_back() || variant.causal(true).is_some();
         let slow = unaided && self.setup.slow_logger;
@@ -215,8 +215,7 @@ impl World {
         self.after(delay, Event::LoggerOpens(rank, incarnation));
     }
 
-    /// Agents that asked for their ranks and were told that these will never be served say so;
-    /// false: all will be.
+    /// Agents report ranks that will never be served. False: all will be.
     fn tell_refused(&mut self) -> bool {
         let refused = self.logger.take_refused();
         let any = !refused.is_empty();
@@ -235,7 +234,7 @@ impl World {
     pub(super) fn log_damaged(&mut self) {
         let rank = self.below(self.processes.len() as u64) as usize;
         let behind = 1 + self.below(12) as usize;
-        // It was, and whoever was told so goes on with that.
+        // It was durable, and ranks that heard so go on with that.
         self.is_written(rank);
         if self.logger.damage(Rank(rank as u32), behind) {
             self.note(|| {

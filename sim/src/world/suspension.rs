@@ -12,7 +12,7 @@ use std::time::Duration;
 const GRACES: [u64; 6] = [0, 60, 400, 1500, 6000, 30_000];
 
 impl World {
-    /// The user suspends the job, as soon as there is a launcher to tell.
+    /// The user suspends the job, as soon as there is a launcher.
     pub(super) fn suspend(&mut self) {
         if self.dispatch.end.is_some() {
             return;

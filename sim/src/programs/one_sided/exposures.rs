@@ -46,7 +46,7 @@ pub(in crate::programs) fn exposures(mpi: &mut M) -> u64 {
         if (k + me) % 2 == 0 {
             rank.call(|mpi| mpi.win_wait(memory.window));
         } else {
-            // How often it looked in vain becomes part of what it tells.
+            // The number of vain looks becomes part of what it sends.
             while !rank.call(|mpi| mpi.win_test(memory.window)) {
                 rank.sees(7);
             }
@@ -83,7 +83,7 @@ pub(in crate::programs) fn exposures(mpi: &mut M) -> u64 {
     rank.digest
 }
 
-/// The owner of the numbers is told which one was drawn.
+/// The owner of the numbers hears which one was drawn.
 fn tell_number(rank: &mut Rank<'_>, to: usize, number: u64) {
     let mut word = Words::new(&[number]);
     let (at, kind) = (word.user_ptr(), SendKind::Standard);

@@ -50,7 +50,7 @@ pub(in crate::programs) fn locks(mpi: &mut M) -> u64 {
     let mut rank = Rank::new(mpi);
     let (me, size) = (rank.me, rank.size);
     let memory = rank.allocate(WORDS);
-    // Of whom, what was read, and what was written then: 0 for nothing.
+    // The owner, what was read, and what was written then: 0 for nothing.
     let mut seen = Vec::new();
     for k in 0..ROUNDS {
         let of = (rank.digest >> 20) as usize % size;

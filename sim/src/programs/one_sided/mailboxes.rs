@@ -95,7 +95,7 @@ pub(in crate::programs) fn mailboxes(mpi: &mut M) -> u64 {
         for from in (0..size).filter(|from| *from != me) {
             let (taken, sent) = &mut states[from];
             if take(&mut rank, memory, from, (taken, sent), letters) {
-                // How often it looked in vain before is told to others with it.
+                // The number of vain looks is sent along.
                 rank.sees(looks);
             }
         }

@@ -58,9 +58,9 @@ pub(super) struct Rank<'a> {
     size: usize,
     /// What it has seen so far.
     digest: u64,
-    /// Each digest that it told to others.
+    /// Each digest that it sent to others.
     states: Vec<u64>,
-    /// Which state it was told by whom: number and digest.
+    /// The states that it heard from others: number and digest.
     told: Vec<(usize, u64, u64)>,
 }
 
@@ -205,19 +205,19 @@ impl<'a> Rank<'a> {
         self.digest = mix(self.digest, value);
     }
 
-    /// The present state, which is told to somebody: its number, and its digest.
+    /// The present state, to be sent: its number, and its digest.
     fn says(&mut self) -> [u64; 2] {
         self.states.push(self.digest);
         [self.states.len() as u64 - 1, self.digest]
     }
 
-    /// Was told this.
+    /// Has received this.
     fn hears(&mut self, from: usize, [number, digest]: [u64; 2]) {
         self.told.push((from, number, digest));
         self.sees(digest);
     }
 
-    /// Tells the next rank its state by a message, and is told that of the one before it.
+    /// Sends its state to the next rank by a message, and receives that of the rank before.
     fn talk(&mut self) {
         let (next, before) = ((self.me + 1) % self.size, (self.me + self.size - 1) % self.size);
         let mut said = Words::new(&self.says());
@@ -231,8 +231,8 @@ impl<'a> Rank<'a> {
         self.hears(before, [heard.0[0], heard.0[1]]);
     }
 
-    /// All tell all what they have seen, their states before it; what this rank was told before
-    /// must be among the states of who told it. Answers with what each has seen.
+    /// All ranks send all ranks the states that they have seen. What this rank heard before must be
+    /// among the states of its sender. The result: what each rank has seen.
     fn ends(&mut self, seen: &[u64]) -> Vec<Vec<u64>> {
         let mut words = vec![self.states.len() as u64];
         words.extend(&self.states);
