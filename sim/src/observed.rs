@@ -172,10 +172,10 @@ impl Logging for Observed {
     }
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
         if self.is_optimistic() {
-            with(|world| world.log_was_told(self.me, last, recorded.clone()));
+            with(|world| world.log_was_received(self.me, last, recorded.clone()));
         } else {
             // (Under optimistic logging what depends on something lost is not repeated.)
-            self.repeats.is_told(&recorded);
+            self.repeats.receives_log(&recorded);
         }
         self.inner.on_restart(last, recorded);
     }

@@ -41,7 +41,7 @@ pub const fn table<E: Export>() -> Table {
         logger: E::LOGGER as u32,
         name: E::NAME.as_ptr(),
         make: make::<E>,
-        tell,
+        call,
         unmake,
     }
 }
@@ -101,7 +101,7 @@ unsafe extern "C" fn unmake(protocol: *mut c_void) {
     drop(unsafe { Box::from_raw(protocol.cast::<Guest>()) });
 }
 
-unsafe extern "C" fn tell(
+unsafe extern "C" fn call(
     protocol: *mut c_void,
     input: *const u8,
     length: usize,
@@ -112,7 +112,7 @@ unsafe extern "C" fn tell(
     // SAFETY: the caller's bytes, valid for this call.
     let input = unsafe { std::slice::from_raw_parts(input, length) };
     let Ok(input) = postcard::from_bytes::<Input<'_>>(input) else { return 1 };
-    guest.tell(input);
+    guest.handle(input);
     let bytes = Bytes { at: guest.reply.as_ptr(), length: guest.reply.len() };
     // SAFETY: the caller's place for the answer.
     unsafe { reply.write(bytes) };
@@ -120,7 +120,7 @@ unsafe extern "C" fn tell(
 }
 
 impl Guest {
-    fn tell(&mut self, input: Input<'_>) {
+    fn handle(&mut self, input: Input<'_>) {
         let protocol = &mut *self.protocol;
         self.bytes.clear();
         let output = answer(protocol, input, &mut self.bytes);

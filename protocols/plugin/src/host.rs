@@ -145,7 +145,7 @@ impl Library {
             hooks: Hooks::default(),
             inner: RefCell::default(),
         };
-        match plugin.told(&Input::Hooks, |output| match output {
+        match plugin.call(&Input::Hooks, |output| match output {
             Output::Hooks(hooks) => Some(hooks),
             _ => None,
         }) {
@@ -224,7 +224,7 @@ impl Drop for Plugin {
 impl Plugin {
     /// Tells, and takes of the answer what was expected. An answer of another kind, or one that
     /// cannot be understood, ends the job; `None` until then.
-    fn told<T>(
+    fn call<T>(
         &self,
         input: &Input<'_>,
         expected: impl FnOnce(Output<'_>) -> Option<T>,
@@ -240,7 +240,7 @@ impl Plugin {
         // SAFETY: the table's contract; the words and the place for the answer are valid for this
         // call.
         let code = unsafe {
-            (self.table.tell)(self.state, inner.words.as_ptr(), inner.words.len(), &raw mut reply)
+            (self.table.call)(self.state, inner.words.as_ptr(), inner.words.len(), &raw mut reply)
         };
         let answer = match code {
             0 if !reply.at.is_null() => {
@@ -269,12 +269,12 @@ impl Plugin {
         output
     }
 
-    fn tell(&self, input: &Input<'_>) {
-        let _ = self.told(input, |output| (output == Output::Nothing).then_some(()));
+    fn notify(&self, input: &Input<'_>) {
+        let _ = self.call(input, |output| (output == Output::Nothing).then_some(()));
     }
 
     fn ask(&self, input: &Input<'_>) -> bool {
-        let answer = self.told(input, |output| match output {
+        let answer = self.call(input, |output| match output {
             Output::Bool(answer) => Some(answer),
             _ => None,
         });
@@ -282,7 +282,7 @@ impl Plugin {
     }
 
     fn append(&self, input: &Input<'_>, out: &mut Vec<u8>) {
-        let _ = self.told(input, |output| match output {
+        let _ = self.call(input, |output| match output {
             Output::Bytes(bytes) => {
                 out.extend_from_slice(bytes);
                 Some(())
@@ -308,22 +308,22 @@ impl Protocol for Plugin {
     }
     fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
         self.inner.get_mut().commands.clear();
-        self.tell(&Input::OnNewIncarnation(last, incarnations.to_vec()));
+        self.notify(&Input::OnNewIncarnation(last, incarnations.to_vec()));
     }
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
-        self.tell(&Input::OnPeerRestart(peer, incarnation));
+        self.notify(&Input::OnPeerRestart(peer, incarnation));
     }
     fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
         self.append(&Input::Resume(peer), out);
     }
     fn on_joined(&mut self, peer: Rank, said: &[u8]) {
-        self.tell(&Input::OnJoined(peer, said));
+        self.notify(&Input::OnJoined(peer, said));
     }
     fn on_parted(&mut self, peer: Rank) {
-        self.tell(&Input::OnParted(peer));
+        self.notify(&Input::OnParted(peer));
     }
     fn on_frame(&mut self, from: Rank, payload: &[u8]) {
-        self.tell(&Input::OnFrame(from, payload));
+        self.notify(&Input::OnFrame(from, payload));
     }
     fn counts(&self) -> Counts {
         self.standing().counts
@@ -335,7 +335,7 @@ impl Protocol for Plugin {
 
 impl Logging for Plugin {
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
-        let verdict = self.told(&Input::OnSend(to, ssn), |output| match output {
+        let verdict = self.call(&Input::OnSend(to, ssn), |output| match output {
             Output::Send(verdict) => Some(verdict),
             _ => None,
         });
@@ -348,27 +348,27 @@ impl Logging for Plugin {
         self.standing().last_event
     }
     fn on_stable(&mut self, written: EventNo, durable: EventNo) {
-        self.tell(&Input::OnStable(written, durable));
+        self.notify(&Input::OnStable(written, durable));
     }
     fn stable(&self) -> EventNo {
         self.standing().stable
     }
     fn flush(&mut self) {
-        self.tell(&Input::Flush);
+        self.notify(&Input::Flush);
     }
     fn settle(&mut self) {
-        self.tell(&Input::Settle);
+        self.notify(&Input::Settle);
     }
     fn commit(&mut self) {
-        self.tell(&Input::Commit);
+        self.notify(&Input::Commit);
     }
     fn on_logger_back(&mut self) {
         // What was to go to the logger that is lost goes again.
         self.inner.get_mut().commands.retain(|command| !matches!(command, Command::Log { .. }));
-        self.tell(&Input::OnLoggerBack);
+        self.notify(&Input::OnLoggerBack);
     }
     fn on_stable_clocks(&mut self, clocks: &[(Rank, EventNo)]) {
-        self.tell(&Input::OnStableClocks(clocks.to_vec()));
+        self.notify(&Input::OnStableClocks(clocks.to_vec()));
     }
     fn is_awaited(&self) -> bool {
         self.standing().is_awaited
@@ -377,10 +377,10 @@ impl Logging for Plugin {
         self.standing().gathering
     }
     fn on_restart(&mut self, last: EventNo, recorded: Vec<Determinant>) {
-        self.tell(&Input::OnRestart(last, recorded));
+        self.notify(&Input::OnRestart(last, recorded));
     }
     fn on_oldest_image(&mut self, events: EventNo) {
-        self.tell(&Input::OnOldestImage(events));
+        self.notify(&Input::OnOldestImage(events));
     }
     fn determinants(&self) -> u64 {
         self.standing().determinants
@@ -389,33 +389,33 @@ impl Logging for Plugin {
 
 impl Determinants for Plugin {
     fn pin(&mut self, post: u64) -> Pin {
-        let pin = self.told(&Input::Pin(post), |output| match output {
+        let pin = self.call(&Input::Pin(post), |output| match output {
             Output::Pin(pin) => Some(pin),
             _ => None,
         });
         pin.unwrap_or(Pin::Free)
     }
     fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
-        self.tell(&Input::OnMatch(post, source, ssn));
+        self.notify(&Input::OnMatch(post, source, ssn));
     }
     fn decide(&mut self) -> Decision {
-        let decision = self.told(&Input::Decide, |output| match output {
+        let decision = self.call(&Input::Decide, |output| match output {
             Output::Decision(decision) => Some(decision),
             _ => None,
         });
         decision.unwrap_or(Decision::Live)
     }
     fn on_negative(&mut self) {
-        self.tell(&Input::OnNegative);
+        self.notify(&Input::OnNegative);
     }
     fn on_answer(&mut self, answer: Answer) {
-        self.tell(&Input::OnAnswer(answer));
+        self.notify(&Input::OnAnswer(answer));
     }
     fn next_service(&self) -> Service {
         self.standing().next_service
     }
     fn service_repeated(&mut self) {
-        self.tell(&Input::ServiceRepeated);
+        self.notify(&Input::ServiceRepeated);
     }
     fn replaying(&self) -> bool {
         self.standing().replaying
@@ -436,10 +436,10 @@ impl Piggybacking for Plugin {
         self.append(&Input::Piggyback(to), out);
     }
     fn on_piggyback(&mut self, from: Rank, piggyback: &[u8]) {
-        self.tell(&Input::OnPiggyback(from, piggyback));
+        self.notify(&Input::OnPiggyback(from, piggyback));
     }
     fn on_arrival(&mut self, from: Rank, ssn: Ssn) -> ArrivalVerdict {
-        let verdict = self.told(&Input::OnArrival(from, ssn), |output| match output {
+        let verdict = self.call(&Input::OnArrival(from, ssn), |output| match output {
             Output::Arrival(verdict) => Some(verdict),
             _ => None,
         });
@@ -452,14 +452,14 @@ impl Piggybacking for Plugin {
 
 impl Waves for Plugin {
     fn on_image_due(&mut self, image: ImageNo) {
-        self.tell(&Input::OnImageDue(image));
+        self.notify(&Input::OnImageDue(image));
     }
     fn image_ready(
         &self,
         image: ImageNo,
         peers: &mut dyn Iterator<Item = (Rank, u64)>,
     ) -> Readiness {
-        let ready = self.told(&Input::ImageReady(image, peers.collect()), |output| match output {
+        let ready = self.call(&Input::ImageReady(image, peers.collect()), |output| match output {
             Output::Readiness(ready) => Some(ready),
             _ => None,
         });
@@ -469,13 +469,13 @@ impl Waves for Plugin {
         self.standing().stands_still
     }
     fn on_image_over(&mut self, image: ImageNo) {
-        self.tell(&Input::OnImageOver(image));
+        self.notify(&Input::OnImageOver(image));
     }
     fn on_return(&mut self, image: ImageNo) {
-        self.tell(&Input::OnReturn(image));
+        self.notify(&Input::OnReturn(image));
     }
     fn greeting(&self) -> Option<Marker> {
-        let marker = self.told(&Input::Greeting, |output| match output {
+        let marker = self.call(&Input::Greeting, |output| match output {
             Output::Marker(marker) => Some(marker),
             _ => None,
         });

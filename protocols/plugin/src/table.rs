@@ -14,17 +14,17 @@
 //!     uint32_t logger;                /* 1: determinants go to an event logger */
 //!     const char *name;
 //!     void *(*make)(const struct ftmpi_host *, const uint8_t *settings, size_t length);
-//!     int32_t (*tell)(void *protocol, const uint8_t *input, size_t length,
+//!     int32_t (*call)(void *protocol, const uint8_t *input, size_t length,
 //!                     struct ftmpi_bytes *reply);
 //!     void (*unmake)(void *protocol);
 //! };
 //! const struct ftmpi_protocol *ftmpi_protocol(void);   /* the one symbol of the library */
 //! ```
 //!
-//! `make` gets a [`Settings`](crate::messages::Settings), `tell` an
+//! `make` gets a [`Settings`](crate::messages::Settings), `call` an
 //! [`Input`](crate::messages::Input), and answers with a [`Reply`](crate::messages::Reply), which
 //! stays valid until the next call for the same protocol. A null pointer of `make` refuses the
-//! settings; any number but 0 of `tell` says that the input was not understood. One thread at a
+//! settings; any number but 0 of `call` says that the input was not understood. One thread at a
 //! time calls.
 
 use std::ffi::{c_char, c_void};
@@ -109,7 +109,7 @@ pub struct Table {
     pub make:
         unsafe extern "C" fn(host: *const Host, settings: *const u8, length: usize) -> *mut c_void,
     /// Something happened, or is asked.
-    pub tell: unsafe extern "C" fn(
+    pub call: unsafe extern "C" fn(
         protocol: *mut c_void,
         input: *const u8,
         length: usize,

@@ -159,7 +159,7 @@ unsafe extern "C" fn garbage(
 
 #[test]
 fn answers_without_sense_end_the_job_with_one_line() {
-    let silent = altered(|table| table.tell = garbage);
+    let silent = altered(|table| table.call = garbage);
     let refused = check(&raw const silent).unwrap().make(&settings(false));
     assert!(matches!(refused, Err(PluginError::Confused(_))));
 
@@ -173,12 +173,12 @@ fn answers_without_sense_end_the_job_with_one_line() {
         // SAFETY: as the table's contract says; the input has at least one byte.
         unsafe {
             match input.read() {
-                0 => (TABLE.tell)(protocol, input, length, reply),
+                0 => (TABLE.call)(protocol, input, length, reply),
                 _ => garbage(protocol, input, length, reply),
             }
         }
     }
-    let fickle = altered(|table| table.tell = once);
+    let fickle = altered(|table| table.call = once);
     let mut plugin = check(&raw const fickle).unwrap().make(&settings(false)).unwrap();
     plugin.on_send(Rank(0), Ssn(1));
     plugin.flush();

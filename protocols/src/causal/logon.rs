@@ -103,7 +103,7 @@ impl Technique for Logon {
             let creator = bytes.rank(self.size)?;
             let number = bytes.event_number()?;
             let event = bytes.event()?;
-            if neighbour.told(store, creator, number, event)? {
+            if neighbour.learn(store, creator, number, event)? {
                 self.order.push_back((creator, number));
             }
         }

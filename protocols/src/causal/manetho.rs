@@ -69,7 +69,7 @@ impl Technique for Manetho {
     fn merge(&mut self, store: &mut Store, from: Rank, mut bytes: Reader) -> Result<(), Trouble> {
         let neighbour = self.neighbours.get(from);
         take_runs(&mut bytes, self.size, |creator, number, event| {
-            neighbour.told(store, creator, number, event)?;
+            neighbour.learn(store, creator, number, event)?;
             Ok(())
         })
     }

@@ -98,7 +98,7 @@ pub struct Causal {
     /// The logger has been asked what is stable, and has not answered.
     asked: bool,
     /// Version of the store when a piggyback for each rank was asked for last.
-    told: Vec<u64>,
+    sent_version: Vec<u64>,
     /// Known stable clocks travel with events.
     carry: bool,
     /// Per rank: when what is stable of it changed last, counted in changes.
@@ -167,7 +167,7 @@ impl Causal {
             logged: EventNo(0),
             witnessed: vec![EventNo(0); size],
             asked: false,
-            told: vec![0; size],
+            sent_version: vec![0; size],
             carry: settings.carry,
             changed: vec![0; size],
             changes: 0,
@@ -370,7 +370,7 @@ impl Protocol for Causal {
     }
 
     fn resume(&mut self, _peer: Rank, out: &mut Vec<u8>) {
-        self.say_what_is_known(out);
+        self.put_greeting(out);
     }
 
     fn on_joined(&mut self, peer: Rank, said: &[u8]) {
@@ -384,7 +384,7 @@ impl Protocol for Causal {
     }
 
     fn on_frame(&mut self, from: Rank, payload: &[u8]) {
-        self.hear(from, payload);
+        self.read_or_give_up(from, payload);
     }
 
     fn counts(&self) -> Counts {
@@ -475,7 +475,7 @@ impl Logging for Causal {
             self.commands.push_back(Command::Prune { below: events.next() });
         } else {
             self.store.set_stable(self.me, events);
-            self.tell_what_is_needed_no_more();
+            self.send_needed_no_more_to_all();
         }
     }
 
@@ -487,11 +487,11 @@ impl Logging for Causal {
 impl Piggybacking for Causal {
     #[inline]
     fn has_piggyback(&self, to: Rank) -> bool {
-        self.told[to.index()] != self.store.version()
+        self.sent_version[to.index()] != self.store.version()
     }
 
     fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
-        self.told[to.index()] = self.store.version();
+        self.sent_version[to.index()] = self.store.version();
         self.put_changes(to, out);
         let events = self.technique.build(&self.store, to, self.complete[to.index()], out);
         if events == 0 {

@@ -158,7 +158,7 @@ impl Causal {
         }
         self.logged = end;
         self.answer_owed();
-        self.complete_if_told_all();
+        self.complete_if_all_answered();
     }
 
     pub(super) fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
@@ -172,7 +172,7 @@ impl Causal {
     }
 
     /// The first message on a channel: whether this rank is complete, and what it knows.
-    pub(super) fn say_what_is_known(&self, out: &mut Vec<u8>) {
+    pub(super) fn put_greeting(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.gathering.is_none()));
         self.put_known(out);
     }
@@ -184,7 +184,7 @@ impl Causal {
         match heard {
             Ok((complete, clocks)) => {
                 self.technique.begins(peer, &clocks);
-                self.told[peer.index()] = u64::MAX;
+                self.sent_version[peer.index()] = u64::MAX;
                 self.complete[peer.index()] = complete;
                 self.awaited[peer.index()] &= !complete;
                 self.carried[peer.index()] = 0;
@@ -192,20 +192,20 @@ impl Causal {
             Err(error) => self.troubled(peer, &error.into()),
         }
         if self.determinant_sender.is_none() {
-            self.tell_needed_no_more(peer);
+            self.send_needed_no_more(peer);
         }
         if self.gathering.as_ref().is_some_and(|gathering| !gathering.answered[peer.index()]) {
             self.ask(peer);
         }
     }
 
-    pub(super) fn hear(&mut self, from: Rank, payload: &[u8]) {
-        if let Err(error) = self.try_hear(from, payload) {
+    pub(super) fn read_or_give_up(&mut self, from: Rank, payload: &[u8]) {
+        if let Err(error) = self.read_frame(from, payload) {
             self.troubled(from, &error.into());
         }
     }
 
-    fn try_hear(&mut self, from: Rank, payload: &[u8]) -> Result<(), DecodeError> {
+    fn read_frame(&mut self, from: Rank, payload: &[u8]) -> Result<(), DecodeError> {
         let mut reader = Reader(payload);
         match reader.byte()? {
             ASK => {
@@ -220,7 +220,7 @@ impl Causal {
             }
             kind @ (ANSWER | MORE) => {
                 let round = reader.number()?;
-                self.hear_answer(from, round, reader.0, kind == MORE);
+                self.on_answer_part(from, round, reader.0, kind == MORE);
             }
             COMPLETE => {
                 self.complete[from.index()] = true;
@@ -265,7 +265,7 @@ impl Causal {
         }
     }
 
-    fn hear_answer(&mut self, from: Rank, round: u64, part: &[u8], more: bool) {
+    fn on_answer_part(&mut self, from: Rank, round: u64, part: &[u8], more: bool) {
         let parts = self.parts.entry(from).or_default();
         parts.extend_from_slice(part);
         if more {
@@ -281,11 +281,11 @@ impl Causal {
             && !std::mem::replace(&mut gathering.answered[from.index()], true)
         {
             gathering.left -= 1;
-            self.complete_if_told_all();
+            self.complete_if_all_answered();
         }
     }
 
-    fn complete_if_told_all(&mut self) {
+    fn complete_if_all_answered(&mut self) {
         let Some(gathering) =
             self.gathering.take_if(|gathering| gathering.log_read && gathering.left == 0)
         else {
@@ -318,15 +318,15 @@ impl Causal {
     }
 
     /// Without a logger: no rank needs to hold the own events that the oldest image has behind it.
-    pub(super) fn tell_what_is_needed_no_more(&mut self) {
+    pub(super) fn send_needed_no_more_to_all(&mut self) {
         for peer in self.peers() {
             if self.joined[peer.index()] {
-                self.tell_needed_no_more(peer);
+                self.send_needed_no_more(peer);
             }
         }
     }
 
-    fn tell_needed_no_more(&mut self, to: Rank) {
+    fn send_needed_no_more(&mut self, to: Rank) {
         let stable = self.store.stable(self.me);
         if stable > EventNo(0) {
             let mut payload = vec![NEEDED_NO_MORE];

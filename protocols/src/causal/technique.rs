@@ -131,7 +131,7 @@ impl Neighbour {
     ///
     /// # Errors
     /// It contradicts what is known.
-    pub fn told(
+    pub fn learn(
         &mut self,
         store: &mut Store,
         creator: Rank,

@@ -93,7 +93,7 @@ pub struct Dispatcher {
     all_exiting: bool,
     left_early_at: Option<(Duration, Rank)>,
     /// Whether that was reported: once.
-    left_early_told: bool,
+    left_early_reported: bool,
     complaint: Option<(Duration, i32, EndReason)>,
     image_trouble: Option<Rank>,
     logger_trouble: logger::LoggerTrouble,
@@ -130,7 +130,7 @@ impl Dispatcher {
             all_finalized: false,
             all_exiting: false,
             left_early_at: None,
-            left_early_told: false,
+            left_early_reported: false,
             complaint: None,
             image_trouble: None,
             logger_trouble: logger::LoggerTrouble::default(),
@@ -280,10 +280,10 @@ impl Dispatcher {
             return self.end(1, Some(EndReason::LeftEarly { rank, grace }));
         }
         if let Some((since, rank)) = self.left_early_at
-            && !self.left_early_told
+            && !self.left_early_reported
             && self.now > since + SILENCE_WITHOUT_FINALIZE
         {
-            self.left_early_told = true;
+            self.left_early_reported = true;
             self.notify(Notice::LeftEarly { rank, grace: GRACE_WITHOUT_FINALIZE });
         }
         self.look_at_logger_trouble();

@@ -63,8 +63,8 @@ fn all_return_to_the_last_complete_wave_when_all_old_lives_have_ended() {
     let mut dispatcher = job();
     let complete = wave(&mut dispatcher, 0, 3);
     let commands = drain(&mut dispatcher);
-    let told = |c: &&Command| matches!(c, Command::ImageCommitted { .. });
-    assert_eq!(commands.iter().filter(told).count(), 3);
+    let is_commit = |c: &&Command| matches!(c, Command::ImageCommitted { .. });
+    assert_eq!(commands.iter().filter(is_commit).count(), 3);
     assert!(commands.iter().any(|c| matches!(c, Command::WaveOver(_))));
     wave(&mut dispatcher, 0, 2);
     drain(&mut dispatcher);
@@ -104,8 +104,8 @@ fn without_a_complete_wave_all_begin_anew_and_barriers_do_too() {
         hello(&mut dispatcher, rank, 1);
         let (rank, incarnation) = (Rank(rank), Incarnation(1));
         dispatcher.handle(S, Input::Finalizing { rank, incarnation });
-        let told = drain(&mut dispatcher);
-        let all = told.iter().any(|c| matches!(c, Command::AllFinalized { .. }));
+        let commands = drain(&mut dispatcher);
+        let all = commands.iter().any(|c| matches!(c, Command::AllFinalized { .. }));
         assert_eq!(all, rank == Rank(2), "nobody leaves MPI_Finalize before all are there again");
     }
 }
@@ -207,14 +207,14 @@ fn only_the_cluster_of_the_dead_rank_returns() {
     for rank in 0..4 {
         dispatcher.handle(9 * S, committed(rank, 0, 1));
     }
-    let told: Vec<_> = drain(&mut dispatcher)
+    let commands: Vec<_> = drain(&mut dispatcher)
         .into_iter()
         .filter_map(|command| match command {
             Command::ImageCommitted { rank, oldest, .. } => Some((rank.0, oldest.0)),
             _ => None,
         })
         .collect();
-    assert_eq!(told, [(0, 0), (1, 0), (2, 0), (3, 0)], "logs still reach back to the start");
+    assert_eq!(commands, [(0, 0), (1, 0), (2, 0), (3, 0)], "logs still reach back to the start");
     dispatcher.handle(10 * S, ended(2, 0, KILLED, 7));
     let killed: Vec<_> = drain(&mut dispatcher)
         .into_iter()
@@ -261,9 +261,9 @@ fn who_left_early_and_is_brought_back_has_not_left() {
     for at in 3..60 {
         dispatcher.handle(at * S, Input::Tick);
     }
-    let told = drain(&mut dispatcher);
+    let commands = drain(&mut dispatcher);
     let of_it = |command: &Command| matches!(command, Command::Notify(_) | Command::End { .. });
-    assert!(!told.iter().any(of_it), "{told:?}");
+    assert!(!commands.iter().any(of_it), "{commands:?}");
 }
 
 #[test]

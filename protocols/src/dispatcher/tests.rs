@@ -244,8 +244,11 @@ fn who_leaves_without_finalize_is_named_before_the_job_is_ended() {
     for at in 5..31 {
         dispatcher.handle(at * S, Input::Tick);
     }
-    let told = drain(&mut dispatcher);
-    assert!(matches!(told[..], [Command::Notify(Notice::LeftEarly { rank: Rank(1), .. })]), "once");
+    let commands = drain(&mut dispatcher);
+    assert!(
+        matches!(commands[..], [Command::Notify(Notice::LeftEarly { rank: Rank(1), .. })]),
+        "once"
+    );
     dispatcher.handle(32 * S, Input::Tick);
     assert!(matches!(drain(&mut dispatcher)[..], [Command::End { code: 1, .. }]));
 
@@ -475,7 +478,7 @@ fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
     for rank in 0..3 {
         dispatcher.handle(10 * S, back(rank));
     }
-    assert_eq!(lines(&drain(&mut dispatcher)), 1, "it is told when it is over");
+    assert_eq!(lines(&drain(&mut dispatcher)), 1, "it is reported when it is over");
     dispatcher.handle(30 * S, trouble(1, false));
     // It asks again and again: the first time counts.
     dispatcher.handle(45 * S, trouble(1, false));

@@ -82,8 +82,8 @@ struct Peer {
     /// What comes from it is refused: its state depends on what was lost.
     orphan: bool,
     /// Changes of the vector, and of the known losses, that were sent to the peer.
-    told: u64,
-    told_losses: u64,
+    sent_changes: u64,
+    sent_losses: u64,
     /// Its incarnation, as far as known.
     incarnation: Incarnation,
     /// The last of its intervals that the logger called stable.
@@ -353,7 +353,7 @@ impl Protocol for Optimistic {
 
     fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
         self.histories.put_news(0, out);
-        self.peers[peer.index()].told_losses = self.histories.version();
+        self.peers[peer.index()].sent_losses = self.histories.version();
     }
 
     fn on_joined(&mut self, peer: Rank, said: &[u8]) {
@@ -366,7 +366,7 @@ impl Protocol for Optimistic {
     }
 
     fn on_frame(&mut self, from: Rank, payload: &[u8]) {
-        self.hear(from, payload);
+        self.on_own_frame(from, payload);
     }
 
     fn counts(&self) -> Counts {
@@ -467,14 +467,14 @@ impl Piggybacking for Optimistic {
     #[inline]
     fn has_piggyback(&self, to: Rank) -> bool {
         let peer = &self.peers[to.index()];
-        peer.told != self.vector.changes() || peer.told_losses != self.histories.version()
+        peer.sent_changes != self.vector.changes() || peer.sent_losses != self.histories.version()
     }
 
     fn piggyback(&mut self, to: Rank, out: &mut Vec<u8>) {
         let peer = &mut self.peers[to.index()];
-        let told_losses = std::mem::replace(&mut peer.told_losses, self.histories.version());
-        let told = std::mem::replace(&mut peer.told, self.vector.changes());
-        self.histories.put_news(told_losses, out);
+        let sent_losses = std::mem::replace(&mut peer.sent_losses, self.histories.version());
+        let told = std::mem::replace(&mut peer.sent_changes, self.vector.changes());
+        self.histories.put_news(sent_losses, out);
         let mut entries = 0;
         for (rank, on) in self.vector.raised_since(told) {
             put(out, u64::from(rank.0));
@@ -482,7 +482,7 @@ impl Piggybacking for Optimistic {
             put(out, on.place.0);
             entries += 1;
         }
-        if entries == 0 && told_losses == self.histories.version() {
+        if entries == 0 && sent_losses == self.histories.version() {
             return out.clear();
         }
         self.counts.piggyback_events += entries;

@@ -147,7 +147,7 @@ impl Optimistic {
         let (base, mut incarnations, waits) = (*base, course.incarnations, course.waits);
         incarnations.begin(self.incarnation, course.after);
         if self.histories.learn(self.me, incarnations) {
-            self.tell_losses();
+            self.send_losses();
         }
         if !waits && let Some(Gathering { log: Some(log), .. }) = self.gathering.take() {
             self.begin_to_repeat(base, &log, course.kept, course.after);
@@ -184,19 +184,19 @@ impl Optimistic {
     }
 
     /// Sends to every joined peer the losses that it does not know.
-    fn tell_losses(&mut self) {
+    fn send_losses(&mut self) {
         for to in self.others() {
-            self.tell_losses_to(to);
+            self.send_losses_to(to);
         }
     }
 
-    fn tell_losses_to(&mut self, to: Rank) {
+    fn send_losses_to(&mut self, to: Rank) {
         let peer = &mut self.peers[to.index()];
-        let told = std::mem::replace(&mut peer.told_losses, self.histories.version());
+        let told = std::mem::replace(&mut peer.sent_losses, self.histories.version());
         if !peer.joined || told == self.histories.version() {
             // A peer that has not joined gets them with the first message on the channel, or when
             // it has joined.
-            peer.told_losses = told;
+            peer.sent_losses = told;
             return;
         }
         let mut payload = vec![LOSSES];
@@ -206,18 +206,18 @@ impl Optimistic {
 
     pub(super) fn joined_with(&mut self, peer: Rank, said: &[u8]) {
         self.peers[peer.index()].joined = true;
-        self.hear_losses(peer, said);
-        self.tell_losses_to(peer);
+        self.take_losses(peer, said);
+        self.send_losses_to(peer);
     }
 
-    pub(super) fn hear(&mut self, from: Rank, payload: &[u8]) {
+    pub(super) fn on_own_frame(&mut self, from: Rank, payload: &[u8]) {
         match payload.split_first() {
-            Some((&LOSSES, losses)) => self.hear_losses(from, losses),
+            Some((&LOSSES, losses)) => self.take_losses(from, losses),
             _ => self.troubled(from, DecodeError::new("frame of optimistic logging", "its kind")),
         }
     }
 
-    fn hear_losses(&mut self, from: Rank, losses: &[u8]) {
+    fn take_losses(&mut self, from: Rank, losses: &[u8]) {
         match self.histories.take_news(&mut Reader(losses)) {
             Ok(true) => self.look_at_losses(),
             Ok(false) => {}

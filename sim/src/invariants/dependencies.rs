@@ -151,7 +151,7 @@ impl Dependencies {
     }
 
     /// A new incarnation has received its log, behind this place.
-    pub fn is_told(
+    pub fn receives_log(
         &mut self,
         rank: usize,
         incarnation: Incarnation,

@@ -14,7 +14,7 @@ pub struct ReplayRepeats {
 
 impl ReplayRepeats {
     /// An incarnation has received its log. Copies of events of others in it are not its own.
-    pub fn is_told(&mut self, log: &[Determinant]) {
+    pub fn receives_log(&mut self, log: &[Determinant]) {
         self.recorded.clear();
         let mut cursor = Cursor::default();
         for record in log {

@@ -190,14 +190,14 @@ impl World {
             let incarnation = beginning.incarnation;
             if why == "it is damaged" && self.below(2) == 0 {
                 // Only the process itself finds out.
-                self.tell(host, Input::Spawned { rank: name, incarnation });
+                self.report(host, Input::Spawned { rank: name, incarnation });
                 self.processes[rank].starting = Some(incarnation);
                 let delay = self.below(200);
                 self.after(delay, Event::Tried(image, beginning));
                 return None;
             }
             let why = why.to_owned();
-            self.tell(host, Input::ImageUnusable { rank: name, incarnation, image, why });
+            self.report(host, Input::ImageUnusable { rank: name, incarnation, image, why });
         }
         if !beginning.or_beginning
             && !self.in_waves()
@@ -210,7 +210,7 @@ impl World {
         }
         if !beginning.or_beginning {
             let (code, why) = (1, "no image is left".to_owned());
-            self.tell(host, Input::CannotStart { rank: name, incarnation, code, why });
+            self.report(host, Input::CannotStart { rank: name, incarnation, code, why });
             return None;
         }
         self.start(rank, incarnation, None, beginning.round)
@@ -226,7 +226,7 @@ impl World {
             return None;
         }
         let (name, why) = (Rank(rank as u32), "the process found it damaged".to_owned());
-        self.tell(host, Input::ImageUnusable { rank: name, incarnation, image, why });
+        self.report(host, Input::ImageUnusable { rank: name, incarnation, image, why });
         let delay = self.below(200);
         self.after(delay, Event::Begin(beginning));
         None
@@ -268,7 +268,7 @@ impl World {
     pub(super) fn ended(&mut self, rank: usize, incarnation: Incarnation, ending: Ending) {
         let (host, progress) = (self.host_of(rank), self.now);
         let rank = Rank(rank as u32);
-        self.tell(host, Input::Ended { rank, incarnation, ending, progress });
+        self.report(host, Input::Ended { rank, incarnation, ending, progress });
     }
 
     fn kill(&mut self, rank: usize, incarnation: Incarnation) {
@@ -300,7 +300,7 @@ impl World {
             self.fails_to_begin(rank);
         }
         let (rank, peer) = (Rank(rank as u32), Rank(peer as u32));
-        self.tell(host, Input::ChannelLost { rank, incarnation, peer, peer_incarnation });
+        self.report(host, Input::ChannelLost { rank, incarnation, peer, peer_incarnation });
     }
 
     // ---- images ---------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ impl World {
         self.processes[rank].images.retain(|i| i.number != image);
         let (host, incarnation) = (self.host_of(rank), self.processes[rank].incarnation);
         let (rank, why) = (Rank(rank as u32), "it was refused".to_owned());
-        self.tell(host, Input::ImageFailed { rank, incarnation, image, why });
+        self.report(host, Input::ImageFailed { rank, incarnation, image, why });
     }
 
     /// Now and then an image is refused.
@@ -376,7 +376,7 @@ impl World {
         for rank in whose {
             let (host, incarnation) = (self.host_of(rank), self.processes[rank].incarnation);
             let rank = Rank(rank as u32);
-            self.tell(host, Input::ImageCommitted { rank, incarnation, image: facts, oldest });
+            self.report(host, Input::ImageCommitted { rank, incarnation, image: facts, oldest });
         }
         if mutant == Some(Mutant::LogCutAtIncompleteWave) {
             self.after(0, Event::News(rank, incarnation, News::Committed(image, image)));

@@ -141,11 +141,11 @@ impl World {
     }
 
     /// An agent sends the launcher an input.
-    pub(super) fn tell(&mut self, host: usize, input: Input) {
+    pub(super) fn report(&mut self, host: usize, input: Input) {
         let at = self.in_order(self.dispatch.hosts[host].last[1], 100);
         self.dispatch.hosts[host].last[1] = at;
         let launcher = self.dispatch.launcher;
-        self.after(at - self.now, Event::Tells(launcher, Box::new(input)));
+        self.after(at - self.now, Event::ToLauncher(launcher, Box::new(input)));
     }
 
     /// The launcher sends an agent a command.
@@ -161,14 +161,14 @@ impl World {
     }
 
     /// What was sent to this launcher arrives.
-    pub(super) fn told(&mut self, launcher: u64, input: Input) {
+    pub(super) fn arrives_at_launcher(&mut self, launcher: u64, input: Input) {
         if launcher == self.dispatch.launcher {
-            self.dispatcher_hears(input);
+            self.to_dispatcher(input);
         }
     }
 
     /// The launcher hears something.
-    pub(super) fn dispatcher_hears(&mut self, input: Input) {
+    pub(super) fn to_dispatcher(&mut self, input: Input) {
         self.note(|| format!("the dispatcher hears {input:?}"));
         if let Input::AgentLost { host, .. } = input
             && self.in_waves()
@@ -205,7 +205,7 @@ impl World {
         for command in commands {
             let of_rank = match command {
                 Command::Schedule(word) => {
-                    self.tell_scheduler(word);
+                    self.send_to_scheduler(word);
                     continue;
                 }
                 Command::StartAgent { host } => {
@@ -376,11 +376,11 @@ impl World {
     pub(super) fn scheduler_up(&mut self, scheduler: u64) {
         if scheduler == self.dispatch.scheduler && !self.dispatch.down {
             self.dispatch.connected = true;
-            self.dispatcher_hears(Input::SchedulerUp);
+            self.to_dispatcher(Input::SchedulerUp);
         }
     }
 
-    fn tell_scheduler(&mut self, word: Word) {
+    fn send_to_scheduler(&mut self, word: Word) {
         if !self.dispatch.connected {
             return;
         }
@@ -391,7 +391,7 @@ impl World {
     }
 
     /// It hears something.
-    pub(super) fn scheduler_hears(&mut self, scheduler: u64, word: Word) {
+    pub(super) fn to_scheduler(&mut self, scheduler: u64, word: Word) {
         if scheduler != self.dispatch.scheduler {
             return;
         }
@@ -418,7 +418,7 @@ impl World {
     /// The launcher hears its order.
     pub(super) fn ordered(&mut self, scheduler: u64, order: Order) {
         if scheduler == self.dispatch.scheduler && !self.dispatch.down {
-            self.dispatcher_hears(Input::Ordered(order));
+            self.to_dispatcher(Input::Ordered(order));
         }
     }
 
@@ -448,11 +448,11 @@ impl World {
             if here && !process.finalizing && (quiet || process.hasty) {
                 process.finalizing = true;
                 let host = self.host_of(rank);
-                self.tell(host, Input::Finalizing { rank: number, incarnation });
+                self.report(host, Input::Finalizing { rank: number, incarnation });
             } else if here && process.all_finalized && !process.exiting && quiet {
                 process.exiting = true;
                 let host = self.host_of(rank);
-                self.tell(host, Input::Exiting { rank: number, incarnation, code: 0 });
+                self.report(host, Input::Exiting { rank: number, incarnation, code: 0 });
             }
         }
     }

@@ -75,7 +75,7 @@ pub(super) enum Event {
     LoggerWrites,
     LoggerSyncs(usize),
     /// Clocks reach other loggers, or the hosts.
-    Told(Told),
+    ClocksArrive(Told),
     LoggerDies,
     LogDamaged,
     /// A frame reaches a channel memory, or a rank from it.
@@ -89,7 +89,7 @@ pub(super) enum Event {
     Outage,
     ChannelBreaks,
     /// The launcher hears something.
-    Tells(u64, Box<Input>),
+    ToLauncher(u64, Box<Input>),
     /// A command reaches an agent.
     AtHost {
         host: usize,

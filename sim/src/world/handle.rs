@@ -19,7 +19,7 @@ impl World {
                 Some(rank)
             }
             Event::Arrive { from, to, way, item } => self.arrive(from, to, way, item),
-            Event::FromMemory(conn, item) => self.memory_says(conn, item),
+            Event::FromMemory(conn, item) => self.from_memory(conn, item),
             Event::Begin(beginning) => self.begin(beginning),
             Event::Crash
             | Event::AgentDies
@@ -49,10 +49,10 @@ impl World {
             Event::AtMemory(conn, header, payload) => self.at_memory(conn, header, payload),
             Event::MemoriesWrite => {
                 self.memories.write();
-                self.memories_speak();
+                self.memories_send();
             }
             Event::MemoryHearsEnd(conn) => self.memories.lost(conn),
-            Event::Tells(launcher, input) => self.told(launcher, *input),
+            Event::ToLauncher(launcher, input) => self.arrives_at_launcher(launcher, *input),
             Event::AtHost { host, agent, command, round } => {
                 if self.dispatch.hosts[host].agent == agent {
                     self.at_host(host, *command, round);
@@ -64,10 +64,12 @@ impl World {
                 self.tried(image, beginning);
             }
             Event::SchedulerUp(scheduler) => self.scheduler_up(scheduler),
-            Event::SchedulerLost(launcher) => self.told(launcher, Input::SchedulerLost),
+            Event::SchedulerLost(launcher) => {
+                self.arrives_at_launcher(launcher, Input::SchedulerLost)
+            }
             Event::Relaunch(launcher) => self.relaunch(launcher),
             Event::Suspend => self.suspend(),
-            Event::AtScheduler(scheduler, word) => self.scheduler_hears(scheduler, *word),
+            Event::AtScheduler(scheduler, word) => self.to_scheduler(scheduler, *word),
             Event::Ordered(scheduler, order) => self.ordered(scheduler, order),
             Event::Tick => self.tick(),
             Event::Commit(rank, incarnation, number) => self.commit(rank, incarnation, number),
@@ -86,7 +88,7 @@ impl World {
                 self.deliver_log(answers);
                 self.spread_clocks();
             }
-            Event::Told(told) => self.clocks_told(told),
+            Event::ClocksArrive(told) => self.clocks_arrive(told),
             _ => unreachable!("`handle` keeps the others"),
         }
     }

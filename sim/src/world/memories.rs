@@ -31,7 +31,7 @@ impl World {
         let news = News::Channel(Rank(to as u32), incarnation, conn.0);
         self.last_arrival.insert(way_in(to, from), self.now + delay + 1);
         self.after(delay, Event::News(from.0, from.1, news));
-        self.memories_speak();
+        self.memories_send();
     }
 
     /// A frame leaves for a memory.
@@ -61,11 +61,11 @@ impl World {
         let spread = if self.setup.slow_logger { 5000 } else { 30 };
         let write = self.below(spread);
         self.after(write, Event::MemoriesWrite);
-        self.memories_speak();
+        self.memories_send();
     }
 
     /// What memories have to say goes on its way.
-    pub(super) fn memories_speak(&mut self) {
+    pub(super) fn memories_send(&mut self) {
         for (conn, header, payload) in self.memories.told() {
             let Some((rank, incarnation, to)) = self.memories.caller(conn) else { continue };
             let split = payload.len() > 16 && self.below(3) == 0;
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// Something reaches a rank; which one, if it takes it.
-    pub(super) fn memory_says(&mut self, conn: ConnId, item: Item) -> Option<usize> {
+    pub(super) fn from_memory(&mut self, conn: ConnId, item: Item) -> Option<usize> {
         let (rank, incarnation, to) = self.memories.caller(conn)?;
         if !self.is_alive((rank, incarnation)) {
             return None;

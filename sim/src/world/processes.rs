@@ -75,8 +75,8 @@ impl World {
             mark(self.now, || Mark::Starts(rank, None));
         }
         let (host, name) = (self.host_of(rank), Rank(rank as u32));
-        self.tell(host, Input::Spawned { rank: name, incarnation });
-        self.tell(host, Input::Hello { rank: name, incarnation, resumed: from, can_image: true });
+        self.report(host, Input::Spawned { rank: name, incarnation });
+        self.report(host, Input::Hello { rank: name, incarnation, resumed: from, can_image: true });
         let waiting = std::mem::take(&mut self.waiting);
         for (a, b) in waiting {
             self.connect(a, b);
@@ -127,7 +127,7 @@ impl World {
         let (host, incarnation) = (self.host_of(rank), self.processes[rank].incarnation);
         let before = self.processes[rank].too_lean.take();
         let (rank, why) = (Rank(rank as u32), "an orphan".to_owned());
-        self.tell(host, Input::Orphan { rank, incarnation, why, before });
+        self.report(host, Input::Orphan { rank, incarnation, why, before });
     }
 
     /// What comes with the end of a process: connections are gone, what was under way may still
@@ -169,7 +169,7 @@ impl World {
         self.processes[rank].caught_up = true;
         let (host, incarnation) = (self.host_of(rank), self.processes[rank].incarnation);
         let name = Rank(rank as u32);
-        self.tell(host, Input::CaughtUp { rank: name, incarnation, replayed });
+        self.report(host, Input::CaughtUp { rank: name, incarnation, replayed });
         self.note(|| format!("rank {rank} has caught up ({replayed} events)"));
         mark(self.now, || Mark::CaughtUp(rank));
     }

@@ -252,9 +252,9 @@ impl World {
     }
 
     /// A new incarnation has received its log, behind this place.
-    pub fn log_was_told(&mut self, rank: usize, base: EventNo, log: Vec<Determinant>) {
+    pub fn log_was_received(&mut self, rank: usize, base: EventNo, log: Vec<Determinant>) {
         let incarnation = self.processes[rank].incarnation;
-        self.seen.dependencies.is_told(rank, incarnation, base, log);
+        self.seen.dependencies.receives_log(rank, incarnation, base, log);
     }
 
     /// The new incarnation repeats its log up to this place.

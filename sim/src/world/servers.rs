@@ -64,7 +64,7 @@ impl World {
         if self.is_alive((rank, incarnation)) {
             self.retire_ring(rank);
             let (conn, answers) = self.logger.connect(Rank(rank as u32), incarnation);
-            if self.tell_refused() {
+            if self.report_refused() {
                 return self.deliver_log(answers);
             }
             self.after(1, Event::News(rank, incarnation, News::LoggerUp(conn)));
@@ -81,11 +81,11 @@ impl World {
         for told in self.logger.news() {
             // Late, as often as not; each pair keeps its order, but a clock only grows.
             let delay = 1 + self.below(600);
-            self.after(delay, Event::Told(told));
+            self.after(delay, Event::ClocksArrive(told));
         }
     }
 
-    pub(super) fn clocks_told(&mut self, told: Told) {
+    pub(super) fn clocks_arrive(&mut self, told: Told) {
         self.note(|| format!("what is written becomes known: {told:?}"));
         let Some(clocks) = self.logger.told(told) else { return };
         for rank in 0..self.processes.len() {
@@ -216,7 +216,7 @@ impl World {
     }
 
     /// Agents report ranks that will never be served. False: all will be.
-    fn tell_refused(&mut self) -> bool {
+    fn report_refused(&mut self) -> bool {
         let refused = self.logger.take_refused();
         let any = !refused.is_empty();
         for (rank, incarnation, why) in refused {
@@ -224,7 +224,7 @@ impl World {
             self.seen.refused.is_refused(rank, &why);
             let for_good = self.setup.mutant != Some(Mutant::RefusalTakenForTrouble);
             let host = self.host_of(rank.index());
-            self.tell(host, Input::LoggerTrouble { rank, incarnation, why, for_good });
+            self.report(host, Input::LoggerTrouble { rank, incarnation, why, for_good });
         }
         any
     }
