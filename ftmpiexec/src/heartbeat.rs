@@ -1,12 +1,12 @@
 //! How launcher and agents notice that they have lost each other.
 //!
-//! An agent sends a heartbeat every [`INTERVAL`], and the launcher answers each of them. The launcher
-//! counts a host as lost after [`MISSED_MAX`] heartbeats that did not come, and starts its ranks
-//! elsewhere. The agent gives its ranks up after [`LEASE`] without an answer, if the network does not
-//! answer either ([`crate::agent`], `lease`).
+//! An agent sends a heartbeat every [`INTERVAL`], and the launcher answers each of them. The
+//! launcher counts a host as lost after [`MISSED_MAX`] heartbeats that did not come, and starts its
+//! ranks elsewhere. The agent gives its ranks up after [`LEASE`] without an answer, if the network
+//! does not answer either ([`crate::agent`], `lease`).
 //!
-//! Guarantees: the agent's patience ends first, with time to kill its ranks. So two incarnations of a
-//! rank never run at the same time.
+//! Guarantees: the agent's patience ends first, with time to kill its ranks. So two incarnations of
+//! a rank never run at the same time.
 //!
 //! Source: leases of Gray and Cheriton (SOSP 1989).
 
@@ -18,8 +18,9 @@ pub const INTERVAL: Duration = Duration::from_secs(1);
 /// Heartbeats that may be missing in a row before a host counts as lost.
 pub const MISSED_MAX: u32 = 10;
 
-/// How long an agent waits for an answer. The launcher's patience begins with a heartbeat that arrived
-/// no later than its answer left. One more heartbeat and the killing of the ranks must fit in between.
+/// How long an agent waits for an answer. The launcher's patience begins with a heartbeat that
+/// arrived no later than its answer left. One more heartbeat and the killing of the ranks must fit
+/// in between.
 pub const LEASE: Duration = Duration::from_secs(8);
 
 /// Segments or probes without acknowledgement. With one heartbeat a second there are more after

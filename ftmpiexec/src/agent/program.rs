@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn open_mpi_is_told_from_mpich() {
+    fn open_mpi_is_distinguished_from_mpich() {
         for (library, open) in
             [("libmpi.so.40", true), ("libmpi.so.12", false), ("libmpich.so.12", false)]
         {

@@ -383,7 +383,7 @@ async fn stream(
 
 /// Takes the image whose name came first in the stream, if it is one of the candidates.
 fn named_image(
-    name: Result<Result<ImageId, String>, oneshot::error::RecvError>,
+    name: Result<ImageName, oneshot::error::RecvError>,
     rank: Rank,
     candidates: &[ImageFacts],
     pipe: OwnedFd,
@@ -396,16 +396,24 @@ fn named_image(
             }
         }
         Ok(Ok(id)) => Err(Problem::Final(RestoreError::WrongRank(id.rank))),
-        Ok(Err(why)) => Err(Problem::Passing(why)),
+        Ok(Err(e)) => Err(Problem::Passing(e.to_string())),
         Err(_) => Err(Problem::Passing("the image broke off at its beginning".into())),
     }
 }
 
+/// Why the beginning of an image cannot be read; the text of the decoder.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unreadable(String);
+
+/// The name at the beginning of an image.
+type ImageName = Result<ImageId, Unreadable>;
+
 /// The sender of an image's name, used once.
-struct NameSender(Option<oneshot::Sender<Result<ImageId, String>>>);
+struct NameSender(Option<oneshot::Sender<ImageName>>);
 
 impl NameSender {
-    fn send(&mut self, name: Result<ImageId, String>) {
+    fn send(&mut self, name: ImageName) {
         if let Some(sender) = self.0.take() {
             let _ = sender.send(name);
         }
@@ -419,14 +427,14 @@ fn unpack(
     mut source: impl FnMut(&mut Vec<u8>) -> bool,
     secret: Option<Secret>,
     mut pipe: File,
-    name_sender: oneshot::Sender<Result<ImageId, String>>,
+    name_sender: oneshot::Sender<ImageName>,
 ) {
     let mut name_sender = NameSender(Some(name_sender));
     let mut decoder = Decoder::with_secret(secret);
     let (mut piece, mut raw) = (Vec::new(), Vec::new());
     while source(&mut piece) {
         if let Err(e) = decoder.push(&piece, &mut raw) {
-            return name_sender.send(Err(e.to_string()));
+            return name_sender.send(Err(Unreadable(e.to_string())));
         }
         if let Some(id) = decoder.id() {
             name_sender.send(Ok(id));
@@ -440,7 +448,7 @@ fn unpack(
 }
 
 /// As [`unpack`], for a file that can be read here: one thread reads and checks, one writes.
-fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<Result<ImageId, String>>) {
+fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<ImageName>) {
     let mut name_sender = NameSender(Some(name));
     let (full, ready) = std::sync::mpsc::sync_channel::<Vec<u8>>(2);
     let (empty, again) = std::sync::mpsc::channel::<Vec<u8>>();
@@ -460,8 +468,10 @@ fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<Result<Ima
             let mut raw = again.try_recv().unwrap_or_default();
             let more = file.read_raw(&mut raw);
             name_sender.send(match &more {
-                Ok(_) => file.id().ok_or_else(|| "the image has no beginning".to_owned()),
-                Err(e) => Err(e.to_string()),
+                Ok(_) => {
+                    file.id().ok_or_else(|| Unreadable("the image has no beginning".to_owned()))
+                }
+                Err(e) => Err(Unreadable(e.to_string())),
             });
             // The new process notices what is missing.
             if !matches!(more, Ok(true)) || full.send(raw).is_err() {

@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_that_names_no_server_is_told_which_there_are() {
+    fn an_unknown_server_of_a_fault_lists_those_of_the_job() {
         let text = |numbers: &[usize]| {
             let (kind, numbers) = ("event-logger", numbers.to_vec());
             ServerError::NoSuchServer { kind, number: 7, numbers }.to_string()
