@@ -1,5 +1,5 @@
-//! Control variables of the tools interface (MPI-4.1, 15.3.6): the settings of the job, which nothing
-//! can change, and the enumeration of one of them.
+//! Control variables of the tools interface (MPI-4.1, 15.3.6): the settings of the job, which
+//! nothing can change, and the enumeration of one of them.
 
 use crate::calls::{enter, job};
 use crate::handle::Datatype;

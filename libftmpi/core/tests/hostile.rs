@@ -1,10 +1,10 @@
-//! Everything of the core that reads bytes or arguments from elsewhere, fed with what nobody should
-//! send: datatype constructors with absurd arguments, serialised datatypes and one-sided requests
-//! with damage, views over any datatype, `external32`, info objects.
+//! Every decoder and every check of arguments of the core, on absurd input: datatype constructors
+//! with absurd arguments, serialised datatypes and one-sided requests with damage, views over any
+//! datatype, `external32`, info objects.
 //!
-//! Nothing may panic, no single allocation may exceed what the input justifies (the allocator of
-//! this test refuses more than `ALLOCATION_MAX`), and what is accepted must be consistent. All
-//! draws come from fixed seeds: a failure names its seed and comes again.
+//! Nothing may panic. No single allocation may exceed what the input justifies: the allocator of
+//! this test refuses more than `ALLOCATION_MAX`. Accepted input must be consistent. All draws come
+//! from fixed seeds, and a failure names its seed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 

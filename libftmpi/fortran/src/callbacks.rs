@@ -73,9 +73,10 @@ unsafe fn MPI_Session_create_errhandler(
     set(ierror, c::Session_create_errhandler(function, errhandler));
 }
 
-// ---- Error handlers of files ---- A file is a pointer in C and an integer in Fortran, and an
-// error handler carries no extra state. Each of a fixed number of C functions remembers one Fortran
-// procedure.
+// ---- Error handlers of files ----
+
+// A file is a pointer in C and an integer in Fortran, and an error handler carries no extra state.
+// Each of a fixed number of C functions remembers one Fortran procedure.
 
 const FILE_HANDLERS: usize = 16;
 static FILE_HANDLER: [AtomicPtr<c_void>; FILE_HANDLERS] =

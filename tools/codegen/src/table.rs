@@ -51,7 +51,7 @@ pub enum Kind {
     Varargs,
 }
 
-/// Who reads and who writes a parameter.
+/// The direction of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the table describes them")]
 pub enum Direction {

@@ -1,10 +1,10 @@
 //! Shared and exclusive locks on the memory of this rank (MPI-3.1, 11.5.3).
 //!
 //! Readers overtake a writer that waits for readers. The holder may wait for what the other reader
-//! does under its lock; and `MPI_Win_lock_all` asks a target only when something is done there,
-//! later than the program sees it. While a rank holds the lock from before, that costs the writer
-//! nothing. Readers that only take over from each other, such as those that look at a value until
-//! the writer sets it, may do so [`LOCK_PASSES`] times.
+//! does under its lock. `MPI_Win_lock_all` asks a target only when something is done there, later
+//! than the program sees it. While a rank holds the lock from before, that costs the writer
+//! nothing. Readers that only take over from each other may do so [`LOCK_PASSES`] times; such are
+//! readers that look at a value until the writer sets it.
 //!
 //! Guarantees: an exclusive holder is alone; writers are served in their order, and none waits for
 //! ever for readers that give the lock back; what is granted depends only on the order of requests

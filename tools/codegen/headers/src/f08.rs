@@ -45,7 +45,7 @@ pub fn module(constants: &[(String, i64)], functions: &[Function]) -> String {
             let _ = writeln!(out, "interface {prefix}{}", f.name);
             procedure(specific, f, &mut out);
             let large = here.iter().find(|g| {
-                // With integers of the same kinds the compiler could not tell them apart.
+                // Integers of the same kinds: the compiler could not distinguish the two.
                 g.name != f.name && generic(g) == f.name && kinds(g) != kinds(f)
             });
             if let Some(large) = large {
@@ -70,7 +70,7 @@ fn exists(f: &Function) -> bool {
 /// The generic name under which the function is called.
 fn generic(f: &Function) -> &str {
     match f.name.as_str() {
-        // Told apart by nothing but their callbacks (MPI-4.1, 19.2).
+        // Distinguished by nothing but their callbacks (MPI-4.1, 19.2).
         name @ ("MPI_Op_create_c" | "MPI_Register_datarep_c") => name,
         name => name.strip_suffix("_c").unwrap_or(name),
     }
@@ -165,7 +165,7 @@ fn procedure(prefix: &str, f: &Function, out: &mut String) {
     let mut names: Vec<&str> = params.iter().map(|p| keyword(p)).collect();
     let name = format!("{prefix}{}", f08_name(f));
     if f.returns.is_some() {
-        // Functions: Wtime and its kin.
+        // Functions with a result: `MPI_Wtime` and its relatives.
         let kind = match f.returns {
             Some(Kind::Double) => "double precision",
             _ => "integer(kind=MPI_ADDRESS_KIND)",

@@ -268,7 +268,7 @@ fn declaration(p: &Param, f: &Function, out: &mut String) {
     let legacy = is_legacy(&f.name);
     let line = match &p.kind {
         Kind::Buffer | Kind::Pointer => {
-            // Any type, any rank; each compiler has its own way of saying so.
+            // Any type, any rank; each compiler has its own directive for it.
             format!(
                 "!GCC$ ATTRIBUTES NO_ARG_CHECK :: {n}\n!DEC$ ATTRIBUTES NO_ARG_CHECK :: {n}\n\
                  !DIR$ IGNORE_TKR {n}\ntype(*), dimension(*) :: {n}"

@@ -9,8 +9,8 @@
 //! | `functions.rs` | functions that are not written by hand | `functions` |
 //!
 //! Each function translates its arguments, calls the function of `libmpi.so.12`, and translates the
-//! results back. What a parameter means is known from its kind; what an `INT` of the table stands
-//! for is said by `argument::meaning`.
+//! results back. The kind of a parameter gives its meaning; `argument::meaning` gives that of an
+//! `INT` of the table.
 
 mod argument;
 mod constants;

@@ -1,11 +1,11 @@
-//! What came with MPI-4: partitioned communication, sessions; and the checks on request.
+//! Partitioned communication and sessions (MPI-4.1, chapters 4 and 11), and the checks on request.
 
 use super::super::{Collective, ErrhandlerId, Request, SendKind};
 use super::*;
 use crate::error::ErrorClass;
 
 #[test]
-fn parts_arrive_whatever_their_number() {
+fn parts_arrive_in_every_number() {
     run(2, |mpi| {
         let (i, _) = me(mpi);
         for (parts, others, each) in [(6i64, 6i64, 5i64), (6, 3, 700), (3, 12, 1000), (1, 4, 9000)]
