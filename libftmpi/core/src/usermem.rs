@@ -493,7 +493,7 @@ mod tests {
 
     /// The address of a test's own vector.
     fn address_of(v: &mut [u8]) -> UserPtr {
-        // Returns one of several requests, if one is complete.
+        // SAFETY: each test keeps the vector until its last use of the pointer.
         unsafe { UserPtr::new(v.as_mut_ptr().cast()) }
     }
 

@@ -145,7 +145,7 @@ impl Choice {
     }
 }
 
-/// What one reader policy.
+/// What one reader wants.
 #[derive(Debug)]
 pub struct SingleCopyPolicy {
     choices: [Choice; CLASSES],

@@ -504,7 +504,7 @@ fn pieces_of_who_waits_end_with_a_page() {
     for size in [256, 300, 512, 2000, 2048, 4096, 5000, 8192, 10_000, 16_384] {
         let (mut a, mut b) = pair();
         a.writer.owns_ahead = true;
-        // (Long ones may be offer.)
+        // (Long ones may be offered.)
         a.writer.offers.disable();
         a.reader.fetches.disable();
         b.writer.offers.disable();

@@ -52,10 +52,10 @@ fn combine_at_one<S: Steps>(p: &mut S, mine: UserPtr, recv: UserPtr, what: Opera
     if mine != recv {
         p.copy(what.all(mine), what.all(recv));
     }
-    let others = p.elements(what, (p.size() - 1) * what.count);
+    let (others, stride) = p.operands(what, p.size() - 1);
     let at = |rank: usize| match rank {
         0 => recv,
-        _ => what.at(others, (rank - 1) * what.count),
+        _ => others.offset((rank as i64 - 1) * stride),
     };
     for from in 1..p.size() {
         p.recv(what.all(at(from)), from, 0);

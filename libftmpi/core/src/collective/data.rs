@@ -41,6 +41,7 @@ impl Piece {
 
     /// Bytes of data, without holes.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         match &self.datatype {
             None => self.count,
@@ -50,6 +51,7 @@ impl Piece {
 
     /// Whether there is no data.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -93,6 +95,7 @@ impl Piece {
 
     /// Copies to `to`, repacking; false if `to` was too small (what fits is copied).
     #[must_use]
+    #[inline]
     pub fn copy_to(&self, to: &Piece) -> bool {
         if self.datatype.is_none() && to.datatype.is_none() {
             self.at.copy_to(to.at, self.count.min(to.count));
@@ -299,12 +302,14 @@ pub struct Operands<'a> {
 impl Operands<'_> {
     /// Bytes of data in one operand.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.count * self.datatype.size() as usize
     }
 
     /// Whether there is no element.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -334,6 +339,7 @@ impl Operands<'_> {
     /// element's origin in them. The offset is a multiple of 16, so that members keep their
     /// alignment.
     #[must_use]
+    #[inline]
     pub fn span(&self, count: usize) -> (usize, i64) {
         let (low, high) = self.datatype.span(count as u64).unwrap_or((0, 0));
         let low = low & !15;

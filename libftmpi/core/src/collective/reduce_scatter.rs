@@ -61,11 +61,11 @@ pub fn pairwise<S: Steps>(
     let (me, n) = (p.me(), p.size());
     // What is in place may not have left yet when results are stored.
     let acc = if in_place { p.elements(what, what.count) } else { recv };
-    let at_once = n <= PAIRWISE_RANKS && what.len() <= SHORT_BYTES;
+    let at_once = n <= PAIRWISE_RANKS && what.span(what.count).0 <= SHORT_BYTES;
     let places = if at_once { n.saturating_sub(1) } else { 1 };
-    let incoming = p.elements(what, places * what.count);
+    let (incoming, stride) = p.operands(what, places);
     let place = |distance: usize| match at_once {
-        true => what.at(incoming, (distance - 1) * what.count),
+        true => incoming.offset((distance as i64 - 1) * stride),
         false => incoming,
     };
     p.copy(block(me), what.all(acc));

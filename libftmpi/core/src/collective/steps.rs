@@ -50,4 +50,13 @@ pub trait Steps {
         let (len, origin) = like.span(count);
         self.scratch(len).offset(origin)
     }
+
+    /// Scratch memory for `n` operands: the origin of the first one, and the bytes from one origin
+    /// to the next. The operands never overlap, also where the extent of the datatype is smaller
+    /// than its true extent.
+    fn operands(&mut self, like: Operands<'_>, n: usize) -> (UserPtr, i64) {
+        let (len, origin) = like.span(like.count);
+        let stride = len.next_multiple_of(16);
+        (self.scratch(n * stride).offset(origin), stride as i64)
+    }
 }

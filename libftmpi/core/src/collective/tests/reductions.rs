@@ -288,3 +288,89 @@ fn between_two_groups() {
     let mut random = Random(5);
     run_between(&vec![Call::Barrier; 3], &vec![Call::Barrier; 2], &mut random);
 }
+
+/// Element of a matrix by columns: a pair of 64-bit integers that lie `rows` words apart, one word
+/// behind the pair before. The extent is smaller than the true extent.
+fn column_pair(rows: usize) -> TypeRef {
+    let word = Datatype::builtin(Builtin::Uint64T);
+    let apart = Datatype::vector(2, 1, rows as i64, word).unwrap();
+    let datatype = Datatype::resized(0, 8, &apart).unwrap();
+    datatype.commit();
+    datatype
+}
+
+/// Composition of pairs by columns.
+fn compose_columns(
+    _: usize,
+    input: *mut std::ffi::c_void,
+    inout: *mut std::ffi::c_void,
+    count: usize,
+    datatype: &Datatype,
+) {
+    let (low, high) = datatype.span(1).unwrap();
+    let second = high - low - 8;
+    // SAFETY: both are arrays of `count` elements that live during the call.
+    let (input, inout) = unsafe { (UserPtr::new(input), UserPtr::new(inout)) };
+    let load = |p: UserPtr, i: i64| {
+        (p.offset(8 * i).load::<u64>(), p.offset(8 * i + second).load::<u64>())
+    };
+    for i in 0..count as i64 {
+        let c = compose(load(input, i), load(inout, i));
+        inout.offset(8 * i).store(c.0);
+        inout.offset(8 * i + second).store(c.1);
+    }
+}
+
+/// Operands that are received side by side do not overlap, whatever their extent is.
+#[test]
+fn elements_whose_extent_is_smaller_than_their_true_extent() {
+    for n in 3..=8 {
+        for commutes in [true, false] {
+            let (rows, mut random) = (5, Random(n as u64));
+            let operands: Vec<Vec<Pair>> =
+                (0..n).map(|_| (0..rows).map(|_| (1, random.next())).collect()).collect();
+            let expected = naive(&operands, false);
+            let op = Op::User(UserOp { function: 0, invoke: compose_columns, commutes });
+            let fill = |operand: &Vec<Pair>| {
+                let mut memory = Memory::new(16 * rows);
+                for (i, pair) in operand.iter().enumerate() {
+                    memory.ptr().offset(8 * i as i64).store(pair.0);
+                    memory.ptr().offset(8 * (i + rows) as i64).store(pair.1);
+                }
+                memory
+            };
+            let mut sends: Vec<Memory> = operands.iter().map(fill).collect();
+            let mut recvs: Vec<Memory> = (0..n).map(|_| Memory::new(16 * rows)).collect();
+            let elements = || Elements { datatype: column_pair(rows), count: rows };
+            let mut counts = vec![0; n];
+            counts[0] = rows;
+            for scattered in [false, true] {
+                let calls: Vec<Call> = (0..n)
+                    .map(|i| match scattered {
+                        false => Call::Allreduce {
+                            send: Some(sends[i].ptr()),
+                            recv: recvs[i].ptr(),
+                            elements: elements(),
+                            op,
+                        },
+                        true => Call::ReduceScatter {
+                            send: Some(sends[i].ptr()),
+                            recv: recvs[i].ptr(),
+                            elements: elements(),
+                            counts: counts.clone().into(),
+                            op,
+                        },
+                    })
+                    .collect();
+                run_in(Some(&[0; 8][..n]), &calls, &mut random);
+                let got: Vec<Pair> = (0..rows as i64)
+                    .map(|i| {
+                        let base = recvs[0].ptr();
+                        (base.offset(8 * i).load(), base.offset(8 * (i + rows as i64)).load())
+                    })
+                    .collect();
+                assert_eq!(got, expected, "{n} ranks, commutes {commutes}, {scattered}");
+            }
+        }
+    }
+}
