@@ -15,8 +15,6 @@ pub enum Needs {
     SenderLog,
     /// An event logger.
     Logger,
-    /// Servers that store events or messages.
-    Servers,
     /// `--protocol channel-memory`.
     ChannelMemory,
     /// Causal logging.
@@ -39,9 +37,6 @@ impl Needs {
             Self::Logger => {
                 "pessimistic, causal, optimistic or hierarchical, with --event-logger on"
             }
-            Self::Servers => {
-                "pessimistic, causal (with --event-logger on), optimistic, channel-memory or hierarchical"
-            }
             Self::ChannelMemory => "--protocol channel-memory",
             Self::Causal => "--protocol causal, or hierarchical with --between causal",
             Self::Optimistic => "--protocol optimistic, or hierarchical with --between optimistic",
@@ -57,10 +52,11 @@ impl Needs {
         let hierarchical = name == "hierarchical";
         match self {
             Self::Recovery => traits.is_fault_tolerant(),
+            // The hooks of a library may use these, however it recovers.
+            Self::Replay | Self::SenderLog if name == "plugin" => traits.is_fault_tolerant(),
             Self::Replay => traits.replays(),
             Self::SenderLog => traits.replays() && !traits.memory,
             Self::Logger => traits.has_event_logger(),
-            Self::Servers => traits.logger,
             Self::ChannelMemory => traits.memory,
             Self::Causal => name == "causal" || (hierarchical && between == Some("causal")),
             Self::Optimistic => {
@@ -89,13 +85,15 @@ const TABLE: &[(&str, Needs)] = &[
     ("grace", Needs::Recovery),
     ("events", Needs::Replay),
     ("wtime", Needs::Replay),
-    ("log_limit", Needs::SenderLog),
-    ("log_reserve", Needs::SenderLog),
+    // Also where channel memories or nonblocking waves keep copies of what is sent.
+    ("log_limit", Needs::Recovery),
+    ("log_reserve", Needs::Replay),
     ("image_logs", Needs::SenderLog),
     ("event_loggers", Needs::Logger),
     ("acknowledge", Needs::Logger),
     ("event_rings", Needs::Logger),
-    ("storage_patience", Needs::Servers),
+    // Also how long standard input may wait for the job's directory.
+    ("storage_patience", Needs::Recovery),
     ("channel_memories", Needs::ChannelMemory),
     ("memory_limit", Needs::ChannelMemory),
     ("piggyback", Needs::Causal),
@@ -177,12 +175,16 @@ mod tests {
         assert!(accepted(&config("none", &[]), None).is_empty());
         let coordinated = accepted(&config("coordinated", &[]), None);
         assert!(coordinated.contains(&"wave") && coordinated.contains(&"ckpt_interval"));
-        for refused in ["events", "wtime", "log_limit", "event_rings", "between", "tracking"] {
+        for refused in
+            ["events", "wtime", "log_reserve", "image_logs", "event_rings", "between", "tracking"]
+        {
             assert!(!coordinated.contains(&refused), "{refused}");
         }
         let memory = accepted(&config("channel-memory", &[]), None);
         assert!(memory.contains(&"channel_memories") && memory.contains(&"storage_patience"));
-        assert!(!memory.contains(&"log_limit") && !memory.contains(&"event_loggers"));
+        assert!(memory.contains(&"log_limit") && memory.contains(&"log_reserve"));
+        assert!(!memory.contains(&"image_logs") && !memory.contains(&"event_loggers"));
+        assert!(coordinated.contains(&"log_limit") && coordinated.contains(&"storage_patience"));
         let causal = config("causal", &[("event-logger", "off")]);
         assert!(!accepted(&causal, None).contains(&"event_rings"));
         assert!(accepted(&causal, None).contains(&"piggyback"));

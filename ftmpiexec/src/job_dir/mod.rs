@@ -87,6 +87,8 @@ impl JobDir {
         let made = tempfile::Builder::new().prefix("ftmpi-job-").tempdir_in(&here);
         let path = made.map_err(|e| JobDirError::NoTemporary(here, e))?.keep();
         let path = canonical(&path)?;
+        // The umask decides about a new directory; others must not reach the job.
+        make_private(&path)?;
         let lock = lock(&path)?;
         check_writable(&path)?;
         Ok(Self { path, temporary: true, fresh: true, _lock: lock })
@@ -284,7 +286,8 @@ enum Entry {
 
 fn entry_of(name: &str) -> Entry {
     let servers = ["event-logger-", "checkpoint-server-", "channel-memory-"];
-    if ["plan", "progress", "input", "control"].contains(&name)
+    // `plan.part` is a plan that was being written.
+    if ["plan", "plan.part", "progress", "input", "control"].contains(&name)
         || servers.iter().any(|server| name.starts_with(server))
     {
         Entry::Job
@@ -356,6 +359,25 @@ mod tests {
         assert!(text.contains("is not empty and holds no job (there is thesis.tex)"), "{text}");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o755);
         assert!(!path.join("lock").exists());
+    }
+
+    #[test]
+    fn a_directory_that_the_launcher_makes_is_private_under_every_umask() {
+        let directory = JobDir::made_up().unwrap();
+        let mode = std::fs::metadata(directory.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        std::fs::remove_dir_all(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn a_plan_that_was_being_written_does_not_make_a_directory_foreign() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new");
+        let directory = JobDir::named(&path).unwrap();
+        std::fs::write(path.join("plan.part"), "half").unwrap();
+        directory.discard().unwrap();
+        assert!(!path.join("plan.part").exists());
+        JobDir::named(&path).unwrap();
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Launcher {
                 Some(event) = inbox.recv() => self.on_late_event(event),
                 () = &mut deadline => break,
                 signal = signals.next() => {
-                    if self.asks_for_last_images(signal) {
+                    if signal != libc::SIGINT && self.asks_for_last_images(signal) {
                         // Too late for images: the job has ended, and ends in order.
                         self.run.suspending = true;
                         continue;
@@ -184,7 +184,7 @@ impl Launcher {
                 all = &mut done => break (all.unwrap_or(false), None),
                 Some(event) = inbox.recv() => self.on_late_event(event),
                 signal = signals.next() => {
-                    if self.asks_for_last_images(signal) {
+                    if signal != libc::SIGINT && self.asks_for_last_images(signal) {
                         self.run.suspending = true;
                         continue;
                     }

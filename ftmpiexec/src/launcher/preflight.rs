@@ -105,6 +105,11 @@ pub(super) fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
 /// Names the first file that cannot be written.
 pub(super) fn check_output_files(plan: &Plan) -> anyhow::Result<()> {
     if let Some(report) = &plan.report {
+        // The job's directory is made later.
+        let parent = report.parent().filter(|parent| !parent.exists());
+        if parent.is_some() && parent == plan.job_dir.as_deref() {
+            return Ok(());
+        }
         writable(report).with_context(|| format!("--report {}", report.display()))?;
     }
     Ok(())

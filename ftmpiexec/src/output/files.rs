@@ -72,7 +72,8 @@ pub fn writable(path: &Path) -> Result<(), FileError> {
     }
     let opened = OpenOptions::new().create(true).append(true).open(path);
     opened.map_err(|e| FileError::opening(path, e))?;
-    if known.is_err() {
+    // A symbolic link is the user's, also if nothing was behind it.
+    if known.is_err() && !std::fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink()) {
         let _ = std::fs::remove_file(path);
     }
     Ok(())

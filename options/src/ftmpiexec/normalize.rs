@@ -80,7 +80,9 @@ pub fn normalize(command: &Command, arguments: Vec<String>) -> Result<Normal, Op
             0 => out.push(long),
             1 => {
                 let value = inline.or_else(|| value(command, &mut rest));
-                let value = value.filter(|value| !value.is_empty());
+                // An empty list of variables passes none.
+                let list = arg.get_id().as_str().ends_with("envlist") || arg.get_id() == "genvlist";
+                let value = value.filter(|value| list || !value.is_empty());
                 out.push(format!("{long}={}", value.ok_or_else(|| no_value(name, arg))?));
             }
             _ => {

@@ -94,7 +94,12 @@ fn plan(job: &Job, keep: usize) -> Plan {
     }
     for (id, path, bytes) in &job.bases {
         let file = (path.clone(), *bytes);
-        match needed.contains(&(id.rank, id.incarnation, id.image)) {
+        // Images that cannot be read now stay, and so does what they may need.
+        let unreadable = job
+            .images
+            .get(&id.rank)
+            .is_some_and(|images| images.iter().all(|image| image.damaged || image.note.is_err()));
+        match unreadable || needed.contains(&(id.rank, id.incarnation, id.image)) {
             true => plan.needed.push(file),
             false => plan.removed.push(file),
         }
@@ -195,6 +200,15 @@ mod tests {
     fn old_files_of_a_rank_without_images_go() {
         let job = Job { bases: vec![base(1, 2)], ..Job::default() };
         assert_eq!(names(&plan(&job, 2).removed), ["r1-2.ground"]);
+    }
+
+    #[test]
+    fn what_unreadable_images_may_need_stays() {
+        let damaged = Image { damaged: true, ..image(0, 3, &[]) };
+        let mut job = Job { bases: vec![base(0, 2)], ..Job::default() };
+        job.images.insert(Rank(0), vec![damaged]);
+        let plan = plan(&job, 2);
+        assert!(plan.removed.is_empty() && names(&plan.needed) == ["r0-2.ground"]);
     }
 
     #[test]
