@@ -5,15 +5,24 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ftmpi_codegen::rust_types::{c_element, rust_type};
 use ftmpi_codegen::standard;
 use ftmpi_codegen::table::{Function, Kind};
 
+/// The line of a preamble that `callback_types.h` replaces.
+const CALLBACK_TYPES: &str = "/* include/callback_types.h stands here. */\n";
+
+/// A preamble, with the types of callbacks that both binary interfaces share.
+fn preamble(include: &Path, name: &str) -> anyhow::Result<String> {
+    let text = fs::read_to_string(include.join(name))?;
+    ensure!(text.contains(CALLBACK_TYPES), "{name} has no place for callback_types.h");
+    Ok(text.replace(CALLBACK_TYPES, &fs::read_to_string(include.join("callback_types.h"))?))
+}
+
 /// The whole text of `mpi.h`.
 pub fn header(include: &Path, functions: &[Function]) -> anyhow::Result<String> {
-    let preamble = fs::read_to_string(include.join("mpi_preamble.h"))?;
-    let mut text = preamble;
+    let mut text = preamble(include, "mpi_preamble.h")?;
     text.push_str(prototypes(functions)?.trim());
     text.push_str("\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     Ok(text)
@@ -21,7 +30,7 @@ pub fn header(include: &Path, functions: &[Function]) -> anyhow::Result<String> 
 
 /// The whole text of the standard interface's `mpi.h`.
 pub fn standard_header(include: &Path, functions: &[Function]) -> anyhow::Result<String> {
-    let mut text = fs::read_to_string(include.join("standard_preamble.h"))?;
+    let mut text = preamble(include, "standard_preamble.h")?;
     let sections = standard::read(&include.join("standard.table"))?;
     text.push_str(&standard::constants(&sections));
     text.push_str("/* ---- Functions ---- */\n\n");
