@@ -4,7 +4,7 @@
 //! allocator of this test refuses more than `ALLOCATION_MAX`. What is decoded can be encoded again.
 //! All draws come from fixed seeds.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod hostile_input;
 
 use ftmpi_wire::control::{
     self, Events, FromRank, InjectPoint, JobView, ProtocolConfig, RankEnv, ToRank,
@@ -13,48 +13,15 @@ use ftmpi_wire::event_log::Frame;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use ftmpi_wire::image_store::{Answer, Note, Request};
 use ftmpi_wire::{Determinant, EventNo};
+use hostile_input::{Bounded, Draw};
 use serde::{Deserialize, Serialize};
 
 const ALLOCATION_MAX: usize = 4 << 20;
 
-struct Bounded;
-
-// SAFETY: passes everything on to the system's allocator, or refuses.
-unsafe impl GlobalAlloc for Bounded {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // The report of a failure may take what it needs.
-        if layout.size() > ALLOCATION_MAX && !std::thread::panicking() {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: the caller's promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises.
-        unsafe { System.dealloc(at, layout) };
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Bounded = Bounded;
-
-/// A small generator of our own: the same numbers on every machine.
-struct Draw(u64);
+static ALLOCATOR: Bounded = Bounded(ALLOCATION_MAX);
 
 impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
     /// Noise, in which small numbers and all ones are frequent: they are what lengths and kinds are
     /// made of.
     fn noise(&mut self, most: usize) -> Vec<u8> {

@@ -6,7 +6,8 @@
 //! this test refuses more than `ALLOCATION_MAX`. Accepted input must be consistent. All draws come
 //! from fixed seeds, and a failure names its seed.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../../../wire/tests/hostile_input/mod.rs"]
+mod hostile_input;
 
 use ftmpi_core::datatype::{
     Builtin, DEFAULT_DISTRIBUTION_ARGUMENT, Datatype, DistributedArray, Distribution, Order,
@@ -16,47 +17,14 @@ use ftmpi_core::file::view::{Representation, View};
 use ftmpi_core::info::Info;
 use ftmpi_core::usermem::RunVisitor;
 use ftmpi_core::window::request::Request;
+use hostile_input::{Bounded, Draw};
 
 const ALLOCATION_MAX: usize = 16 << 20;
 
-struct Bounded;
-
-// SAFETY: passes everything on to the system's allocator, or refuses.
-unsafe impl GlobalAlloc for Bounded {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // The report of a failure may take what it needs.
-        if layout.size() > ALLOCATION_MAX && !std::thread::panicking() {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: the caller's promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises.
-        unsafe { System.dealloc(at, layout) };
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Bounded = Bounded;
-
-/// A small generator of our own: the same numbers on every machine.
-struct Draw(u64);
+static ALLOCATOR: Bounded = Bounded(ALLOCATION_MAX);
 
 impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
     /// Mostly small, sometimes absurd.
     fn number(&mut self) -> i64 {
         match self.below(16) {
