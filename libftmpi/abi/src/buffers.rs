@@ -52,54 +52,32 @@ process! {
     fn MPI_Buffer_attach_c, fn MPI_Buffer_detach_c, i64;
 }
 
-macro_rules! comm {
-    ($(fn $attach:ident, fn $detach:ident, $count:ty;)*) => { $(
+/// The buffer of an object: of a communicator or a session.
+macro_rules! object {
+    ($($on:ident, $owner:ident: $handle:ty, fn $attach:ident, fn $detach:ident, $count:ty;)*) => { $(
         #[entry(guard = enter)]
-        pub extern "C" fn $attach(comm: Comm, buffer: BufMut, size: $count) -> c_int {
-            on_comm(stringify!($attach), comm, |job, comm| {
-                attach(job, BufferOwner::Comm(comm), buffer, size)
+        pub extern "C" fn $attach(object: $handle, buffer: BufMut, size: $count) -> c_int {
+            $on(stringify!($attach), object, |job, id| {
+                attach(job, BufferOwner::$owner(id), buffer, size)
             })
         }
 
         #[entry(guard = enter)]
         pub extern "C" fn $detach(
-            comm: Comm, buffer: Out<*mut c_void>, size: Out<$count>,
+            object: $handle, buffer: Out<*mut c_void>, size: Out<$count>,
         ) -> c_int {
-            on_comm(stringify!($detach), comm, |job, comm| {
-                detach(job, BufferOwner::Comm(comm), buffer, size)
+            $on(stringify!($detach), object, |job, id| {
+                detach(job, BufferOwner::$owner(id), buffer, size)
             })
         }
     )* };
 }
 
-comm! {
-    fn MPI_Comm_attach_buffer, fn MPI_Comm_detach_buffer, c_int;
-    fn MPI_Comm_attach_buffer_c, fn MPI_Comm_detach_buffer_c, i64;
-}
-
-macro_rules! session {
-    ($(fn $attach:ident, fn $detach:ident, $count:ty;)*) => { $(
-        #[entry(guard = enter)]
-        pub extern "C" fn $attach(session: Session, buffer: BufMut, size: $count) -> c_int {
-            on_session(stringify!($attach), session, |job, session| {
-                attach(job, BufferOwner::Session(session), buffer, size)
-            })
-        }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $detach(
-            session: Session, buffer: Out<*mut c_void>, size: Out<$count>,
-        ) -> c_int {
-            on_session(stringify!($detach), session, |job, session| {
-                detach(job, BufferOwner::Session(session), buffer, size)
-            })
-        }
-    )* };
-}
-
-session! {
-    fn MPI_Session_attach_buffer, fn MPI_Session_detach_buffer, c_int;
-    fn MPI_Session_attach_buffer_c, fn MPI_Session_detach_buffer_c, i64;
+object! {
+    on_comm, Comm: Comm, fn MPI_Comm_attach_buffer, fn MPI_Comm_detach_buffer, c_int;
+    on_comm, Comm: Comm, fn MPI_Comm_attach_buffer_c, fn MPI_Comm_detach_buffer_c, i64;
+    on_session, Session: Session, fn MPI_Session_attach_buffer, fn MPI_Session_detach_buffer, c_int;
+    on_session, Session: Session, fn MPI_Session_attach_buffer_c, fn MPI_Session_detach_buffer_c, i64;
 }
 
 #[entry(guard = enter)]

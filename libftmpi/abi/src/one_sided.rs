@@ -23,100 +23,61 @@ fn target(
     Ok(TargetBuffer { rank, disp, count, datatype: datatype.id()? })
 }
 
-/// Each operation, alone and with a request, for `int` and for `MPI_Count`.
+/// One operation, alone and with a request. Its arguments stand before, between and behind those of
+/// the target, as in the standard.
+macro_rules! operation {
+    (
+        fn $alone:ident, fn $with_request:ident,
+        ($($origin:ident: $origin_type:ty),*), $count:ty, ($($op:ident: $op_type:ty)?) => $what:expr
+    ) => {
+        #[entry(guard = enter)]
+        pub extern "C" fn $alone(
+            $($origin: $origin_type,)* rank: c_int, disp: isize, tcount: $count, ttype: Datatype,
+            $($op: $op_type,)? win: Win,
+        ) -> c_int {
+            on_win(stringify!($alone), win, |job, id| {
+                let what = $what;
+                job.one_sided(id, target(rank, disp, tcount, ttype)?, what)
+            })
+        }
+
+        #[entry(guard = enter)]
+        pub extern "C" fn $with_request(
+            $($origin: $origin_type,)* rank: c_int, disp: isize, tcount: $count, ttype: Datatype,
+            $($op: $op_type,)? win: Win, request: Out<Request>,
+        ) -> c_int {
+            on_win(stringify!($with_request), win, |job, id| {
+                let what = $what;
+                request.put(job.one_sided_request(id, target(rank, disp, tcount, ttype)?, what)?)
+            })
+        }
+    };
+}
+
+/// Each operation, for `int` and for `MPI_Count`.
 macro_rules! operations {
     ($(fn $put:ident, fn $rput:ident, fn $get:ident, fn $rget:ident, fn $acc:ident, fn $racc:ident,
        fn $getacc:ident, fn $rgetacc:ident, $count:ty;)*) => { $(
-        #[entry(guard = enter)]
-        pub extern "C" fn $put(
-            at: Buf, count: $count, datatype: Datatype, rank: c_int, disp: isize, tcount: $count,
-            ttype: Datatype, win: Win,
-        ) -> c_int {
-            on_win(stringify!($put), win, |job, id| {
-                let what = OneSided::Put { origin: origin(at, count, datatype)? };
-                job.one_sided(id, target(rank, disp, tcount, ttype)?, what)
-            })
+        operation! {
+            fn $put, fn $rput, (at: Buf, count: $count, datatype: Datatype), $count, () =>
+            OneSided::Put { origin: origin(at, count, datatype)? }
         }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $rput(
-            at: Buf, count: $count, datatype: Datatype, rank: c_int, disp: isize, tcount: $count,
-            ttype: Datatype, win: Win, request: Out<Request>,
-        ) -> c_int {
-            on_win(stringify!($rput), win, |job, id| {
-                let what = OneSided::Put { origin: origin(at, count, datatype)? };
-                request.put(job.one_sided_request(id, target(rank, disp, tcount, ttype)?, what)?)
-            })
+        operation! {
+            fn $get, fn $rget, (at: BufMut, count: $count, datatype: Datatype), $count, () =>
+            OneSided::Get { origin: origin(at, count, datatype)? }
         }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $get(
-            at: BufMut, count: $count, datatype: Datatype, rank: c_int, disp: isize, tcount: $count,
-            ttype: Datatype, win: Win,
-        ) -> c_int {
-            on_win(stringify!($get), win, |job, id| {
-                let what = OneSided::Get { origin: origin(at, count, datatype)? };
-                job.one_sided(id, target(rank, disp, tcount, ttype)?, what)
-            })
+        operation! {
+            fn $acc, fn $racc, (at: Buf, count: $count, datatype: Datatype), $count, (op: Op) =>
+            OneSided::Accumulate { origin: origin(at, count, datatype)?, op: op.id()? }
         }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $rget(
-            at: BufMut, count: $count, datatype: Datatype, rank: c_int, disp: isize, tcount: $count,
-            ttype: Datatype, win: Win, request: Out<Request>,
-        ) -> c_int {
-            on_win(stringify!($rget), win, |job, id| {
-                let what = OneSided::Get { origin: origin(at, count, datatype)? };
-                request.put(job.one_sided_request(id, target(rank, disp, tcount, ttype)?, what)?)
-            })
-        }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $acc(
-            at: Buf, count: $count, datatype: Datatype, rank: c_int, disp: isize, tcount: $count,
-            ttype: Datatype, op: Op, win: Win,
-        ) -> c_int {
-            on_win(stringify!($acc), win, |job, id| {
-                let what = OneSided::Accumulate { origin: origin(at, count, datatype)?, op: op.id()? };
-                job.one_sided(id, target(rank, disp, tcount, ttype)?, what)
-            })
-        }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $racc(
-            at: Buf, count: $count, datatype: Datatype, rank: c_int, disp: isize, tcount: $count,
-            ttype: Datatype, op: Op, win: Win, request: Out<Request>,
-        ) -> c_int {
-            on_win(stringify!($racc), win, |job, id| {
-                let what = OneSided::Accumulate { origin: origin(at, count, datatype)?, op: op.id()? };
-                request.put(job.one_sided_request(id, target(rank, disp, tcount, ttype)?, what)?)
-            })
-        }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $getacc(
-            at: Buf, count: $count, datatype: Datatype, result: BufMut, rcount: $count,
-            rtype: Datatype, rank: c_int, disp: isize, tcount: $count, ttype: Datatype, op: Op,
-            win: Win,
-        ) -> c_int {
-            on_win(stringify!($getacc), win, |job, id| {
+        operation! {
+            fn $getacc, fn $rgetacc,
+            (at: Buf, count: $count, datatype: Datatype, result: BufMut, rcount: $count,
+             rtype: Datatype),
+            $count, (op: Op) => {
                 let result = origin(result, rcount, rtype)?;
-                let what = fetching(at, count, datatype, result, op)?;
-                job.one_sided(id, target(rank, disp, tcount, ttype)?, what)
-            })
-        }
-
-        #[entry(guard = enter)]
-        pub extern "C" fn $rgetacc(
-            at: Buf, count: $count, datatype: Datatype, result: BufMut, rcount: $count,
-            rtype: Datatype, rank: c_int, disp: isize, tcount: $count, ttype: Datatype, op: Op,
-            win: Win, request: Out<Request>,
-        ) -> c_int {
-            on_win(stringify!($rgetacc), win, |job, id| {
-                let result = origin(result, rcount, rtype)?;
-                let what = fetching(at, count, datatype, result, op)?;
-                request.put(job.one_sided_request(id, target(rank, disp, tcount, ttype)?, what)?)
-            })
+                fetching(at, count, datatype, result, op)?
+            }
         }
     )* };
 }
