@@ -7,49 +7,38 @@ use driver::{Job, compile};
 use std::io::Read;
 use std::os::fd::AsRawFd;
 
+/// Kills and restores a program with threads that runs for `steps` steps.
+fn torture_threads(source: &str, steps: &str) {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile(source, folder.path(), &["-pthread"]);
+    let data_path = data.path().canonicalize().unwrap();
+    let job = Job::new(program, &[steps, data_path.to_str().unwrap()]);
+    torture(&job, data.path(), generations().max(10), seed());
+}
+
 #[test]
 fn threads_survive() {
-    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let program = compile("threads.c", folder.path(), &["-pthread"]);
-    let data_path = data.path().canonicalize().unwrap();
-    let job = Job::new(program, &["1500", data_path.to_str().unwrap()]);
-    torture(&job, data.path(), generations().max(10), seed());
+    torture_threads("threads.c", "1500");
 }
 
 #[test]
 fn what_threads_wait_for_is_theirs() {
-    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let program = compile("waiters.c", folder.path(), &["-pthread"]);
-    let data_path = data.path().canonicalize().unwrap();
-    let job = Job::new(program, &["500", data_path.to_str().unwrap()]);
-    torture(&job, data.path(), generations().max(10), seed());
+    torture_threads("waiters.c", "500");
 }
 
 #[test]
 fn threads_are_cancelled_in_any_incarnation() {
-    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let program = compile("cancels.c", folder.path(), &["-pthread"]);
-    let data_path = data.path().canonicalize().unwrap();
-    let job = Job::new(program, &["2000", data_path.to_str().unwrap()]);
-    torture(&job, data.path(), generations().max(10), seed());
+    torture_threads("cancels.c", "2000");
 }
 
 #[test]
 fn threads_get_every_signal_once() {
-    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let program = compile("mailers.c", folder.path(), &["-pthread"]);
-    let data_path = data.path().canonicalize().unwrap();
-    let job = Job::new(program, &["10000", data_path.to_str().unwrap()]);
-    torture(&job, data.path(), generations().max(10), seed());
+    torture_threads("mailers.c", "10000");
 }
 
 #[test]
 fn any_thread_may_take_images() {
-    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let program = compile("captor.c", folder.path(), &["-pthread"]);
-    let data_path = data.path().canonicalize().unwrap();
-    let job = Job::new(program, &["4000", data_path.to_str().unwrap()]);
-    torture(&job, data.path(), generations().max(10), seed());
+    torture_threads("captor.c", "4000");
 }
 
 #[test]
