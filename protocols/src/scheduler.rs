@@ -9,8 +9,9 @@
 //! | young-daly | as periodic, by the interval that Young's formula gives for what was measured |
 //!
 //! Calling convention: call the methods with what happened ([`Scheduler::ended`],
-//! [`Scheduler::committed`], …), then ask [`Scheduler::take_due`] and [`Scheduler::wave_is_due`] for
-//! what is due. Queries never change state. The caller passes in time and the seed; nothing waits.
+//! [`Scheduler::committed`], …), then ask [`Scheduler::take_due`] and [`Scheduler::wave_is_due`]
+//! for what is due. Queries never change state. The caller passes in time and the seed; nothing
+//! waits.
 //!
 //! Guarantees:
 //! - At most one image of a rank is under way.

@@ -8,7 +8,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | [`launcher_link`], [`launcher_messages`] | the launcher and its orders |
-//! | [`rank_link`], [`rank_messages`], [`control`] | the control socket and the messages of a rank |
+//! | [`rank_link`], [`rank_messages`], [`control`] | control socket and messages of a rank |
 //! | [`start`], [`spawn`], [`rank_process`], [`process_end`] | a process from start to end |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
 //! | [`files`] | files that return to an image with their ranks |

@@ -38,6 +38,7 @@ pub struct Saved {
     pub local_rank_of: Vec<u32>,
     /// Some host had more ranks than processors at the first start. A plan without this key says
     /// no, as its ranks were told.
+    // Word: the key of plans that are already on disk.
     #[serde(default, rename = "crowded")]
     pub oversubscribed: bool,
     /// Ranks share memory, so the ranks of a host must stay together.
@@ -300,6 +301,7 @@ mod tests {
         }
         // A plan without the key says no.
         let mut old = serde_json::to_value(saved()).unwrap();
+        // Word: the key of plans that are already on disk.
         old.as_object_mut().unwrap().remove("crowded").unwrap();
         assert!(!read(&serde_json::to_vec(&old).unwrap()).unwrap().oversubscribed);
     }

@@ -10,7 +10,7 @@
 //! struct ftmpi_protocol {             /* what the library gives; constant */
 //!     char     magic[8];              /* "ftmpi/p" and a zero: never changes */
 //!     uint32_t version, size;         /* never move; VERSION, sizeof(struct) */
-//!     uint32_t recovery;              /* 0: none, 1: the failed rank alone, 2: all, to the last wave */
+//!     uint32_t recovery;              /* 0: none, 1: the failed rank, 2: all, to the last wave */
 //!     uint32_t logger;                /* 1: determinants go to an event logger */
 //!     const char *name;
 //!     void *(*make)(const struct ftmpi_host *, const uint8_t *settings, size_t length);
