@@ -163,12 +163,12 @@ impl World {
     /// What was sent to this launcher arrives.
     pub(super) fn arrives_at_launcher(&mut self, launcher: u64, input: Input) {
         if launcher == self.dispatch.launcher {
-            self.to_dispatcher(input);
+            self.notify_dispatcher(input);
         }
     }
 
     /// The launcher hears something.
-    pub(super) fn to_dispatcher(&mut self, input: Input) {
+    pub(super) fn notify_dispatcher(&mut self, input: Input) {
         self.note(|| format!("the dispatcher hears {input:?}"));
         if let Input::AgentLost { host, .. } = input
             && self.in_waves()
@@ -376,7 +376,7 @@ impl World {
     pub(super) fn scheduler_up(&mut self, scheduler: u64) {
         if scheduler == self.dispatch.scheduler && !self.dispatch.down {
             self.dispatch.connected = true;
-            self.to_dispatcher(Input::SchedulerUp);
+            self.notify_dispatcher(Input::SchedulerUp);
         }
     }
 
@@ -391,7 +391,7 @@ impl World {
     }
 
     /// It hears something.
-    pub(super) fn to_scheduler(&mut self, scheduler: u64, word: Word) {
+    pub(super) fn notify_scheduler(&mut self, scheduler: u64, word: Word) {
         if scheduler != self.dispatch.scheduler {
             return;
         }
@@ -418,7 +418,7 @@ impl World {
     /// The launcher hears its order.
     pub(super) fn ordered(&mut self, scheduler: u64, order: Order) {
         if scheduler == self.dispatch.scheduler && !self.dispatch.down {
-            self.to_dispatcher(Input::Ordered(order));
+            self.notify_dispatcher(Input::Ordered(order));
         }
     }
 

@@ -19,7 +19,7 @@ impl World {
                 Some(rank)
             }
             Event::Arrive { from, to, way, item } => self.arrive(from, to, way, item),
-            Event::FromMemory(conn, item) => self.from_memory(conn, item),
+            Event::FromMemory(conn, item) => self.receive_from_memory(conn, item),
             Event::Begin(beginning) => self.begin(beginning),
             Event::Crash
             | Event::AgentDies
@@ -69,7 +69,7 @@ impl World {
             }
             Event::Relaunch(launcher) => self.relaunch(launcher),
             Event::Suspend => self.suspend(),
-            Event::AtScheduler(scheduler, word) => self.to_scheduler(scheduler, *word),
+            Event::AtScheduler(scheduler, word) => self.notify_scheduler(scheduler, *word),
             Event::Ordered(scheduler, order) => self.ordered(scheduler, order),
             Event::Tick => self.tick(),
             Event::Commit(rank, incarnation, number) => self.commit(rank, incarnation, number),

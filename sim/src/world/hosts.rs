@@ -25,7 +25,7 @@ impl World {
         let host_state = &mut self.dispatch.hosts[host];
         host_state.known = known;
         (host_state.up, host_state.was_up) = (true, true);
-        self.to_dispatcher(Input::AgentUp { host: host as u32 });
+        self.notify_dispatcher(Input::AgentUp { host: host as u32 });
     }
 
     /// An agent dies, and its ranks with it.
@@ -60,7 +60,7 @@ impl World {
     /// There is no agent where one was to be. Now and then there is one after all, when the
     /// launcher no longer waits for it.
     fn agent_fails(&mut self, host: usize) {
-        self.to_dispatcher(Input::AgentFailed { host: host as u32, why: "broken".to_owned() });
+        self.notify_dispatcher(Input::AgentFailed { host: host as u32, why: "broken".to_owned() });
         if self.below(3) == 0 {
             let delay = self.below(3000);
             self.after(delay, Event::HostMended(self.dispatch.launcher, host));

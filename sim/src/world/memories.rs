@@ -83,7 +83,7 @@ impl World {
     }
 
     /// Something reaches a rank; which one, if it takes it.
-    pub(super) fn from_memory(&mut self, conn: ConnId, item: Item) -> Option<usize> {
+    pub(super) fn receive_from_memory(&mut self, conn: ConnId, item: Item) -> Option<usize> {
         let (rank, incarnation, to) = self.memories.caller(conn)?;
         if !self.is_alive((rank, incarnation)) {
             return None;

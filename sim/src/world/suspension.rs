@@ -29,7 +29,7 @@ impl World {
             Some(Mutant::LastImagesNotAwaited) => 0,
             _ => grace,
         };
-        self.to_dispatcher(Input::Suspend { grace: Duration::from_millis(told) });
+        self.notify_dispatcher(Input::Suspend { grace: Duration::from_millis(told) });
     }
 
     /// The dispatcher has heard something, or looked at the clock.
