@@ -457,3 +457,17 @@ fn two_damaged_images_of_a_wave_are_survived() {
     dispatcher.handle(now, ended(1, 1, KILLED, 0));
     assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, Some(first)));
 }
+
+#[test]
+fn ranks_that_share_memory_move_to_one_host() {
+    for together in [false, true] {
+        let mut dispatcher = running(settings(6, 3, "coordinated"));
+        if together {
+            dispatcher.handle(S, Input::SharesMemory);
+        }
+        dispatcher.handle(2 * S, Input::AgentLost { host: 2, why: "gone".into() });
+        dispatcher.handle(3 * S, Input::AgentFailed { host: 2, why: "no route".into() });
+        let hosts = [4, 5].map(|rank| dispatcher.location(Rank(rank)).0);
+        assert_eq!(hosts, if together { [0, 0] } else { [0, 1] });
+    }
+}

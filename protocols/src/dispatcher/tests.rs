@@ -586,17 +586,3 @@ fn a_rank_that_lacks_messages_returns_to_its_older_image_and_newer_ones_are_give
         "{commands:?}"
     );
 }
-
-#[test]
-fn ranks_that_share_memory_move_to_one_host() {
-    for together in [false, true] {
-        let mut dispatcher = running(settings(6, 3, "coordinated"));
-        if together {
-            dispatcher.handle(S, Input::SharesMemory);
-        }
-        dispatcher.handle(2 * S, Input::AgentLost { host: 2, why: "gone".into() });
-        dispatcher.handle(3 * S, Input::AgentFailed { host: 2, why: "no route".into() });
-        let hosts = [4, 5].map(|rank| dispatcher.location(Rank(rank)).0);
-        assert_eq!(hosts, if together { [0, 0] } else { [0, 1] });
-    }
-}
