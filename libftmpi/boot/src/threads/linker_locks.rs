@@ -11,6 +11,7 @@ static LINKER_STATE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 pub fn find() {
     const RTLD_DL_SYMENT: c_int = 1;
+    // SAFETY: both have the signatures of dlfcn.h.
     unsafe extern "C" {
         fn dlsym(handle: *mut c_void, name: *const core::ffi::c_char) -> *mut c_void;
         fn dladdr1(

@@ -54,6 +54,8 @@ fn one(f: &Function, out: &mut String) -> Result<(), Problem> {
     // SAFETY of what is written here: arguments are C's, as the prototype of the same table says,
     // and the function that is found under the name has the type that the table gives the other
     // ABI.
+    // SAFETY, of the generated code: callers keep what MPI asks of the arguments, and `body` has
+    // the same parameters.
     for prefix in ["MPI", "PMPI"] {
         let _ = writeln!(
             out,
