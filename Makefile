@@ -56,8 +56,8 @@ demo:
 check:
 ifdef QUICK
 	tools/setup.sh minimal
-	$(CARGO) build --profile quick $(EVERYTHING)
-	tools/make_dist.sh $(CARGO_TARGET_DIR)/quick $(CARGO_TARGET_DIR)/quick/dist
+	$(CARGO) build --profile quick $(DEMO_CRATES) -p ftmpi-sim
+	@PARTS=demo tools/make_dist.sh $(CARGO_TARGET_DIR)/quick $(CARGO_TARGET_DIR)/quick/dist
 	python3 tools/check.py --quick $(CARGO_TARGET_DIR)/quick/dist
 else
 	-tools/setup.sh system

@@ -7,15 +7,17 @@ this machine is skipped, with a line that names the tool.
 The unit tests are compiled first. The unit tests run, at low priority, beside the programs that end well. Programs
 whose ranks die, and the benchmark, run without other load.
 
---quick compiles everything once, without optimisation (profile `quick`), and runs the unit tests, some hundred seeds of
-the simulator and a handful of kills. --all also runs the suites of LONG."""
+--quick compiles the crates of a job once (profile `quick`), and runs their unit tests, some hundred seeds of the
+simulator and a handful of kills. --all also runs the suites of LONG."""
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
@@ -79,37 +81,92 @@ def clippy_environment():
     return {"RUSTC_WORKSPACE_WRAPPER": str(driver)} if where and driver.exists() else None
 
 
-def compile_tests(count, profile):
-    """Checks format and lints, and compiles the tests of all crates. Returns the environment to run the tests in."""
+class TestBinary:
+    """An executable that cargo made of the tests of one crate, or of one file of its folder `tests`."""
+
+    def __init__(self, message):
+        target = message["target"]
+        self.name = f"{Path(message['manifest_path']).parent.name}/{target['name']}"
+        self.path = message["executable"]
+        # Cargo runs tests in the folder of their package.
+        self.folder = Path(message["manifest_path"]).parent
+        self.integration = "test" in target["kind"]
+
+
+def compile_tests(count, quick):
+    """Checks format and lints, and compiles the tests. Returns the executables and the environment to run them in."""
     count.one("format", run(count, [CARGO, "fmt", "--all", "--check"])[0] == 0)
-    # Clippy compiles our crates a second time, so the quick form leaves lints out.
-    lints = None if profile else clippy_environment()
+    # Clippy compiles our crates a second time if programs are compiled alike, so the quick form leaves lints out.
+    lints = None if quick else clippy_environment()
     env = {**os.environ, **(lints or {})}
-    code, text = run(count, [CARGO, "test", "--workspace", "--no-run", *profile], env=env)
+    crates = ["--profile", "quick", *QUICK_CRATES] if quick else ["--workspace"]
+    code, text, messages = run_with_messages(
+        count, [CARGO, "test", *crates, "--no-run", "--message-format=json-render-diagnostics"], env)
+    if code != 0:
+        count.one("compilation of the tests", False)
     if lints is None:
-        count.skip("lints", "QUICK" if profile else "this Rust comes without clippy")
+        count.skip("lints", "QUICK" if quick else "this Rust comes without clippy")
     else:
         # Cargo shows the warnings of this workspace only.
         found = re.findall(r"^warning: `([^`]*)` .* generated \d+ warning", text, re.M)
         count.one("lints", code == 0 and not found, ", ".join(sorted(set(found))))
-    headers = [CARGO, "run", "--quiet", *profile, "-p", "ftmpi-headers", "--", "--check", "include/generated"]
-    count.one("generated headers", run(count, headers, env=env)[0] == 0)
-    return env
+    if not quick:
+        headers = [CARGO, "run", "--quiet", "-p", "ftmpi-headers", "--", "--check", "include/generated"]
+        count.one("generated headers", run(count, headers, env=env)[0] == 0)
+    binaries = [TestBinary(m) for m in messages if m.get("executable") and m.get("profile", {}).get("test")]
+    return binaries, env
 
 
-def unit_tests(count, env, profile):
+def run_with_messages(count, command, env):
+    """Runs cargo. Returns the exit code, what cargo told people, and the messages for machines."""
+    print("+", " ".join(map(str, command)), flush=True)
+    process = subprocess.Popen(command, cwd=TOP, env=env, text=True, errors="replace",
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    messages = []
+
+    def read_messages():
+        messages.extend(json.loads(line) for line in process.stdout if line.startswith("{"))
+
+    reader = threading.Thread(target=read_messages)
+    reader.start()
+    lines = []
+    for line in process.stderr:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+        count.note_failure(line)
+        lines.append(line)
+    reader.join()
+    return process.wait(), "".join(lines), messages
+
+
+def unit_tests(count, binaries, env):
+    """Runs the executables of the tests, some at a time: many of them wait for processes most of their time."""
     # One seed, so that a commit that passes here passes everywhere. `make fuzz` draws other seeds.
     seed = os.environ.get("PROPTEST_RNG_SEED", "1")
     print(f"check: random input from PROPTEST_RNG_SEED={seed}", flush=True)
-    code, text = run(
-        count, [*LATER, CARGO, "test", "--workspace", "--no-fail-fast", *profile],
-        env={**env, "PROPTEST_RNG_SEED": seed},
-    )
-    results = re.findall(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", text)
+    env = {**env, "PROPTEST_RNG_SEED": seed, "CARGO": CARGO}
+    # The long ones begin first.
+    ordered = sorted(binaries, key=lambda b: (b.name not in LONG_TESTS, not b.integration, b.name))
+    with ThreadPoolExecutor(max_workers=(os.cpu_count() or 2) + 1) as pool:
+        for _ in pool.map(lambda binary: run_tests(count, binary, env), ordered):
+            pass
+
+
+def run_tests(count, binary, env):
+    begin = time.monotonic()
+    process = subprocess.run([*LATER, binary.path], cwd=binary.folder, text=True, errors="replace",
+                             env={**env, "CARGO_MANIFEST_DIR": str(binary.folder)},
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    for line in process.stdout.splitlines():
+        count.note_failure(line)
+    with count.lock:
+        # The output as a whole, because other tests print at the same time.
+        print(f"tests of {binary.name}: {time.monotonic() - begin:.0f} s\n{process.stdout}", end="", flush=True)
+    results = re.findall(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", process.stdout)
     for passed, failed, ignored in results:
         count.add(int(passed), int(failed), int(ignored))
-    if code != 0 and not any(int(f) for _, f, _ in results):
-        count.one("cargo test", False, "(did not build or crashed)")
+    if process.returncode != 0 and not any(int(failed) for _, failed, _ in results):
+        count.one(f"tests of {binary.name}", False, f"(exit code {process.returncode})")
 
 
 def run_suite(count, name, command):
@@ -141,6 +198,19 @@ def run_in_parallel(count, *steps):
         count.one("steps", False, "one of them ended early (see above)")
 
 
+# Seeds of the simulator in `make check QUICK=1`.
+QUICK_SEEDS = 400
+
+# The executables of tests that take longest, as `folder of the crate/name`.
+LONG_TESTS = {"sim/simulation", "servers/ftmpi_servers", "boot/kernel_state", "boot/programs", "ftmpiexec/jobs"}
+
+# The crates whose unit tests `make check QUICK=1` runs: everything that a message, a failure and an image pass through.
+QUICK_CRATES = [
+    "--lib", "--no-default-features",
+    *(word for crate in ["checkpoint", "core", "protocols", "runtime", "servers", "sim", "transport", "wire"]
+      for word in ("-p", f"ftmpi-{crate}")),
+]
+
 # The additional suites of `make check-all`: suites that last long, or need root and tools that few machines have.
 LONG = [
     ("every protocol and option, killed", ["c-tests/run.py", "campaign", "--runs", "1"]),
@@ -149,6 +219,10 @@ LONG = [
     ("two hosts", ["c-tests/run.py", "netns"]),
     ("images, restored again and again", ["c-tests/run.py", "torture", "--restores", "20"]),
     ("random programs", ["c-tests/run.py", "random", "--runs", "4"]),
+    ("conformance on more ranks", ["c-tests/run.py", "conformance"]),
+    ("every named point", ["c-tests/run.py", "points"]),
+    ("all faults of servers", ["c-tests/run.py", "servers"]),
+    ("kills in waves", ["c-tests/run.py", "--protocol", "coordinated", "kills", "--waves", "--runs", "8"]),
     ("kills under each protocol", ["c-tests/run.py", "--protocol", "rotate", "kills", "--runs", "18"]),
     ("orphans", ["c-tests/run.py", "orphans", "--runs", "6"]),
     ("conformance, killed", ["c-tests/run.py", "conformance", "--kills", "1"]),
@@ -159,6 +233,13 @@ def simulator(count, seeds):
     """Simulates so many seeds of every protocol."""
     code, _ = run(count, ["make", "--no-print-directory", "sim", f"SEEDS={seeds}"])
     count.one(f"simulator, {seeds} seeds of every protocol", code == 0)
+
+
+def seeds_of_quick(count, dist):
+    """Simulates some hundred seeds with the simulator that the Makefile compiled beside `dist`."""
+    simulator = dist.parent / "ftmpi-sim"
+    code, _ = run(count, ["tools/sim.sh", simulator, QUICK_SEEDS, 1, dist.parent / "sim"])
+    count.one(f"simulator, {QUICK_SEEDS} seeds", code == 0)
 
 
 def style(count):
@@ -194,12 +275,12 @@ def main():
         command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", number]
         return lambda: run_suite(count, f"programs, lane {number}", command)
 
-    profile = ["--profile", "quick"] if args.quick else []
-    env = step("compile", compile_tests, count, profile)
+    binaries, env = step("compile", compile_tests, count, args.quick)
     step("style", style, count)
     if args.quick:
         step("documents", documents, count)
-        step("unit tests", unit_tests, count, env, profile)
+        step("unit tests", unit_tests, count, binaries, env)
+        step("simulator", seeds_of_quick, count, dist)
         step("programs", lane("quick"))
         finish(count)
     code, _ = run(count, [sys.executable, "tools/compare_header.py"])
@@ -207,7 +288,7 @@ def main():
         count.skip("mpi.h against MPICH's", "no MPICH to compare with")
     else:
         count.one("mpi.h against MPICH's", code == 0)
-    step("unit tests beside programs", run_in_parallel, count, lambda: unit_tests(count, env, profile), lane(1))
+    step("unit tests beside programs", run_in_parallel, count, lambda: unit_tests(count, binaries, env), lane(1))
     step("kills", run_in_parallel, count, lane(2), lane(3))
     step("documents", documents, count, "--all" if args.all else "--run", dist)
     step("benchmark", run_suite, count, "benchmark, tiny",

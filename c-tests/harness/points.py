@@ -34,8 +34,8 @@ def points_of_library() -> list[str]:
     return sorted(names)
 
 
-def points(setting: Setting) -> None:
-    """Rank 1 dies at every named point, and rank 0 too."""
+def points(setting: Setting, step: int = 1) -> None:
+    """A rank dies at every named point, or at each `step`-th one: rank 0 and rank 1 in turn."""
     if not setting.dist_is_built():
         return
     names = points_of_library()
@@ -44,7 +44,7 @@ def points(setting: Setting) -> None:
         return
     jobs = Jobs(setting, 3)
     in_waves = setting.protocol.startswith(("coordinated", "hierarchical"))
-    for index, name in enumerate(names):
+    for index, name in list(enumerate(names))[::step]:
         if name == "wave" and setting.protocol and not in_waves:
             continue
         for nth in NTH.get(name, OTHER_NTH):

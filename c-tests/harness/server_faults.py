@@ -49,7 +49,8 @@ def run_case(setting: Setting, case: Case) -> None:
     setting.results.check(test, problem, note)
 
 
-def servers(setting: Setting) -> None:
+def servers(setting: Setting, short: bool = False) -> None:
+    """Kills servers, alone and with ranks. `short` leaves out what another case contains as well."""
     if not setting.dist_is_built():
         return
     channel_memories(setting)
@@ -57,9 +58,10 @@ def servers(setting: Setting) -> None:
         return
     for server in ("event-logger", "checkpoint-server"):
         for program in ("master_worker", "collectives") if setting.full else ("master_worker",):
-            run_case(setting, Case(
-                f"{server} killed under {program}", program,
-                [f"kill:server={server},at=2s"], 0))
+            if not short:
+                run_case(setting, Case(
+                    f"{server} killed under {program}", program,
+                    [f"kill:server={server},at=2s"], 0))
             run_case(setting, Case(
                 f"{server} killed, then a rank, under {program}", program,
                 [f"kill:server={server},at=2s", "kill:rank=1,at=4s"], 1))
@@ -71,16 +73,17 @@ def servers(setting: Setting) -> None:
             else f"images came too seldom, or not by order: {report['checkpoints']}"))
     library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_protocol.so"
     if not setting.protocol:
-        run_case(setting, Case(
-            "a protocol of a library, ranks killed", "master_worker",
-            ["kill:every=1500ms,count=2,seed=4"], 2, ["--protocol", f"plugin:{library}"]))
+        if not short:
+            run_case(setting, Case(
+                "a protocol of a library, ranks killed", "master_worker",
+                ["kill:every=1500ms,count=2,seed=4"], 2, ["--protocol", f"plugin:{library}"]))
         waves = library.with_name("libftmpi_example_waves.so")
         run_case(setting, Case(
             "a protocol in waves of a library, ranks killed", "waitany",
             ["kill:every=2s,count=2,seed=4"], 2, ["--protocol", f"plugin:{waves}"]))
         abandoned_wave(setting, waves)
         # One logger: that of the rank that dies. Then all loggers.
-        for way, which, back in (("loggers", ",number=1", 1), ("broadcast", "", 3)):
+        for way, which, back in (("loggers", ",number=1", 1), ("broadcast", "", 3))[int(short):]:
             run_case(setting, Case(
                 f"three event loggers, {way}, {back} killed", "master_worker",
                 [f"kill:server=event-logger{which},at=2s", "kill:rank=1,at=3s"], 1,
