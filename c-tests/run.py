@@ -303,7 +303,6 @@ def check(setting: Setting, lane: int | str | None) -> None:
                 setting, kills.Plan(3, ["cg", "waitany", "one_sided"], seconds=3))),
             ("kills in waves", lambda: kills.kills(
                 setting, kills.Plan(2, ["cg", "traffic"], seconds=3, waves=True))),
-            ("all-ranks", lambda: server_faults.all_ranks(setting)),
         ],
     }
     for name in [1, 2, 3] if lane is None else [lane]:
