@@ -45,7 +45,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import (  # noqa: E402
     bad_input, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb, install,
     kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, restart,
-    server_faults, speed, standard, torture, wrappers,
+    server_faults, slurm, speed, standard, torture, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -140,6 +140,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--short", action="store_true", help="a part, in one job")
     p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
     p.add_argument("only", nargs="*", help="names of modules")
+    suite("slurm", "a real Slurm of four nodes on this machine (root only)")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
     suite("speed", "instructions of a message")
@@ -222,6 +223,8 @@ def main() -> int:
                 install.install(setting)
             case "mpi4py":
                 mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
+            case "slurm":
+                slurm.slurm(setting)
             case "netns":
                 netns.netns(setting)
             case "bad-input":
@@ -274,6 +277,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("damage", lambda: damage.damage(setting)),
             ("committed", lambda: committed.committed(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
+            ("slurm", lambda: slurm.slurm(setting)),
         ],
         3: [
             # With a kill every two seconds these runs last several times as long as without.

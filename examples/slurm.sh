@@ -11,18 +11,9 @@
 
 # A folder on a file system that all nodes see. It keeps events and images between two runs.
 directory=${FTMPI_JOB_DIR:-$SLURM_SUBMIT_DIR/ftmpi-job-$SLURM_JOB_ID}
-hosts=$directory.hosts
 
-# ftmpiexec starts its agents by ssh on these hosts.
-slots=${SLURM_NTASKS_PER_NODE:-1}
-scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/\$/:$slots/" >"$hosts"
-
-if [ -e "$directory/plan" ]; then
-    set -- --restart "$directory"
-else
-    set -- --job-dir "$directory" "$@"
-fi
-ftmpiexec -f "$hosts" --grace 120s "$@" &
+# Hosts and the number of ranks come from Slurm. The same command begins the job and continues it.
+ftmpiexec --job-dir "$directory" --auto-restart --grace 120s "$@" &
 child=$!
 
 # Slurm sends SIGTERM 180 s before the limit: ftmpiexec writes a last image of every rank and ends
@@ -39,6 +30,6 @@ done
 if [ $code -eq 75 ]; then
     scontrol requeue "$SLURM_JOB_ID"
 elif [ $code -eq 0 ]; then
-    rm -rf "$directory" "$hosts"
+    rm -rf "$directory"
 fi
 exit $code

@@ -26,7 +26,7 @@ TOP = Path(__file__).resolve().parent.parent
 SOURCES = (".rs", ".py", ".sh", ".c", ".table", ".toml")
 # Options of programs that are not ours.
 FOREIGN = {
-    "--no-kill", "--constraint", "--signal", "--time", "--requeue", "--open-mode", "--nodes", "--ntasks-per-node", "--mca",
+    "--no-kill", "--batch", "--overlap", "--mpi", "--constraint", "--signal", "--time", "--requeue", "--open-mode", "--nodes", "--ntasks-per-node", "--mca",
     "--oversubscribe", "--all-targets", "--no-binary", "--cap-add", "--security-opt", "--release", "--cflags", "--libs", "--mpi-lib-version",
 }
 OURS = re.compile(r"\b(ftmpiexec|ftmpi-[a-z-]+|ftmpi-sim|docs_check\.py|style\.py|bench\.py|npb\.py|run\.py|check\.py)\b")

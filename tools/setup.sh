@@ -34,6 +34,7 @@ if [ "$level" = full ] || [ "$level" = system ]; then
     want zsh zsh
     [ -e /usr/share/modules/init ] || packages="$packages environment-modules"
     want ip iproute2
+    [ -x /usr/sbin/slurmctld ] || packages="$packages slurm-wlm munge"
     want sshd openssh-server
     want ssh openssh-client
     want python3 python3 python3-venv

@@ -272,6 +272,8 @@ pub enum FromAgent {
     },
     /// A line for the user.
     Notice(String),
+    /// SIGTERM came. The agent goes on.
+    Terminate,
 }
 
 /// What happened to a rank.

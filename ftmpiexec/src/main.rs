@@ -14,10 +14,12 @@ mod nested;
 mod output;
 mod report;
 mod restore_facts;
+mod shell;
 mod text;
 mod tuning;
 
 use ftmpi_options::terminal;
+use ftmpi_wire::foreign_launcher::ForeignLauncher;
 use std::process::ExitCode;
 
 /// What stands before every message.
@@ -48,12 +50,20 @@ fn main() -> ExitCode {
         println!("{}", restore_facts::RestoreFacts::of_this_host().to_json());
         return ExitCode::SUCCESS;
     }
+    if let Some(launcher) = ForeignLauncher::find(|name| std::env::var(name).ok()) {
+        return terminal::refuse(NAME, &launcher.for_ftmpiexec());
+    }
     let line = cli::parse(arguments);
     if line.cli.testing.doctor {
         std::process::exit(doctor::run(&line));
     }
     let plan = match cli::Plan::of(&line) {
         Ok(plan) => plan,
+        Err(cli::PlanError::HasEnded { directory, code }) => {
+            let error = cli::PlanError::HasEnded { directory, code };
+            eprintln!("{NAME}: {error}");
+            std::process::exit(exit_code(code));
+        }
         Err(error) => return terminal::refuse(NAME, &error),
     };
     match launcher::run(plan) {

@@ -37,6 +37,12 @@ pub const FAREWELL_FLUSH: Duration = Duration::from_millis(500);
 pub const DIRECTORY_REMOVAL_TRIES: u32 = 50;
 /// Pause between two of these attempts.
 pub const DIRECTORY_REMOVAL_PAUSE: Duration = Duration::from_millis(100);
+/// SIGTERM at the agents of all hosts within this time is meant for the job: a batch system reaches
+/// its nodes one after the other.
+pub const TERMINATION_WINDOW: Duration = Duration::from_secs(10);
+/// A signal that comes again within this time is the same request: a batch system and the script
+/// that it runs may both send it.
+pub const SAME_REQUEST: Duration = Duration::from_secs(2);
 /// How long the last line of a process that ended is waited for.
 pub const LAST_LINE_LIMIT: Duration = Duration::from_millis(500);
 /// Characters of a line that is repeated to the user.

@@ -8,6 +8,10 @@ use std::ffi::OsStr;
 /// How agents on other hosts are started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LauncherKind {
+    /// By srun in a Slurm allocation, else by ssh (default)
+    Auto,
+    /// As steps of a Slurm allocation
+    Slurm,
     /// By ssh, or the command of --rsh
     Ssh,
     /// All on this host, whatever the hosts are called (for tests)

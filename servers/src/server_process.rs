@@ -111,7 +111,9 @@ pub fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Returns when the server is to end: on SIGTERM, on SIGINT, or when its parent has ended.
+/// Returns when the server is to end: on SIGINT, when its parent has ended, or on SIGTERM if it has
+/// no parent to watch. A batch system sends SIGTERM to every process of a job, while a launcher
+/// still needs its servers to store last images.
 ///
 /// # Errors
 /// Signals cannot be caught.
@@ -125,22 +127,36 @@ pub async fn shutdown_requested(exit_with_parent: Option<i32>) -> io::Result<&'s
         }
     };
     Ok(tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
+        _ = terminate.recv(), if exit_with_parent.is_none() => "SIGTERM",
         _ = interrupt.recv() => "SIGINT",
         () = parent => "its parent ended",
     })
 }
 
 /// Watches the parent *process*. `PR_SET_PDEATHSIG` would watch the thread that started this
-/// process, which may end at any time in a parent with a thread pool.
+/// process, which may end at any time in a parent with a thread pool. A server whose parent has no
+/// number (0) was started from another host: the end of its standard input is the end of its
+/// launcher.
 async fn parent_ended(expected: i32) {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    // This thread sleeps in the kernel.
-    std::thread::spawn(move || {
-        wait_for_parent(expected);
-        let _ = tell.send(());
-    });
-    let _ = told.await;
+    let (notify, ended) = tokio::sync::mpsc::channel::<()>(1);
+    let mut ended = ended;
+    let watch = |wait: Box<dyn FnOnce() + Send>| {
+        let notify = notify.clone();
+        // The thread sleeps in the kernel.
+        std::thread::spawn(move || {
+            wait();
+            let _ = notify.try_send(());
+        });
+    };
+    watch(Box::new(move || wait_for_parent(expected)));
+    if expected == 0 {
+        watch(Box::new(wait_for_end_of_input));
+    }
+    let _ = ended.recv().await;
+}
+
+fn wait_for_end_of_input() {
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
 }
 
 fn wait_for_parent(expected: i32) {

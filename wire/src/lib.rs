@@ -19,6 +19,7 @@
 pub mod control;
 pub mod determinant;
 pub mod event_log;
+pub mod foreign_launcher;
 pub mod header;
 pub mod hello;
 pub mod image_store;

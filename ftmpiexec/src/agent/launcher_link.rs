@@ -61,7 +61,14 @@ pub async fn connect(setup: &AgentSetup, key: &JobKey) -> Result<TcpStream, Unre
         .and_then(|text| text.split(' ').next()?.parse().ok())
         .zip(setup.launcher.first())
         .map(|(ip, launcher)| SocketAddr::new(ip, launcher.port()));
-    let addresses = seen_from_here.into_iter().chain(setup.launcher.iter().copied());
+    // Slurm names the host where srun was called. It is tried last: it may be a host on the way.
+    let of_srun = std::env::var("SLURM_LAUNCH_NODE_IPADDR")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .zip(setup.launcher.first())
+        .map(|(ip, launcher)| SocketAddr::new(ip, launcher.port()))
+        .filter(|address| !setup.launcher.contains(address));
+    let addresses = seen_from_here.into_iter().chain(setup.launcher.iter().copied()).chain(of_srun);
     for address in addresses {
         match auth::connect(address, key, &purpose, LAUNCHER_CONNECT_LIMIT).await {
             Ok(stream) => {

@@ -135,8 +135,6 @@ struct Hardware {
 enum EndCause {
     /// The launcher ordered it; `keep`: the job goes on later.
     Ordered { keep: bool },
-    /// SIGTERM came. The launcher may bring the ranks back.
-    Terminated,
     /// The launcher is gone, or this host is cut off from it.
     Abandoned,
 }
@@ -274,7 +272,9 @@ impl Agent {
                     }
                     self.beat();
                 }
-                _ = terminate.recv() => return Ok(EndCause::Terminated),
+                // Batch systems send SIGTERM to all processes of a job. The launcher decides what
+                // that means.
+                _ = terminate.recv() => self.link.send(FromAgent::Terminate),
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What is wrong with a job that a command line asks for: every text of it, as
 //! "what happened; what to do". Options that cannot be read are in `ftmpi_options::errors`.
 
+use super::allocation::AllocationError;
 use super::effects::Needs;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -29,6 +30,9 @@ pub enum PlanError {
     /// No host.
     #[error("--hosts names no host; write for example --hosts a,b:2")]
     NoHost,
+    /// What a batch system says.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
     /// A list of hosts or a machine file that cannot be read.
     #[error("{place}: {what}")]
     Machines {
@@ -139,6 +143,23 @@ pub enum PlanError {
         /// Why.
         error: std::io::Error,
     },
+    /// `--auto-restart` after the end.
+    #[error(
+        "the job in {} has ended with exit code {code}; to run the program again name another \
+         --job-dir, or remove that one", directory.display()
+    )]
+    HasEnded {
+        /// The directory.
+        directory: PathBuf,
+        /// The exit code of the job.
+        code: i32,
+    },
+    /// `--auto-restart` with another command.
+    #[error(
+        "--auto-restart: the job in {} runs another program or other arguments; write the same \
+         command, or name another --job-dir", .0.display()
+    )]
+    OtherProgram(PathBuf),
     /// Another number of ranks.
     #[error("--restart: the job has {0} ranks, which cannot be changed; drop -n")]
     RestartRanks(usize),

@@ -5,10 +5,12 @@
 //! | --- | --- |
 //! | [`plan`], `restart` | the plan of a new job, and of one that goes on |
 //! | `machinefile`, `placement`, `locality` | hosts, and the ranks on them |
+//! | `allocation`, `starter` | hosts of a batch system; how other hosts are reached |
 //! | `protocol`, `effects` | the protocol with its settings; options without effect under it |
 //! | `environment` | variables of the ranks |
 //! | `errors` | every text of a plan that cannot be made |
 
+mod allocation;
 mod effects;
 mod environment;
 mod errors;
@@ -20,12 +22,16 @@ mod placement;
 mod plan;
 mod protocol;
 mod restart;
+mod starter;
 
+pub use allocation::Allocation;
+pub use errors::PlanError;
 pub use ftmpi_options::ftmpiexec::{Cli, CommandLine, Part, parse};
 pub use ftmpi_options::values::time as parse_time;
 pub use locality::own_address_towards;
 pub use machinefile::{Machine, ServerDuty};
-pub use plan::{Plan, Starter};
+pub use plan::Plan;
+pub use starter::Starter;
 
 #[cfg(test)]
 mod tests {

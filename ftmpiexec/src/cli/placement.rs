@@ -1,12 +1,16 @@
 //! Hosts and the ranks on them.
 
+use super::allocation::Allocation;
 use super::errors::PlanError;
 use super::machinefile::{self, Machine};
 use ftmpi_options::ftmpiexec::Cli;
 use std::collections::BTreeMap;
 
-/// The hosts that the command line names, if it does.
-pub fn machines(cli: &Cli) -> Result<Option<Vec<Machine>>, PlanError> {
+/// The hosts that the command line names, or else those of the allocation.
+pub fn machines(
+    cli: &Cli,
+    allocation: Option<&Allocation>,
+) -> Result<Option<Vec<Machine>>, PlanError> {
     let wrong = |place: String| move |what| PlanError::Machines { place, what };
     Ok(match (&cli.placement.hosts, &cli.placement.machinefile) {
         (Some(_), Some(_)) => return Err(PlanError::HostsTwice),
@@ -22,7 +26,7 @@ pub fn machines(cli: &Cli) -> Result<Option<Vec<Machine>>, PlanError> {
             let place = format!("machine file {}", file.display());
             Some(machinefile::parse_file(&text).map_err(wrong(place))?)
         }
-        (None, None) => None,
+        (None, None) => allocation.map(|found| found.machines.clone()),
     })
 }
 
@@ -44,11 +48,14 @@ pub fn merge(machines: Vec<Machine>) -> Vec<Machine> {
     merged
 }
 
-/// Number of ranks where the command line gives none: the slots of the hosts that it names, as
-/// under Hydra.
-pub fn slots(cli: &Cli, machines: &[Machine]) -> u64 {
-    if cli.placement.hosts.is_none() && cli.placement.machinefile.is_none() {
-        return 1;
+/// Number of ranks where the command line gives none: what the user asked the batch system for, or
+/// the slots of the hosts, as under Hydra.
+pub fn slots(cli: &Cli, machines: &[Machine], allocation: Option<&Allocation>) -> u64 {
+    let named = cli.placement.hosts.is_some() || cli.placement.machinefile.is_some();
+    if let (false, None, Some(ranks)) =
+        (named, cli.placement.ppn, allocation.and_then(|found| found.ranks))
+    {
+        return u64::from(ranks).max(1);
     }
     let slots = machines.iter().map(|machine| match (machine.slots, cli.placement.ppn) {
         (Some(0), _) => 0,

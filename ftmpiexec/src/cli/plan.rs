@@ -1,17 +1,18 @@
 //! The command line, checked and complete: what the launcher works from.
 
+use super::allocation::Allocation;
 use super::effects;
 use super::errors::PlanError;
 use super::machinefile::{self, Machine};
 use super::placement::{machines, merge, place, slots};
+use super::starter::Starter;
 use super::{CommandLine, environment, locality, protocol};
 use crate::agent_protocol::{Commitment, Program};
 use crate::binding::{Binding, BindingError};
 use crate::inject::Fault;
-use crate::job_dir::plan_file::EarlierRun;
+use crate::job_dir::plan_file::{EarlierRun, Saved};
 use ftmpi_options::choices::{
-    ImageLogsChoice, ImagesChoice, LauncherKind, OutputChoice, PolicyChoice, Switch,
-    TransportChoice,
+    ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch, TransportChoice,
 };
 use ftmpi_options::ftmpiexec::{Cli, Part};
 use ftmpi_protocols::registry;
@@ -22,15 +23,6 @@ use ftmpi_wire::control::ProtocolConfig;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// How agents on other hosts are started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Starter {
-    /// All agents start on this host.
-    Fork,
-    /// This command starts agents on other hosts (ssh).
-    Remote(Vec<String>),
-}
 
 /// Everything that the launcher must know before it starts a job.
 #[derive(Debug, Clone)]
@@ -136,11 +128,16 @@ const RANKS_MAX: usize = 16_384;
 /// Shortest time between two images of a rank.
 const CKPT_INTERVAL_MIN: Duration = Duration::from_millis(10);
 
-/// How other hosts are reached without `--rsh`.
-const SSH: [&str; 6] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-x"];
+/// The hosts of a job, and the allocation in which the launcher runs.
+pub(super) struct Placed<'a> {
+    /// The hosts.
+    pub machines: Vec<Machine>,
+    /// What a batch system gave.
+    pub allocation: Option<&'a Allocation>,
+}
 
 impl Plan {
-    /// Whether the agent of this host starts by ssh.
+    /// Whether the agent of this host starts by `starter`.
     pub fn is_remote(&self, host: &str) -> bool {
         self.remote.contains(host)
     }
@@ -155,9 +152,12 @@ impl Plan {
     /// # Errors
     /// What makes no sense, in one line.
     pub fn of(line: &CommandLine) -> Result<Self, PlanError> {
-        match &line.cli.batch.restart {
-            Some(directory) => Self::continued(line, directory.clone()),
-            None => Self::new(line),
+        match (&line.cli.batch.restart, &line.cli.batch.job_dir) {
+            (Some(directory), _) => Self::continued(line, directory.clone(), false),
+            (None, Some(directory)) if line.cli.batch.auto_restart && Saved::is_in(directory) => {
+                Self::continued(line, directory.clone(), true)
+            }
+            _ => Self::new(line),
         }
     }
 
@@ -167,11 +167,16 @@ impl Plan {
     /// What makes no sense, in one line.
     pub fn new(line: &CommandLine) -> Result<Self, PlanError> {
         let (cli, parts) = (&line.cli, &line.parts);
+        let allocation = Allocation::current()?;
         let here = || machinefile::parse_list("localhost").unwrap_or_default();
-        let machines = machines(cli)?.unwrap_or_else(here);
+        let named = machines(cli, allocation.as_ref())?;
+        let ranks_asked = match &named {
+            Some(named) => slots(cli, named, allocation.as_ref()),
+            None => 1,
+        };
+        let machines = named.unwrap_or_else(here);
         let programs = programs(cli, parts)?;
-        let slots = slots(cli, &machines);
-        let ranks_of = |part: &Part| part.ranks.map_or(slots, u64::from);
+        let ranks_of = |part: &Part| part.ranks.map_or(ranks_asked, u64::from);
         let ranks = parts.iter().map(ranks_of).fold(0, u64::saturating_add);
         if ranks > RANKS_MAX as u64 {
             return Err(PlanError::TooManyRanks { ranks, most: RANKS_MAX });
@@ -181,11 +186,12 @@ impl Plan {
             .enumerate()
             .flat_map(|(number, part)| (0..ranks_of(part)).map(move |_| number as u32))
             .collect();
-        let plan = Self::build(cli, &line.given(), machines, programs, program_of)?;
+        let placed = Placed { machines, allocation: allocation.as_ref() };
+        let plan = Self::build(cli, &line.given(), placed, programs, program_of)?;
         Ok(Self { options: line.options.clone(), ..plan })
     }
 
-    /// Takes note of the hosts whose agents or servers are started by ssh.
+    /// Takes note of the hosts whose agents or servers are started by `starter`.
     pub(super) fn note_remote(&mut self, hosts: impl Iterator<Item = String>) {
         if self.starter != Starter::Fork {
             self.remote.extend(hosts.filter(|name| !locality::is_here(name)));
@@ -196,7 +202,7 @@ impl Plan {
     pub(super) fn build(
         cli: &Cli,
         given: &[&str],
-        machines: Vec<Machine>,
+        Placed { machines, allocation }: Placed<'_>,
         programs: Vec<Program>,
         program_of: Vec<u32>,
     ) -> Result<Self, PlanError> {
@@ -218,7 +224,7 @@ impl Plan {
         let clusters = registry::clusters(&protocol, ranks);
         check_companions(cli, given)?;
         let faults = faults(cli, ranks, &machines)?;
-        let starter = starter(cli)?;
+        let starter = Starter::of(cli, allocation)?;
         let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let own = std::env::current_exe()
             .map_err(|error| PlanError::System { what: "the path of this program", error })?;
@@ -325,20 +331,6 @@ fn faults(cli: &Cli, ranks: usize, machines: &[Machine]) -> Result<Vec<Fault>, P
         faults.push(fault);
     }
     Ok(faults)
-}
-
-/// How agents on other hosts are started.
-fn starter(cli: &Cli) -> Result<Starter, PlanError> {
-    Ok(match (cli.network.launcher, &cli.network.rsh) {
-        (LauncherKind::Fork, _) => Starter::Fork,
-        (LauncherKind::Ssh, Some(command)) if command.trim().is_empty() => {
-            return Err(PlanError::value("--rsh", "the command is empty; write for example ssh"));
-        }
-        (LauncherKind::Ssh, Some(command)) => {
-            Starter::Remote(command.split_whitespace().map(str::to_owned).collect())
-        }
-        (LauncherKind::Ssh, None) => Starter::Remote(SSH.map(str::to_owned).to_vec()),
-    })
 }
 
 /// Which processors ranks are bound to.

@@ -2,10 +2,11 @@
 //! changes.
 
 use super::CommandLine;
+use super::allocation::Allocation;
 use super::effects;
 use super::errors::PlanError;
 use super::placement::{machines, together};
-use super::plan::Plan;
+use super::plan::{Placed, Plan};
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::job_dir::progress::Progress;
 use ftmpi_options::choices::name_of;
@@ -15,24 +16,35 @@ use std::path::{Path, PathBuf};
 
 impl Plan {
     /// The plan of a job that an earlier launcher began. What its images depend on stays;
-    /// everything else is as it was, or as this command line says.
+    /// everything else is as it was, or as this command line says. `same_line`: this is the command
+    /// line that began the job (`--auto-restart`).
     ///
     /// # Errors
     /// The job cannot be continued, or not so.
-    pub(super) fn continued(line: &CommandLine, directory: PathBuf) -> Result<Self, PlanError> {
-        if line.parts.iter().any(|part| !part.command.is_empty()) {
+    pub(super) fn continued(
+        line: &CommandLine,
+        directory: PathBuf,
+        same_line: bool,
+    ) -> Result<Self, PlanError> {
+        if !same_line && line.parts.iter().any(|part| !part.command.is_empty()) {
             return Err(PlanError::RestartProgram);
         }
         let directory = directory
             .canonicalize()
             .map_err(|error| PlanError::RestartDirectory { directory, error })?;
         let mut saved = Saved::read(&directory).map_err(PlanError::RestartPlan)?;
+        if let (true, Some(code)) = (same_line, Progress::ended(&directory)) {
+            return Err(PlanError::HasEnded { directory, code });
+        }
         Progress::must_not_have_ended(&directory).map_err(|e| PlanError::RestartPlan(e.into()))?;
+        if same_line && !line.parts.iter().map(|part| &part.command).eq(saved.commands()) {
+            return Err(PlanError::OtherProgram(directory));
+        }
         let ranks = saved.program_of.len();
-        if line.cli.part.ranks.is_some_and(|given| given as usize != ranks) {
+        if !same_line && line.cli.part.ranks.is_some_and(|given| given as usize != ranks) {
             return Err(PlanError::RestartRanks(ranks));
         }
-        if let Some(fixed) = FIXED_AT_RESTART.iter().find(|fixed| line.gave(fixed)) {
+        if let Some(fixed) = FIXED_AT_RESTART.iter().find(|fixed| !same_line && line.gave(fixed)) {
             return Err(PlanError::RestartFixed(format!("--{}", fixed.replace('_', "-"))));
         }
         let stored = std::iter::once("ftmpiexec".to_owned()).chain(saved.options.iter().cloned());
@@ -42,15 +54,17 @@ impl Plan {
             Err(Answer::Help(_)) => return Err(PlanError::RestartOptions("--help".to_owned())),
         };
         let cli = line.over(earlier);
-        let machines = match machines(&line.cli)? {
+        let allocation = Allocation::current()?;
+        let machines = match machines(&line.cli, allocation.as_ref())? {
             Some(machines) => {
                 saved.move_servers(&machines).map_err(PlanError::RestartPlan)?;
                 machines
             }
             None => saved.machines.clone(),
         };
+        let placed = Placed { machines, allocation: allocation.as_ref() };
         let mut plan =
-            Self::build(&cli, &[], machines, saved.programs.clone(), saved.program_of.clone())?;
+            Self::build(&cli, &[], placed, saved.programs.clone(), saved.program_of.clone())?;
         plan.job_id.clone_from(&saved.job_id);
         if saved.shares_memory {
             plan.placement = together(&plan.machines, &saved.node_of);

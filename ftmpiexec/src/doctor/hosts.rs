@@ -2,8 +2,7 @@
 //! host?
 
 use super::Finding;
-use crate::cli::{CommandLine, Plan, Starter};
-use crate::launcher::shell_word;
+use crate::cli::{Allocation, CommandLine, Plan, Starter};
 use crate::restore_facts::{self, RestoreFacts};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,7 +15,8 @@ const HOST: &str = "host";
 /// Asks every other host for its facts, all at the same time.
 pub fn look(line: &CommandLine) -> Vec<Finding> {
     let placement = &line.cli.placement;
-    if placement.hosts.is_none() && placement.machinefile.is_none() {
+    let named = placement.hosts.is_some() || placement.machinefile.is_some();
+    if !named && Allocation::current().is_ok_and(|found| found.is_none()) {
         return Vec::new();
     }
     // A plan needs a program; the hosts do not depend on it.
@@ -42,17 +42,20 @@ pub fn look(line: &CommandLine) -> Vec<Finding> {
 }
 
 fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
-    let Starter::Remote(words) = &plan.starter else {
+    let program = plan.remote_path.display().to_string();
+    let Some(words) = plan.starter.words(name, &[&program, restore_facts::OPTION]) else {
         return vec![Finding::good(HOST, format!("{name}: its agent is started here"))];
     };
     if !plan.is_remote(name) {
         return vec![Finding::good(HOST, format!("{name}: this host"))];
     }
     let begin = Instant::now();
-    let program = plan.remote_path.display().to_string();
-    let child = Command::new(&words[0])
+    let mut command = Command::new(&words[0]);
+    for variable in plan.starter.hidden_variables() {
+        command.env_remove(variable);
+    }
+    let child = command
         .args(&words[1..])
-        .args([name, &shell_word(&program), restore_facts::OPTION])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -82,9 +85,13 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
     vec![Finding::bad(
         HOST,
         format!(
-            "{name}: {last} (tried `{} {name} {program}`); ssh must work without a password, and \
-             the same ftmpi must be at the same place: install it there, or name it with --remote-path",
-            words.join(" ")
+            "{name}: {last} (tried `{}`); {}, and the same ftmpi must be at the same place: install it \
+             there, or name it with --remote-path",
+            words.join(" "),
+            match plan.starter {
+                Starter::Srun => "the node must be up",
+                _ => "ssh must work without a password",
+            }
         ),
     )]
 }

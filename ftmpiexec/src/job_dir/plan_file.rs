@@ -150,6 +150,16 @@ impl Saved {
         }
     }
 
+    /// Whether a directory has the plan of a job.
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(NAME).is_file()
+    }
+
+    /// The commands of the parts of the command line.
+    pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.programs.iter().map(|program| &program.command)
+    }
+
     /// Moves the servers to the hosts that a new machine file names: in the order in which the
     /// servers were named at first. What each server holds and serves stays the same.
     ///

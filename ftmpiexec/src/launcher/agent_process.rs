@@ -1,6 +1,5 @@
-//! The process of an agent: `ftmpiexec --agent`, here or behind ssh.
+//! The process of an agent: `ftmpiexec --agent`, here, or behind ssh or srun.
 
-use super::shell::shell_word;
 use crate::cli::{Plan, Starter};
 use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX};
 use std::path::PathBuf;
@@ -12,8 +11,7 @@ use tokio::sync::oneshot;
 /// How agents are started.
 #[derive(Debug)]
 pub struct AgentStarter {
-    /// The command that reaches other hosts; empty if none is reached.
-    rsh: Vec<String>,
+    starter: Starter,
     own_path: PathBuf,
     remote_path: PathBuf,
 }
@@ -21,29 +19,31 @@ pub struct AgentStarter {
 impl AgentStarter {
     /// As the plan says.
     pub fn new(plan: &Plan) -> Self {
-        let rsh = match &plan.starter {
-            Starter::Remote(words) => words.clone(),
-            Starter::Fork => Vec::new(),
-        };
         let own_path = std::env::current_exe().unwrap_or_else(|_| plan.remote_path.clone());
-        Self { rsh, own_path, remote_path: plan.remote_path.clone() }
+        Self { starter: plan.starter.clone(), own_path, remote_path: plan.remote_path.clone() }
     }
 
     /// The command that starts the agent of this host.
     pub fn command(&self, host: &str, remote: bool) -> Command {
-        let mut command = match self.rsh.split_first() {
-            Some((program, words)) if remote => {
-                let mut command = Command::new(program);
-                command
-                    .args(words)
-                    .arg(host)
-                    .arg(shell_word(&self.remote_path.display().to_string()));
+        let path = self.remote_path.display().to_string();
+        let words = if remote { self.starter.words(host, &[&path, "--agent"]) } else { None };
+        let mut command = match words {
+            Some(words) => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
+                for name in self.starter.hidden_variables() {
+                    command.env_remove(name);
+                }
                 command
             }
-            _ => Command::new(if remote { &self.remote_path } else { &self.own_path }),
+            None => {
+                let mut command =
+                    Command::new(if remote { &self.remote_path } else { &self.own_path });
+                command.arg("--agent");
+                command
+            }
         };
         command
-            .arg("--agent")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

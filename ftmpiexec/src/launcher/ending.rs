@@ -101,6 +101,9 @@ impl Launcher {
                 Some(event) = inbox.recv() => self.on_late_event(event),
                 () = &mut deadline => break,
                 signal = signals.next() => {
+                    if !self.terminations.is_new(signal, self.now()) {
+                        continue;
+                    }
                     if signal != libc::SIGINT && self.asks_for_last_images(signal) {
                         // Too late for images: the job has ended, and ends in order.
                         self.run.suspending = true;
@@ -184,6 +187,9 @@ impl Launcher {
                 all = &mut done => break (all.unwrap_or(false), None),
                 Some(event) = inbox.recv() => self.on_late_event(event),
                 signal = signals.next() => {
+                    if !self.terminations.is_new(signal, self.now()) {
+                        continue;
+                    }
                     if signal != libc::SIGINT && self.asks_for_last_images(signal) {
                         self.run.suspending = true;
                         continue;
@@ -215,6 +221,7 @@ impl Launcher {
                         self.print_output(host, (rank, stream), offset, bytes);
                     }
                     FromAgent::Notice(line) => self.printer.notice(line),
+                    FromAgent::Terminate => {}
                     // Without an answer the agent would take this launcher for dead.
                     FromAgent::Heartbeat => self.agents.send(host, ToAgent::HeartbeatReceived),
                     _ => {}

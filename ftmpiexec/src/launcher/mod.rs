@@ -40,9 +40,9 @@ mod restore_check;
 mod scheduling;
 mod servers;
 mod settings;
-mod shell;
 mod signals;
 mod stopping;
+mod termination;
 
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
 use crate::cli::Plan;
@@ -63,11 +63,11 @@ use preflight::{Prepared, check_programs};
 use rank_output::RankOutput;
 use restart_discovery::Discovery;
 use servers::Servers;
-pub use shell::shell_word;
 use signals::Signals;
 use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 use stopping::RunState;
+use termination::Terminations;
 use tokio::sync::mpsc;
 
 /// The state of the launcher.
@@ -78,6 +78,7 @@ struct Launcher {
     key: JobKey,
     begin: Instant,
     run: RunState,
+    terminations: Terminations,
     dispatcher: Dispatcher,
     agents: Agents,
     servers: Servers,
@@ -200,6 +201,7 @@ impl Launcher {
             key,
             begin: Instant::now(),
             run: RunState::default(),
+            terminations: Terminations::default(),
             plan,
             printer,
             events,

@@ -231,6 +231,13 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
+/// One host of several got SIGTERM.
+pub fn host_terminated(host: &str) -> String {
+    format!(
+        "host {host} got SIGTERM: it may go down soon; the job goes on, and its ranks move if it does"
+    )
+}
+
 /// A signal stops the job so that it can go on later. The dispatcher reports the last images.
 pub fn suspending(signal: i32) -> String {
     let again = if signal == libc::SIGINT { "Ctrl-C again" } else { "another signal" };

@@ -26,6 +26,7 @@ impl Launcher {
             }
             FromAgent::Heartbeat => self.agents.heartbeat(host),
             FromAgent::Notice(line) => self.printer.notice(line),
+            FromAgent::Terminate => self.agent_terminated(host),
             FromAgent::Output { rank, stream, offset, bytes } => {
                 self.print_output(host, (rank, stream), offset, bytes);
             }

@@ -7,8 +7,10 @@
 //! | SIGUSR1 | last images, exit code 75 | last images, exit code 75 |
 //! | SIGHUP | ends the job, 129 | ends the job, 129 |
 //!
-//! Without images (`--ckpt off`) every signal ends the job.
+//! Without images (`--ckpt off`) every signal ends the job. SIGTERM at all agents counts as one at
+//! the launcher (`termination.rs`).
 
+use super::termination::Meaning;
 use super::{Launcher, notices};
 use ftmpi_protocols::dispatcher::Input;
 
@@ -59,8 +61,27 @@ impl RunState {
 }
 
 impl Launcher {
+    /// The agent of a host got SIGTERM.
+    pub(super) fn agent_terminated(&mut self, host: u32) {
+        let states = self.agents.all().iter().enumerate();
+        let up: Vec<u32> =
+            states.filter(|(_, state)| state.is_up()).map(|(host, _)| host as u32).collect();
+        match self.terminations.at_agent(host, self.now(), &up) {
+            Meaning::Job if self.run.suspending || self.run.interrupted => {}
+            Meaning::Job => self.interrupt(libc::SIGTERM),
+            Meaning::Host => {
+                let name = self.agents.name(host);
+                self.printer.notice(notices::host_terminated(name));
+            }
+            Meaning::Known => {}
+        }
+    }
+
     /// A signal came.
     pub(super) fn interrupt(&mut self, signal: i32) {
+        if !self.terminations.is_new(signal, self.now()) {
+            return;
+        }
         if self.run.servers_up && self.asks_for_last_images(signal) {
             self.printer.notice(notices::suspending(signal));
             return self.suspend();

@@ -14,7 +14,7 @@ use crate::exported_table;
 use crate::interpose::next_function;
 use crate::memory::window;
 use crate::restore;
-use crate::signals::agent_signal;
+use crate::signals::{agent_signal, batch_signal};
 use crate::threads::thread_notes;
 use core::ffi::{CStr, c_char, c_int};
 use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
@@ -51,6 +51,8 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
     let window_len = window::reserve();
     exported_table::begin(&env, window_len, state);
     let _ = agent_signal::install();
+    // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
+    unsafe { batch_signal::install(envp) };
 }
 
 /// The rank's variable, if there is a valid one.

@@ -11,6 +11,7 @@ use ftmpi_core::engine::{Engine, Link};
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::mpi::Mpi;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use ftmpi_wire::foreign_launcher::ForeignLauncher;
 use ftmpi_wire::status::Phase;
 use ftmpi_wire::{Incarnation, Rank};
 use std::sync::atomic::Ordering;
@@ -55,6 +56,12 @@ fn start(wanted: Threads) -> Result<Threads> {
             // SAFETY: children of the program are no ranks: they must not inherit these.
             unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
+    } else if std::env::var_os(RANK_ENV).is_none()
+        // What a rank starts has the variables of the rank, and is a job of its own.
+        && let Some(launcher) = ForeignLauncher::find(|name| std::env::var(name).ok())
+    {
+        eprintln!("ftmpi: {}", launcher.for_a_program());
+        std::process::exit(1);
     }
     world.point("init");
     let (incarnations, config) = match &world.job {

@@ -257,6 +257,7 @@ mod tests {
             "configfile",
             "job_dir",
             "restart",
+            "auto_restart",
             "inject",
             "iface",
             "oversubscribe",

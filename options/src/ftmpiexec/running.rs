@@ -60,6 +60,12 @@ pub struct Batch {
     /// options may change: write them after --restart DIR.
     #[arg(long, value_name = "DIR", conflicts_with = "job_dir", value_hint = ValueHint::DirPath)]
     pub restart: Option<PathBuf>,
+    /// Continue the job of --job-dir, or begin it
+    ///
+    /// The same command line begins the job, and continues it after an end that can be continued.
+    /// Where the job has ended for good, nothing runs, and the exit code is the job's.
+    #[arg(long, requires = "job_dir", conflicts_with = "restart")]
+    pub auto_restart: bool,
     /// Time for the last images after SIGTERM or SIGUSR1
     ///
     /// With --grace or --job-dir SIGTERM takes a last image of every rank before the job ends.
@@ -87,7 +93,7 @@ pub struct Network {
     #[arg(
         long,
         value_enum,
-        default_value = "ssh",
+        default_value = "auto",
         value_name = "HOW",
         visible_alias = "bootstrap"
     )]

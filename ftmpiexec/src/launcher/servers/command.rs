@@ -3,7 +3,7 @@
 use super::{Server, ServerError, Servers};
 use crate::cli::{Plan, Starter};
 use crate::inject::{Fault, ServerKind};
-use crate::launcher::shell::shell_word;
+use crate::shell::shell_word;
 use crate::tuning::{OBJECT_REMOVAL_LIMIT, REMOTE_REMOVAL_LIMIT};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,8 +19,7 @@ pub struct CommandBuilder {
     listen_everywhere: bool,
     binaries: PathBuf,
     remote_binaries: PathBuf,
-    /// The command that reaches other hosts.
-    rsh: Vec<String>,
+    starter: Starter,
     logger_delay: Option<Duration>,
     /// When event loggers acknowledge.
     acknowledge: Option<String>,
@@ -47,10 +46,7 @@ impl CommandBuilder {
             listen_everywhere,
             binaries: parent(&own),
             remote_binaries: parent(&plan.remote_path),
-            rsh: match &plan.starter {
-                Starter::Remote(words) => words.clone(),
-                Starter::Fork => Vec::new(),
-            },
+            starter: plan.starter.clone(),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,
@@ -103,9 +99,7 @@ impl CommandBuilder {
                     "read -r FTMPI_KEY; export FTMPI_KEY; exec {} --exit-with-parent",
                     words.join(" ")
                 );
-                let mut command = self.rsh_to(host);
-                command.arg("sh").arg("-c").arg(shell_word(&script));
-                command
+                self.command_on(host, &["sh", "-c", &script])
             }
         };
         command
@@ -117,9 +111,15 @@ impl CommandBuilder {
         Ok(command)
     }
 
-    fn rsh_to(&self, host: &str) -> Command {
-        let mut command = Command::new(&self.rsh[0]);
-        command.args(&self.rsh[1..]).arg(host);
+    /// The command that runs these words on another host.
+    fn command_on(&self, host: &str, command: &[&str]) -> Command {
+        // Only a starter makes hosts remote.
+        let words = self.starter.words(host, command).unwrap_or_else(|| vec!["false".to_owned()]);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        for name in self.starter.hidden_variables() {
+            command.env_remove(name);
+        }
         command
     }
 
@@ -207,10 +207,9 @@ impl Servers {
             self.servers.iter().filter_map(|server| server.host.as_ref()).collect();
         let mut removing = tokio::task::JoinSet::new();
         for host in hosts {
-            let mut command = self.commands.rsh_to(host);
+            let directory = directory.display().to_string();
+            let mut command = self.commands.command_on(host, &["rm", "-rf", "--", &directory]);
             command
-                .args(["rm", "-rf", "--"])
-                .arg(shell_word(&directory.display().to_string()))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())

@@ -57,10 +57,12 @@ pub(super) async fn run_server(
     let status = tokio::select! {
         status = child.wait() => status,
         mode = killed => {
+            // The end of its input tells a server on another host.
+            drop(stdin.take());
             if mode == Ok(StopMode::Ask)
                 && let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32))
             {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
                 let _ = tokio::time::timeout(SERVER_ASK_LIMIT, child.wait()).await;
             }
             let _ = child.start_kill();

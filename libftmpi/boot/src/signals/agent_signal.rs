@@ -13,29 +13,11 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::signals::handlers;
 use crate::signals::signal_frames;
+use crate::signals::sigreturn::return_from_signal;
 use crate::threads::{linker_locks, parking, thread_notes};
-use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{Hook, SIGNAL};
-
-global_asm!(
-    ".text",
-    ".p2align 4",
-    ".hidden ftmpi_boot_sigreturn",
-    ".globl ftmpi_boot_sigreturn",
-    ".type ftmpi_boot_sigreturn,@function",
-    // Unwinders know a signal frame by exactly these bytes.
-    "ftmpi_boot_sigreturn:",
-    "mov rax, 15",
-    "syscall",
-    ".size ftmpi_boot_sigreturn, . - ftmpi_boot_sigreturn",
-);
-
-// SAFETY: the signatures are those of the C side.
-unsafe extern "C" {
-    fn ftmpi_boot_sigreturn();
-}
 
 /// The instruction of a system call.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
@@ -46,12 +28,8 @@ static SIGNALS_WITHOUT_HOOK: AtomicI32 = AtomicI32::new(0);
 pub fn install() -> Result<(), syscalls::Errno> {
     const SA_RESTORER: u64 = 0x0400_0000;
     let flags = (libc::SA_SIGINFO | libc::SA_RESTART) as u64 | SA_RESTORER;
-    let action: [u64; 4] = [
-        on_signal as *const () as usize as u64,
-        flags,
-        ftmpi_boot_sigreturn as *const () as usize as u64,
-        !0,
-    ];
+    let action: [u64; 4] =
+        [on_signal as *const () as usize as u64, flags, return_from_signal() as u64, !0];
     // SAFETY: the kernel's struct sigaction is these four words; the handler has the right type.
     unsafe { syscalls::call!(libc::SYS_rt_sigaction, SIGNAL, action.as_ptr(), 0, 8) }?;
     // The process that started this one may have blocked the signal.

@@ -17,6 +17,7 @@
 
 use crate::base::rank::is_rank;
 use crate::base::syscalls;
+use crate::signals::batch_signal;
 use core::arch::global_asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -89,7 +90,11 @@ pub fn handler_for_kernel(signal: c_int, handler: usize) -> usize {
 
 /// The program's handler, for what the kernel tells. `before`: what was noted before this call.
 pub fn handler_for_program(handler: usize, before: usize) -> usize {
-    if handler == counting_handler() { before } else { handler }
+    match handler {
+        _ if handler == counting_handler() => before,
+        _ if handler == batch_signal::handler() => libc::SIG_DFL,
+        _ => handler,
+    }
 }
 
 /// The program's handler that is noted for a signal.
@@ -121,7 +126,7 @@ pub fn any_uncounted(coming: u64) -> bool {
     const NOT_THE_PROGRAMS: u64 = 1 << 31 | 1 << 32 | AGENT_SIGNAL;
     each(!NOT_THE_PROGRAMS | coming).any(|signal| {
         let (handler, _) = in_kernel(signal);
-        handler > SPECIAL_MAX && handler != counting_handler()
+        handler > SPECIAL_MAX && handler != counting_handler() && handler != batch_signal::handler()
     })
 }
 

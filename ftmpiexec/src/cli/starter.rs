@@ -1,0 +1,127 @@
+//! How agents and servers on other hosts are started.
+
+use super::allocation::{Allocation, BatchSystem};
+use super::errors::PlanError;
+use crate::shell::shell_word;
+use ftmpi_options::choices::LauncherKind;
+use ftmpi_options::ftmpiexec::Cli;
+
+/// How other hosts are reached without `--rsh`.
+const SSH: [&str; 6] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-x"];
+
+/// A step of one process that shares its node with other steps. A node that fails, or a process that fails, ends no
+/// other step. Binding processors is for the agent. The step is refused after 30 s where the node is down.
+const SRUN: [&str; 11] = [
+    "srun",
+    "--overlap",
+    "--no-kill",
+    "--kill-on-bad-exit=0",
+    "--ntasks=1",
+    "--nodes=1",
+    "--cpu-bind=none",
+    "--mpi=none",
+    "--export=ALL",
+    "--immediate=30",
+    "--quiet",
+];
+
+/// Variables that `srun` takes for options. They describe the job's own steps, not an agent.
+pub const NOT_FOR_SRUN: &[&str] = &[
+    "SLURM_NTASKS",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_NTASKS_PER_CORE",
+    "SLURM_NTASKS_PER_SOCKET",
+    "SLURM_NTASKS_PER_GPU",
+    "SLURM_DISTRIBUTION",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_EXCLUSIVE",
+    "SLURM_TRES_PER_TASK",
+];
+
+/// How agents and servers on other hosts are started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Starter {
+    /// All agents start on this host.
+    Fork,
+    /// This command starts agents on other hosts (ssh).
+    Remote(Vec<String>),
+    /// Steps of a Slurm allocation.
+    Srun,
+}
+
+impl Starter {
+    /// As the options say; in a Slurm allocation by `srun` if they say nothing.
+    ///
+    /// # Errors
+    /// The options contradict each other, or there is no allocation.
+    pub fn of(cli: &Cli, allocation: Option<&Allocation>) -> Result<Self, PlanError> {
+        let slurm = allocation.is_some_and(|found| found.system == BatchSystem::Slurm);
+        Ok(match (cli.network.launcher, &cli.network.rsh) {
+            (LauncherKind::Fork, _) => Self::Fork,
+            (LauncherKind::Slurm, Some(_)) => {
+                return Err(PlanError::value(
+                    "--rsh",
+                    "--launcher slurm starts agents by srun; drop one of them",
+                ));
+            }
+            (LauncherKind::Slurm, None) if !slurm => {
+                return Err(PlanError::value(
+                    "--launcher slurm",
+                    "this is not a Slurm allocation; call salloc or sbatch first, or write --launcher ssh",
+                ));
+            }
+            (LauncherKind::Slurm, None) => Self::Srun,
+            (LauncherKind::Auto, None) if slurm => Self::Srun,
+            (_, Some(command)) if command.trim().is_empty() => {
+                return Err(PlanError::value(
+                    "--rsh",
+                    "the command is empty; write for example ssh",
+                ));
+            }
+            (_, Some(command)) => {
+                Self::Remote(command.split_whitespace().map(str::to_owned).collect())
+            }
+            (_, None) => Self::Remote(SSH.map(str::to_owned).to_vec()),
+        })
+    }
+
+    /// The words that run a command on a host; `None`: nothing is started on other hosts.
+    pub fn words(&self, host: &str, command: &[&str]) -> Option<Vec<String>> {
+        match self {
+            Self::Fork => None,
+            // The words pass through a shell of that host.
+            Self::Remote(rsh) => {
+                let command = command.iter().map(|word| shell_word(word));
+                Some(rsh.iter().cloned().chain([host.to_owned()]).chain(command).collect())
+            }
+            Self::Srun => {
+                let options = SRUN.iter().map(|word| (*word).to_owned());
+                let node = ["--nodelist".to_owned(), host.to_owned(), "--".to_owned()];
+                let command = command.iter().map(|word| (*word).to_owned());
+                Some(options.chain(node).chain(command).collect())
+            }
+        }
+    }
+
+    /// Variables that the command of [`Starter::words`] must not see.
+    pub fn hidden_variables(&self) -> &'static [&'static str] {
+        if *self == Self::Srun { NOT_FOR_SRUN } else { &[] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ssh_gets_words_for_a_shell_and_srun_gets_words() {
+        let command = ["/a b/ftmpiexec", "--agent"];
+        let ssh = Starter::Remote(vec!["ssh".into(), "-x".into()]).words("n1", &command).unwrap();
+        assert_eq!(ssh, ["ssh", "-x", "n1", "'/a b/ftmpiexec'", "--agent"]);
+        let srun = Starter::Srun.words("n1", &command).unwrap();
+        assert_eq!(srun[0], "srun");
+        assert_eq!(srun[srun.len() - 5..], ["--nodelist", "n1", "--", "/a b/ftmpiexec", "--agent"]);
+        assert_eq!(Starter::Fork.words("n1", &command), None);
+    }
+}
