@@ -15,7 +15,7 @@ pub struct Entry {
     /// Its number.
     pub ssn: Ssn,
     /// Context of its envelope.
-    pub context: u16,
+    pub context: u32,
     /// Tag of its envelope.
     pub tag: i32,
     /// Flags of its header.
@@ -60,7 +60,7 @@ impl SenderLog {
     ///
     /// # Panics
     /// If the number is there already: the caller counts them.
-    pub fn keep(&mut self, ssn: Ssn, context: u16, tag: i32, flags: u8, payload: Block) {
+    pub fn keep(&mut self, ssn: Ssn, context: u32, tag: i32, flags: u8, payload: Block) {
         let entry = Entry { ssn, context, tag, flags, payload, spared: false };
         let entries = if is_reply(ssn) { &mut self.replies } else { &mut self.entries };
         if entries.back().is_none_or(|last| last.ssn < ssn) {

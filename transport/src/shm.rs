@@ -168,7 +168,7 @@ impl<T: Copy> Channel<T> {
     #[inline]
     pub unsafe fn take_exact(
         &mut self,
-        context: u16,
+        context: u32,
         tag: Option<i32>,
         at: *mut u8,
         capacity: usize,

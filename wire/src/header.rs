@@ -46,8 +46,8 @@ pub struct Header {
     pub kind: Kind,
     /// `FLAG_*`.
     pub flags: u8,
-    /// Context of the communicator (and of the kind of traffic in it).
-    pub context: u16,
+    /// Context of the communicator (and of the kind of traffic in it): 24 bits.
+    pub context: u32,
     /// The program's tag.
     pub tag: i32,
     /// Bytes of payload that follow.
@@ -61,15 +61,18 @@ impl Header {
     pub const BYTES: usize = 24;
     /// No frame carries more payload than this (2^48 - 1 bytes).
     pub const LEN_MAX: u64 = (1 << 48) - 1;
+    /// The greatest context.
+    pub const CONTEXT_MAX: u32 = (1 << 24) - 1;
 
-    /// Encodes into three little-endian words: kind, flags, context and tag; length; ssn.
+    /// Encodes into three little-endian words: kind (4 bits), flags (4), context (24) and tag (32);
+    /// length; ssn.
     #[inline]
     #[must_use]
     pub const fn to_words(&self) -> [u64; 3] {
         [
             (self.kind as u64)
-                | (self.flags as u64) << 8
-                | (self.context as u64) << 16
+                | ((self.flags & 0xf) as u64) << 4
+                | ((self.context & Self::CONTEXT_MAX) as u64) << 8
                 | (self.tag as u32 as u64) << 32,
             self.len,
             self.ssn.0,
@@ -82,7 +85,7 @@ impl Header {
     /// An unknown kind, or a length above [`Header::LEN_MAX`].
     #[inline]
     pub const fn from_words(words: [u64; 3]) -> Result<Self, DecodeError> {
-        let kind = match words[0] as u8 {
+        let kind = match words[0] as u8 & 0xf {
             1 => Kind::Eager,
             2 => Kind::RequestToSend,
             3 => Kind::ClearToSend,
@@ -101,8 +104,8 @@ impl Header {
         }
         Ok(Self {
             kind,
-            flags: (words[0] >> 8) as u8,
-            context: (words[0] >> 16) as u16,
+            flags: (words[0] >> 4) as u8 & 0xf,
+            context: (words[0] >> 8) as u32 & Self::CONTEXT_MAX,
             tag: (words[0] >> 32) as u32 as i32,
             len: words[1],
             ssn: Ssn(words[2]),
@@ -148,8 +151,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_survives_its_encoding(flags: u8, context: u16, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=11) {
-            let words = [u64::from(kind) | u64::from(flags) << 8 | u64::from(context) << 16 | (tag as u32 as u64) << 32, len, ssn];
+        fn a_header_survives_its_encoding(flags in 0u8..16, context in 0..=Header::CONTEXT_MAX, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=11) {
+            let words = [u64::from(kind) | u64::from(flags) << 4 | u64::from(context) << 8 | (tag as u32 as u64) << 32, len, ssn];
             prop_assert_eq!(Header::from_words(words).unwrap().to_words(), words);
         }
 

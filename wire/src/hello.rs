@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of everything in this crate, and of what goes through shared memory; both sides must
 /// agree.
-pub const PROTOCOL_VERSION: u32 = 8;
+pub const PROTOCOL_VERSION: u32 = 9;
 
 /// Bytes of a job's key.
 pub const KEY_BYTES: usize = 32;

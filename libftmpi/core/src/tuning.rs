@@ -87,6 +87,10 @@ pub const POOL_KEPT_STEPS: usize = 4096;
 pub const CONTEXT_ATTEMPTS: u32 = 8;
 /// Words (64 bits) of the mask of free contexts tried at a time: 1024 communicators.
 pub const CONTEXT_WORDS: usize = 16;
+/// Generations of context ids that a message tells apart: the 8 bits that the header has for them.
+/// An id comes back with the same generation after some four million communicators, of which no
+/// sender's log holds the messages any more.
+pub const GENERATIONS: u64 = 1 << 8;
 
 // ---- Datatypes and copies
 

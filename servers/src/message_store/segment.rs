@@ -17,7 +17,7 @@ pub const HEADER_BYTES: usize = 32;
 pub const RECORD_BYTES: usize = 48;
 
 const MAGIC: [u8; 8] = *b"FTMPIMEM";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const RECORD_MAGIC: u32 = 0x4443_4552;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

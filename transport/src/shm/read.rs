@@ -171,7 +171,7 @@ impl<T: Copy> Reader<T> {
     /// The header of the next frame as far as its first word tells, if that is a message with this
     /// context and tag (any if none is given) and without flags.
     #[inline]
-    pub(super) fn matches(&self, next: Next, context: u16, tag: Option<i32>) -> Option<Header> {
+    pub(super) fn matches(&self, next: Next, context: u32, tag: Option<i32>) -> Option<Header> {
         // SAFETY: what is published is ours until we publish that it is consumed.
         let first = unsafe { self.place(next).add(1).read() };
         // As it was written, in one comparison.

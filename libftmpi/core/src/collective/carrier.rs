@@ -16,13 +16,13 @@ impl<L: Link> Carrier for Engine<L> {
         ssn: Ssn,
         data: SendData,
         to: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
     ) -> Option<ReqId> {
         self.isend_reserved(ssn, data, to, context, tag)
     }
 
-    fn receive(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
+    fn receive(&mut self, into: RecvData, from: Rank, context: u32, tag: i32) -> ReqId {
         self.irecv_own(into, from, context, tag)
     }
 

@@ -56,7 +56,7 @@ pub struct Plan<'a, C: Carrier> {
     pub me: usize,
     /// How many ranks.
     pub size: usize,
-    context: u16,
+    context: u32,
     tag: i32,
     /// Host of each rank of the world, if ranks outnumber processors.
     oversubscribed: Option<&'a [u32]>,
@@ -71,7 +71,7 @@ impl<'a, C: Carrier> Plan<'a, C> {
         pool: &'a mut Pool,
         ranks: &'a Group,
         me: u32,
-        context: u16,
+        context: u32,
         tag: i32,
     ) -> Self {
         let (steps, scratch) = pool.take_lists();

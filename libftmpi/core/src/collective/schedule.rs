@@ -29,11 +29,11 @@ pub trait Carrier {
         ssn: Ssn,
         data: SendData,
         to: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
     ) -> Option<Self::Request>;
     /// Posts a receive.
-    fn receive(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> Self::Request;
+    fn receive(&mut self, into: RecvData, from: Rank, context: u32, tag: i32) -> Self::Request;
     /// Whether the request is complete.
     fn is_done(&self, request: Self::Request) -> bool;
     /// Takes the result of a complete request, which is gone thereafter.
@@ -42,7 +42,7 @@ pub trait Carrier {
 
 /// A collective operation of this rank that is not complete.
 pub struct Schedule<R> {
-    pub(super) context: u16,
+    pub(super) context: u32,
     pub(super) steps: Vec<Step>,
     pub(super) scratch: Vec<Scratch>,
     next: usize,
@@ -52,7 +52,7 @@ pub struct Schedule<R> {
 }
 
 impl<R: Copy + std::fmt::Debug> Schedule<R> {
-    pub(super) fn new(context: u16, steps: Vec<Step>, scratch: Vec<Scratch>) -> Self {
+    pub(super) fn new(context: u32, steps: Vec<Step>, scratch: Vec<Scratch>) -> Self {
         Self {
             context,
             steps,
@@ -117,7 +117,7 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
 
     fn begin<C: Carrier<Request = R>>(
         step: &Step,
-        context: u16,
+        context: u32,
         carrier: &mut C,
         pending: &mut Vec<R>,
         error: &mut Option<ErrorClass>,

@@ -27,7 +27,7 @@ pub struct CollectiveCall<'a> {
     /// How many there are.
     pub size: usize,
     /// Context of collectives.
-    pub context: u16,
+    pub context: u32,
     /// Tag of the operation.
     pub tag: i32,
     /// Ranks of the communicator are those of the world.

@@ -106,7 +106,7 @@ impl Carrier for Port<'_> {
         Ssn(*last)
     }
 
-    fn send(&mut self, _: Ssn, data: SendData, to: Rank, _: u16, tag: i32) -> Option<usize> {
+    fn send(&mut self, _: Ssn, data: SendData, to: Rank, _: u32, tag: i32) -> Option<usize> {
         let mut world = self.world.borrow_mut();
         let request = world.done.len();
         world.done.push(false);
@@ -114,7 +114,7 @@ impl Carrier for Port<'_> {
         Some(request)
     }
 
-    fn receive(&mut self, into: RecvData, from: Rank, _: u16, tag: i32) -> usize {
+    fn receive(&mut self, into: RecvData, from: Rank, _: u32, tag: i32) -> usize {
         let mut world = self.world.borrow_mut();
         let request = world.done.len();
         world.done.push(false);

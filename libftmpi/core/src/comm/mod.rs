@@ -3,7 +3,7 @@
 
 mod contexts;
 
-pub use contexts::{Contexts, Offer};
+pub use contexts::{Contexts, Offer, combine};
 
 use crate::attribute::Attributes;
 use crate::group::Group;
@@ -17,7 +17,7 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Members {
     /// Context of point-to-point messages; that of collectives is one more.
-    pub context: u16,
+    pub context: u32,
     /// The group of this rank.
     pub local: Group,
     /// Its rank there.
@@ -36,7 +36,7 @@ impl Members {
 
     /// The context of collectives.
     #[must_use]
-    pub fn collective_context(&self) -> u16 {
+    pub fn collective_context(&self) -> u32 {
         self.context + 1
     }
 

@@ -58,7 +58,7 @@ fn wanted(tag: Tag) -> Option<i32> {
 impl<L: Link> Engine<L> {
     /// `MPI_Recv`: posts a receive and waits for it.
     #[inline]
-    pub fn recv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> Completion {
+    pub fn recv(&mut self, into: RecvData, from: Source, context: u32, tag: Tag) -> Completion {
         let (post, pin) = self.state.number_post(from);
         if pin == Pin::Free
             && let (RecvData::Bytes { ptr, len }, Source::Rank(rank)) = (&into, from)
@@ -112,7 +112,7 @@ impl<L: Link> Engine<L> {
     }
 
     /// `MPI_Irecv`, as a request in any case.
-    pub fn irecv(&mut self, into: RecvData, from: Source, context: u16, tag: Tag) -> ReqId {
+    pub fn irecv(&mut self, into: RecvData, from: Source, context: u32, tag: Tag) -> ReqId {
         match self.irecv_or_take(into, from, context, tag) {
             Receipt::Posted(request) => request,
             Receipt::Came(completion) => self.state.new_received(from, completion),
@@ -135,7 +135,7 @@ impl<L: Link> Engine<L> {
         &mut self,
         into: RecvData,
         from: Source,
-        context: u16,
+        context: u32,
         tag: Tag,
     ) -> Receipt {
         let (post, pin) = self.state.number_post(from);

@@ -39,7 +39,7 @@ pub struct DirectReceive {
     /// The sender.
     pub from: Rank,
     /// The context.
-    pub context: u16,
+    pub context: u32,
     /// The tag, if one is named.
     pub tag: Option<i32>,
     /// Where the payload is to be put.

@@ -18,7 +18,7 @@ const NIL: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub(super) struct Posted {
     pub request: ReqId,
-    pub context: u16,
+    pub context: u32,
     pub source: Source,
     pub tag: Tag,
     /// Number of the receive, if the protocol asks for it; else 0.
@@ -44,7 +44,7 @@ pub(super) enum Body {
 #[derive(Debug)]
 pub(super) struct Message {
     pub source: Rank,
-    pub context: u16,
+    pub context: u32,
     pub tag: i32,
     pub ssn: Ssn,
     pub bytes: u64,
@@ -52,6 +52,8 @@ pub(super) struct Message {
     pub body: Body,
     /// The receive that took it while it was landing.
     pub claimed: Option<ReqId>,
+    /// The how many-th message that no receive took at once.
+    number: u64,
     linked: bool,
     next: u32,
     previous: u32,
@@ -90,16 +92,17 @@ pub(super) struct Matcher {
     bins: Box<[List; BINS]>,
     all: List,
     waiting: usize,
+    kept: u64,
 }
 
-fn bin(context: u16, source: Rank, tag: i32) -> usize {
-    let key = (u64::from(context) << 48) ^ (u64::from(source.0) << 24) ^ u64::from(tag as u32);
+fn bin(context: u32, source: Rank, tag: i32) -> usize {
+    let key = (u64::from(context) << 40) ^ (u64::from(source.0) << 24) ^ u64::from(tag as u32);
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % BINS
 }
 
 impl Posted {
     /// Whether the envelope fits, pins aside.
-    fn fits(&self, source: Rank, context: u16, tag: i32) -> bool {
+    fn fits(&self, source: Rank, context: u32, tag: i32) -> bool {
         self.context == context
             && match self.source {
                 Source::Any => true,
@@ -132,6 +135,7 @@ impl Matcher {
             bins: Box::new([List::EMPTY; BINS]),
             all: List::EMPTY,
             waiting: 0,
+            kept: 0,
         }
     }
 
@@ -145,7 +149,7 @@ impl Matcher {
     pub fn post(
         &mut self,
         request: ReqId,
-        context: u16,
+        context: u32,
         source: Source,
         tag: Tag,
         post: u64,
@@ -213,12 +217,12 @@ impl Matcher {
     }
 
     /// The receive that takes a message which has come; it is taken out.
-    pub fn arrive(&mut self, source: Rank, context: u16, tag: i32, ssn: Ssn) -> Option<Posted> {
+    pub fn arrive(&mut self, source: Rank, context: u32, tag: i32, ssn: Ssn) -> Option<Posted> {
         self.taker(source, context, tag, ssn).map(|at| self.unpost(at))
     }
 
     /// The posted receive that takes such a message.
-    pub fn taker(&self, source: Rank, context: u16, tag: i32, ssn: Ssn) -> Option<u32> {
+    pub fn taker(&self, source: Rank, context: u32, tag: i32, ssn: Ssn) -> Option<u32> {
         let mut exact = self.exact[bin(context, source, tag)].first;
         while exact != NIL && !self.posted.get(exact).fits(source, context, tag) {
             exact = self.posted.get(exact).next;
@@ -260,7 +264,7 @@ impl Matcher {
     }
 
     /// The first waiting message that such a receive takes, still in place.
-    pub fn find(&self, context: u16, source: Source, tag: Tag, pin: Pin) -> Option<MessageId> {
+    pub fn find(&self, context: u32, source: Source, tag: Tag, pin: Pin) -> Option<MessageId> {
         if self.waiting == 0 || pin == Pin::Held {
             return None;
         }
@@ -319,6 +323,7 @@ impl Matcher {
     pub fn keep(&mut self, source: Rank, header: &Header, bytes: u64, body: Body) -> MessageId {
         let Header { context, tag, ssn, flags, .. } = *header;
         let bin_index = bin(context, source, tag);
+        self.kept += 1;
         let at = self.messages.insert(Message {
             source,
             context,
@@ -328,6 +333,7 @@ impl Matcher {
             sync: flags & FLAG_SYNC != 0,
             body,
             claimed: None,
+            number: self.kept,
             linked: true,
             next: NIL,
             previous: self.bins[bin_index].last,
@@ -420,6 +426,24 @@ impl Matcher {
             let entry = self.posted.get_mut(node);
             (entry.previous, entry.next) = (last, NIL);
         }
+    }
+
+    /// The number of the last message that was kept.
+    #[inline]
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// The waiting messages behind this number, in the order in which they came.
+    pub fn waiting_behind(&self, number: u64) -> Vec<MessageId> {
+        let mut out = Vec::new();
+        let mut at = self.all.last;
+        while at != NIL && self.messages.get(at).number > number {
+            out.push(MessageId(at));
+            at = self.messages.get(at).all_previous;
+        }
+        out.reverse();
+        out
     }
 
     /// All waiting messages, in the order in which they came.

@@ -139,7 +139,7 @@ impl<L: Link> Engine<L> {
     /// How many messages of the program have come that nobody has received, on one context if one
     /// is named. (Contexts of collectives are odd.)
     #[must_use]
-    pub fn unexpected(&self, context: Option<u16>) -> usize {
+    pub fn unexpected(&self, context: Option<u32>) -> usize {
         let matcher = &self.state.matcher;
         let contexts = matcher.waiting().into_iter().map(|id| matcher.message(id).context);
         contexts.filter(|&c| context.map_or(c % 2 == 0, |context| c == context)).count()

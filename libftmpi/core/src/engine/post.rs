@@ -15,7 +15,7 @@ use ftmpi_wire::{Rank, Ssn};
 impl<L: Link> Engine<L> {
     /// Posts a receive of a schedule or a stream, whose next step depends on timing: it has no
     /// number ([`Engine::receive_own`]).
-    pub fn irecv_own(&mut self, into: RecvData, from: Rank, context: u16, tag: i32) -> ReqId {
+    pub fn irecv_own(&mut self, into: RecvData, from: Rank, context: u32, tag: i32) -> ReqId {
         let request = self.receive_own(into, from, context, tag);
         if self.state.has_work() {
             self.work();
@@ -52,7 +52,7 @@ impl State {
         &mut self,
         into: RecvData,
         from: Source,
-        context: u16,
+        context: u32,
         tag: Tag,
         post: u64,
         pin: Pin,

@@ -8,7 +8,7 @@ use ftmpi_protocols::protocol::{self, Answer, Pin};
 use ftmpi_wire::{Rank, Ssn};
 
 impl<L: Link> Engine<L> {
-    fn look(&self, from: Source, context: u16, tag: Tag) -> Option<(Envelope, MessageId)> {
+    fn look(&self, from: Source, context: u32, tag: Tag) -> Option<(Envelope, MessageId)> {
         let id = self.state.matcher.find(context, from, tag, Pin::Free)?;
         Some((self.state.matcher.message(id).envelope(), id))
     }
@@ -22,7 +22,7 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    fn probe_now(&mut self, from: Source, context: u16, tag: Tag) -> Option<(Envelope, MessageId)> {
+    fn probe_now(&mut self, from: Source, context: u32, tag: Tag) -> Option<(Envelope, MessageId)> {
         if self.look(from, context, tag).is_none() {
             self.poll_once();
         }
@@ -52,7 +52,7 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    fn probe_wait(&mut self, from: Source, context: u16, tag: Tag) -> (Envelope, MessageId) {
+    fn probe_wait(&mut self, from: Source, context: u32, tag: Tag) -> (Envelope, MessageId) {
         let wild = from == Source::Any && self.state.hooks.outcomes;
         let first = match from {
             Source::Any => None,
@@ -81,12 +81,12 @@ impl<L: Link> Engine<L> {
     }
 
     /// `MPI_Iprobe`
-    pub fn iprobe(&mut self, from: Source, context: u16, tag: Tag) -> Option<Envelope> {
+    pub fn iprobe(&mut self, from: Source, context: u32, tag: Tag) -> Option<Envelope> {
         self.probe_now(from, context, tag).map(|(envelope, _)| envelope)
     }
 
     /// `MPI_Probe`
-    pub fn probe(&mut self, from: Source, context: u16, tag: Tag) -> Envelope {
+    pub fn probe(&mut self, from: Source, context: u32, tag: Tag) -> Envelope {
         self.probe_wait(from, context, tag).0
     }
 
@@ -94,7 +94,7 @@ impl<L: Link> Engine<L> {
     pub fn improbe(
         &mut self,
         from: Source,
-        context: u16,
+        context: u32,
         tag: Tag,
     ) -> Option<(Envelope, MessageId)> {
         let seen = self.probe_now(from, context, tag)?;
@@ -103,7 +103,7 @@ impl<L: Link> Engine<L> {
     }
 
     /// `MPI_Mprobe`: the message is out of matching then.
-    pub fn mprobe(&mut self, from: Source, context: u16, tag: Tag) -> (Envelope, MessageId) {
+    pub fn mprobe(&mut self, from: Source, context: u32, tag: Tag) -> (Envelope, MessageId) {
         let seen = self.probe_wait(from, context, tag);
         self.state.matcher.unlink(seen.1);
         seen

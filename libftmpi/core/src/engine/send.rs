@@ -18,7 +18,7 @@ use ftmpi_wire::{EventNo, Header, Rank, Ssn};
 struct Identity {
     to: Rank,
     ssn: Ssn,
-    context: u16,
+    context: u32,
     tag: i32,
     flags: u8,
 }
@@ -41,7 +41,7 @@ impl<L: Link> Engine<L> {
         &mut self,
         data: SendData,
         to: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
         mode: SendMode,
     ) -> Option<ReqId> {
@@ -82,7 +82,7 @@ impl<L: Link> Engine<L> {
         mut payload: UserPtr,
         len: usize,
         to: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
     ) -> Option<ReqId> {
         let header = Header { kind: Kind::Eager, flags: 0, context, tag, len: len as u64, ssn };
@@ -154,7 +154,7 @@ impl<L: Link> Engine<L> {
         ssn: Ssn,
         data: SendData,
         to: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
     ) -> Option<ReqId> {
         self.isend_slow(Identity { to, ssn, context, tag, flags: 0 }, data)

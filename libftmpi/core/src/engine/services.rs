@@ -143,7 +143,7 @@ impl<L: Link> Engine<L> {
     /// Takes the first waiting message of a context of the library out of matching.
     pub(crate) fn claim(
         &mut self,
-        context: u16,
+        context: u32,
         from: Source,
         tag: i32,
     ) -> Option<(Envelope, MessageId)> {
@@ -153,20 +153,47 @@ impl<L: Link> Engine<L> {
         Some((envelope, id))
     }
 
+    /// Takes the messages with this tag out of matching that came behind the `looked`-th one, if
+    /// `of` knows the object of their context. What belongs to an object that is not made yet waits
+    /// on.
+    pub(crate) fn claim_behind(
+        &mut self,
+        looked: &mut u64,
+        tag: i32,
+        of: impl Fn(u32) -> Option<u32>,
+    ) -> Vec<(u32, Envelope, MessageId)> {
+        let matcher = &mut self.state.matcher;
+        let behind = std::mem::replace(looked, matcher.kept());
+        if behind == *looked {
+            return Vec::new();
+        }
+        let mut claimed = Vec::new();
+        for id in matcher.waiting_behind(behind) {
+            let message = matcher.message(id);
+            if message.tag == tag
+                && let Some(object) = of(message.context)
+            {
+                claimed.push((object, message.envelope(), id));
+                matcher.unlink(id);
+            }
+        }
+        claimed
+    }
+
     /// Posts a receive of the library from a named rank. It has no number: the moment may depend on
     /// timing, and the numbers of the program's receives must not.
     pub(crate) fn receive_own(
         &mut self,
         into: RecvData,
         from: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
     ) -> ReqId {
         self.state.post_numbered(into, Source::Rank(from), context, Tag::Is(tag), 0, Pin::Free)
     }
 
     /// Answers the `request`-th request of a rank.
-    pub(crate) fn reply(&mut self, to: Rank, request: u64, data: Vec<u8>, context: u16, tag: i32) {
+    pub(crate) fn reply(&mut self, to: Rank, request: u64, data: Vec<u8>, context: u32, tag: i32) {
         let ssn = reply_ssn(request);
         if self.state.hooks.log_payload && self.state.channels.peer(to).log.get(ssn).is_some() {
             self.state.recovery.fail(format!(

@@ -8,12 +8,12 @@ use crate::bail;
 use crate::collective::{
     Blocks, Call, Elements, Operands, Piece, Plan, Root, Sides, Steps, address_of,
 };
-use crate::comm::{Contexts, Members};
+use crate::comm::Members;
 use crate::datatype::{Builtin, Datatype};
 use crate::engine::{Link, TaskId};
 use crate::error::Result;
 use crate::group::Group;
-use crate::op::{Op, Predefined};
+use crate::op::Op;
 use crate::tuning::{CONTEXT_ATTEMPTS, CONTEXT_WORDS};
 use crate::usermem::Scratch;
 
@@ -30,8 +30,14 @@ pub(super) struct Scope {
     /// The other group, which takes part.
     pub remote: Option<Group>,
     /// Context of collectives.
-    pub context: u16,
+    pub context: u32,
     pub tag: i32,
+}
+
+/// A proposal is one value: no algorithm may cut it, since its last word is not combined like the
+/// others.
+fn proposal_type(words: usize) -> Result<Datatype> {
+    Datatype::contiguous(words as i64, Datatype::builtin(Builtin::Uint64T))
 }
 
 impl<L: Link> Mpi<L> {
@@ -62,26 +68,24 @@ impl<L: Link> Mpi<L> {
         self.run(schedule)
     }
 
-    /// Bitwise and over all members, on both sides.
-    fn and(&mut self, scope: &Scope, words: &mut [u64]) -> Result<()> {
+    /// Combines the proposals for a context of all members, on both sides.
+    fn combine(&mut self, scope: &Scope, words: &mut [u64]) -> Result<()> {
         let bytes = 8 * words.len();
         let (mut ours, mut theirs) = (self.pool.take(bytes), self.pool.take(bytes));
         let (at, far) = (address_of(&mut ours), address_of(&mut theirs));
         for (i, word) in words.iter().enumerate() {
             at.offset(8 * i as i64).store(*word);
         }
-        let elements = || Elements {
-            datatype: Datatype::builtin(Builtin::Uint64T).clone(),
-            count: words.len(),
-        };
-        let op = Op::Predefined(Predefined::Band);
+        let datatype = proposal_type(words.len())?;
+        let elements = || Elements { datatype: datatype.clone(), count: 1 };
+        let op = Op::Proposals;
         let within = Call::Allreduce { send: None, recv: at, elements: elements(), op };
         let mut answer = self.run_within(scope, &within);
         if let (Ok(()), Some(remote)) = (&answer, &scope.remote) {
             let across = Call::Allreduce { send: Some(at), recv: far, elements: elements(), op };
             answer = self.run_across(scope, remote, &across);
             if answer.is_ok() {
-                op.apply(far, at, words.len(), Datatype::builtin(Builtin::Uint64T))?;
+                op.apply(far, at, 1, &datatype)?;
             }
         }
         if answer.is_ok() {
@@ -99,23 +103,22 @@ impl<L: Link> Mpi<L> {
     /// Other threads may look for contexts at the same time. Each call offers ids that no other
     /// call of this process offers, and other ids if the members have none of these in common.
     /// After that come the ids that every call may be offered.
-    pub(super) fn agree(&mut self, scope: &Scope) -> Result<u16> {
+    pub(super) fn agree(&mut self, scope: &Scope) -> Result<u32> {
         for attempt in 0..CONTEXT_ATTEMPTS {
             let seed = (scope.tag as u32).wrapping_add(attempt.wrapping_mul(0x9e37_79b9));
             let offer = self.contexts.offer(scope.context, seed);
-            let mut mask = offer.mask;
-            let answer = self.and(scope, &mut mask);
+            let mut combined = offer.proposal;
+            let answer = self.combine(scope, &mut combined);
             self.contexts.withdraw(&offer);
             answer?;
-            if let Some(context) = offer.first(&mask) {
+            if let Some(context) = self.contexts.outcome(&offer, &combined) {
                 return Ok(context);
             }
         }
-        let mut mask = [0; CONTEXT_WORDS];
-        for from in (0..Contexts::WORDS).step_by(CONTEXT_WORDS) {
-            self.contexts.mask(from, &mut mask);
-            self.and(scope, &mut mask)?;
-            if let Some(context) = Contexts::lowest(from, &mask) {
+        for from in (0..self.contexts.words()).step_by(CONTEXT_WORDS) {
+            let mut combined = self.contexts.proposal(from, CONTEXT_WORDS);
+            self.combine(scope, &mut combined)?;
+            if let Some(context) = self.contexts.lowest(from, &combined) {
                 return Ok(context);
             }
         }
@@ -139,9 +142,9 @@ impl<L: Link> Mpi<L> {
         for (i, word) in offered.iter().enumerate() {
             at.offset(8 * i as i64).store(*word);
         }
-        let datatype = Datatype::builtin(Builtin::Uint64T);
-        let elements = Elements { datatype: datatype.clone(), count: offered.len() };
-        let op = Op::Predefined(Predefined::Band);
+        let datatype = &proposal_type(offered.len())?;
+        let elements = Elements { datatype: datatype.clone(), count: 1 };
+        let op = Op::Proposals;
         let (pool, engine) = (&mut self.pool, &mut self.engine);
         let plan = Plan::new(engine, pool, &scope.group, scope.me, scope.context, scope.tag);
         let mut plan = plan.oversubscribed(self.oversubscribed.then_some(&*self.hosts));
@@ -153,8 +156,7 @@ impl<L: Link> Mpi<L> {
             let across = Call::Allreduce { send: Some(at), recv: far, elements, op };
             across.write_between(&mut plan, sides);
             plan.fence();
-            let count = offered.len();
-            plan.reduce(Operands { datatype, count, op: &op }, count, far, at);
+            plan.reduce(Operands { datatype, count: 1, op: &op }, 1, far, at);
         }
         let schedule = Box::new(plan.finish());
         Ok((self.engine.start_schedule(schedule)?, masks))

@@ -15,7 +15,7 @@ use ftmpi_wire::Rank;
 /// A destination, found.
 pub(super) enum Destination {
     /// This rank of the world, in this context.
-    To(Rank, u16),
+    To(Rank, u32),
     /// `MPI_PROC_NULL`
     Nowhere,
 }
@@ -23,7 +23,7 @@ pub(super) enum Destination {
 /// A source, found.
 pub(super) enum Origin {
     /// From there, in this context.
-    From(Source, u16),
+    From(Source, u32),
     /// `MPI_PROC_NULL`
     Nowhere,
 }

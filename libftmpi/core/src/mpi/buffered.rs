@@ -135,7 +135,7 @@ impl<L: Link> Mpi<L> {
         &mut self,
         data: &SendData,
         to: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
         comm: CommId,
     ) -> Result<()> {

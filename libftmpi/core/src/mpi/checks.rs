@@ -332,7 +332,7 @@ impl<L: Link> Mpi<L> {
     /// CollectiveForm many messages of the program have come and were not received; on one
     /// communicator, if one is named. The number depends on timing. It is recorded, so that a
     /// replay gives the same answer.
-    fn unreceived(&mut self, context: Option<u16>) -> usize {
+    fn unreceived(&mut self, context: Option<u32>) -> usize {
         self.poll_once();
         match self.engine.decide() {
             Decision::Negative => 0,

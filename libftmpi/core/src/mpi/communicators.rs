@@ -103,7 +103,7 @@ impl<L: Link> Mpi<L> {
     pub(super) fn establish_group(
         &mut self,
         parent: CommId,
-        context: u16,
+        context: u32,
         group: Group,
     ) -> Result<Option<CommId>> {
         let Some(me) = group.local(self.engine.me()) else { return Ok(None) };
@@ -160,7 +160,7 @@ impl<L: Link> Mpi<L> {
         new.session = session;
         let new = CommId(self.comms.insert(new)?);
         let offer = self.contexts.offer(parent.context, self.comm(comm)?.sequence);
-        let (task, masks) = self.start_agreement(&scope, &offer.mask)?;
+        let (task, masks) = self.start_agreement(&scope, &offer.proposal)?;
         let duplicate = Duplicate { task, new, parent, offer, masks };
         let request = self.new_request(Slot::once(comm, Active::Duplicate(Box::new(duplicate))))?;
         Ok((new, request))
@@ -171,12 +171,13 @@ impl<L: Link> Mpi<L> {
         let schedule = self.engine.take_schedule(duplicate.task);
         let mut error = schedule.and_then(|schedule| schedule.dismantle(&mut self.pool));
         let at = address_of(&mut duplicate.masks[0]);
-        let mask: [u64; Offer::WORDS] = std::array::from_fn(|i| at.offset(8 * i as i64).load());
+        let combined: [u64; Offer::WORDS] = std::array::from_fn(|i| at.offset(8 * i as i64).load());
         for scratch in duplicate.masks {
             self.pool.give_back(scratch);
         }
         self.contexts.withdraw(&duplicate.offer);
-        match (duplicate.offer.first(&mask), self.comms.get_mut(duplicate.new.0)) {
+        let context = self.contexts.outcome(&duplicate.offer, &combined);
+        match (context, self.comms.get_mut(duplicate.new.0)) {
             (Some(context), Some(new)) if error.is_none() => {
                 self.contexts.take(context);
                 let parent = duplicate.parent;

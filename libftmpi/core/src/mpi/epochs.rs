@@ -11,7 +11,7 @@ use super::{Collective, Mpi, Peer};
 use crate::bail;
 use crate::collective::address_of;
 use crate::datatype::{Builtin, TypeId};
-use crate::engine::{Decision, Link, RecvData, Source};
+use crate::engine::{Decision, Link, RecvData};
 use crate::error::Result;
 use crate::group::GroupId;
 use crate::ids::WinId;
@@ -114,9 +114,8 @@ impl<L: Link> Mpi<L> {
             let mut arrived = loop {
                 let window = self.engine.windows.get(id)?;
                 // Two borrows of the engine: the window is only looked at.
-                let (context, members) = (window.context(), std::rc::Rc::clone(&window.members));
-                let from = Source::Rank(origin);
-                match Arrived::begin(&mut self.engine, context, &members, tags::FENCE, from) {
+                let members = std::rc::Rc::clone(&window.members);
+                match Arrived::begin(&mut self.engine, &members, tags::FENCE, origin) {
                     Some(arrived) => break arrived,
                     None => self.engine.block(),
                 }

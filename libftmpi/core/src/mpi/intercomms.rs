@@ -3,7 +3,7 @@
 use super::agreement::{Scope, private_tag};
 use super::{CommId, Mpi};
 use crate::bail;
-use crate::comm::{Contexts, Members};
+use crate::comm::{Members, combine};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::Result;
 use crate::group::Group;
@@ -15,7 +15,7 @@ struct Bridge {
     /// The leader's rank in the own group.
     leader: u32,
     /// At the leader: the other leader, and the context of their messages.
-    far: Option<(Rank, u16)>,
+    far: Option<(Rank, u32)>,
     tag: i32,
 }
 
@@ -78,22 +78,21 @@ impl<L: Link> Mpi<L> {
     }
 
     /// As [`agree`](Self::agree), for two groups that share no communicator yet.
-    fn agree_across(&mut self, scope: &Scope, bridge: &Bridge, seed: u64) -> Result<u16> {
+    fn agree_across(&mut self, scope: &Scope, bridge: &Bridge, seed: u64) -> Result<u32> {
         for attempt in 0..CONTEXT_ATTEMPTS {
             let sequence = (seed as u32).wrapping_add(attempt.wrapping_mul(0x9e37_79b9));
-            let offer = self.contexts.offer((seed >> 32) as u16, sequence);
-            let mut mask = offer.mask;
-            let answer = self.and_across(scope, bridge, &mut mask);
+            let offer = self.contexts.offer((seed >> 32) as u32, sequence);
+            let mut combined = offer.proposal;
+            let answer = self.combine_across(scope, bridge, &mut combined);
             self.contexts.withdraw(&offer);
             answer?;
-            if let Some(context) = offer.first(&mask) {
+            if let Some(context) = self.contexts.outcome(&offer, &combined) {
                 return Ok(context);
             }
         }
-        let mut mask = vec![0; Contexts::WORDS];
-        self.contexts.mask(0, &mut mask);
-        self.and_across(scope, bridge, &mut mask)?;
-        match Contexts::lowest(0, &mask) {
+        let mut combined = self.contexts.proposal(0, self.contexts.words());
+        self.combine_across(scope, bridge, &mut combined)?;
+        match self.contexts.lowest(0, &combined) {
             Some(context) => Ok(context),
             None => {
                 bail!(Other, "no context id is free on all members: free communicators not used")
@@ -101,29 +100,33 @@ impl<L: Link> Mpi<L> {
         }
     }
 
-    /// Bitwise and over both groups.
-    fn and_across(&mut self, scope: &Scope, bridge: &Bridge, mask: &mut [u64]) -> Result<()> {
-        let mine: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
+    /// Combines the proposals of both groups.
+    fn combine_across(
+        &mut self,
+        scope: &Scope,
+        bridge: &Bridge,
+        proposal: &mut [u64],
+    ) -> Result<()> {
+        let words = |bytes: &[u8]| -> Vec<u64> {
+            bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
+        };
+        let mine: Vec<u8> = proposal.iter().flat_map(|w| w.to_le_bytes()).collect();
         let all = self.collect_within(scope, &mine)?;
         for one in all.chunks_exact(mine.len()) {
-            for (word, other) in mask.iter_mut().zip(one.as_chunks::<8>().0) {
-                *word &= u64::from_le_bytes(*other);
-            }
+            combine(proposal, &words(one));
         }
         let mut theirs = vec![0; mine.len()];
         if let Some((world, context)) = bridge.far {
-            let ours: Vec<u8> = mask.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let ours: Vec<u8> = proposal.iter().flat_map(|w| w.to_le_bytes()).collect();
             theirs = self.swap(world, context, bridge.tag, &ours, ours.len())?;
         }
         self.broadcast(scope, bridge.leader, &mut theirs)?;
-        for (word, other) in mask.iter_mut().zip(theirs.as_chunks::<8>().0) {
-            *word &= u64::from_le_bytes(*other);
-        }
+        combine(proposal, &words(&theirs));
         Ok(())
     }
 
     /// Exchanges byte strings with one process.
-    fn trade(&mut self, with: Rank, context: u16, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
+    fn trade(&mut self, with: Rank, context: u32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
         let len = (mine.len() as u64).to_le_bytes();
         let theirs = self.swap(with, context, tag, &len, 8)?;
         let mut len = [0; 8];
@@ -139,7 +142,7 @@ impl<L: Link> Mpi<L> {
     fn swap(
         &mut self,
         with: Rank,
-        context: u16,
+        context: u32,
         tag: i32,
         mine: &[u8],
         len: usize,

@@ -198,6 +198,15 @@ impl<L: Link> Mpi<L> {
         }
     }
 
+    /// So few pairs of context ids that they are given again soon, and so many generations that are
+    /// told apart: for tests, before there is another communicator than those of the standard.
+    pub fn narrow_contexts(&mut self, pairs: u32, generations: u64) {
+        self.contexts = Contexts::narrow(pairs, generations);
+        for (_, comm) in self.comms.iter() {
+            self.contexts.take(comm.members.context);
+        }
+    }
+
     /// The communicator of the request that failed last: whose error handler is to be asked.
     #[must_use]
     pub fn blamed(&self) -> CommId {

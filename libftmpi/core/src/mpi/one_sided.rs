@@ -257,7 +257,7 @@ impl<L: Link> Mpi<L> {
     fn operator(&self, op: OpId) -> Result<Predefined> {
         match **self.ops.get(op)? {
             Op::Predefined(op) => Ok(op),
-            Op::User(_) => bail!(Op, "an operation of the program cannot be used in an accumulate"),
+            _ => bail!(Op, "an operation of the program cannot be used in an accumulate"),
         }
     }
 
@@ -338,7 +338,7 @@ impl<L: Link> Mpi<L> {
         class_to_result(class)
     }
 
-    pub(super) fn send_owned(&mut self, message: Vec<u8>, to: Rank, context: u16, tag: i32) {
+    pub(super) fn send_owned(&mut self, message: Vec<u8>, to: Rank, context: u32, tag: i32) {
         let sent =
             self.engine.isend(SendData::Owned(message), to, context, tag, SendMode::Standard);
         if let Some(sent) = sent {

@@ -316,7 +316,7 @@ impl<L: Link> Mpi<L> {
     fn take_partitions(&mut self) {
         loop {
             let slots = std::mem::take(&mut self.partitions.receiving);
-            let mut wanted: Vec<(u16, Rank)> = Vec::new();
+            let mut wanted: Vec<(u32, Rank)> = Vec::new();
             let mut still: Vec<u32> = Vec::new();
             for index in slots {
                 let slot = self.requests.get_mut(index);
@@ -356,7 +356,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// Posts the receive of a stream, if none is posted.
-    fn listen(&mut self, (context, peer): (u16, Rank)) {
+    fn listen(&mut self, (context, peer): (u32, Rank)) {
         if self.partitions.streams.contains_key(&(context, peer)) {
             return;
         }
@@ -368,7 +368,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// If the piece that a stream waits for is there: puts it where its receive looks for it.
-    fn take_piece(&mut self, (context, peer): (u16, Rank)) -> bool {
+    fn take_piece(&mut self, (context, peer): (u32, Rank)) -> bool {
         let streams = &mut self.partitions.streams;
         if !streams.get(&(context, peer)).is_some_and(|s| self.engine.is_done(s.request)) {
             return false;

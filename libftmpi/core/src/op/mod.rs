@@ -14,6 +14,7 @@ mod quad;
 mod tests;
 
 use crate::bail;
+use crate::comm::combine;
 use crate::datatype::{Builtin, Class, Constructor, Datatype, Repr};
 use crate::error::Result;
 use crate::slab::Slab;
@@ -129,6 +130,8 @@ pub enum Op {
     Predefined(Predefined),
     /// One of the program's.
     User(UserOp),
+    /// The library's own: combines proposals for a context ([`combine`]).
+    Proposals,
 }
 
 /// The predefined type whose values this type's are, one by one.
@@ -150,6 +153,7 @@ impl Op {
         match self {
             Self::Predefined(op) => !matches!(op, Predefined::Replace | Predefined::NoOp),
             Self::User(user) => user.commutes,
+            Self::Proposals => true,
         }
     }
 
@@ -185,6 +189,21 @@ impl Op {
             Self::User(user) => {
                 if count > 0 {
                     (user.invoke)(user.function, input.as_ptr(), inout.as_ptr(), count, datatype);
+                }
+                Ok(())
+            }
+            Self::Proposals => {
+                let words = datatype.size() as usize / 8;
+                for value in 0..count {
+                    let at = (value * words * 8) as i64;
+                    let read = |from: UserPtr| -> Vec<u64> {
+                        (0..words).map(|i| from.offset(at + 8 * i as i64).load()).collect()
+                    };
+                    let mut ours = read(inout);
+                    combine(&mut ours, &read(input));
+                    for (i, word) in ours.iter().enumerate() {
+                        inout.offset(at + 8 * i as i64).store(*word);
+                    }
                 }
                 Ok(())
             }

@@ -125,7 +125,7 @@ pub enum Template {
         /// Payload.
         data: Piece,
         /// The destination and its context; `None`: `MPI_PROC_NULL`.
-        to: Option<(Rank, u16)>,
+        to: Option<(Rank, u32)>,
         /// Its tag.
         tag: i32,
     },
@@ -134,7 +134,7 @@ pub enum Template {
         /// Place of the payload.
         into: Piece,
         /// The source and its context; `None`: `MPI_PROC_NULL`.
-        from: Option<(Source, u16)>,
+        from: Option<(Source, u32)>,
         /// With which tag.
         tag: Tag,
         /// Whose ranks the status is in.

@@ -36,7 +36,7 @@ impl Parts {
 /// One pair of inits, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Channel {
-    pub(crate) context: u16,
+    pub(crate) context: u32,
     pub(crate) peer: Rank,
     pub(crate) tag: i32,
     /// The how many-th init of these.
@@ -150,10 +150,10 @@ pub(crate) struct Stream {
 #[derive(Default)]
 pub(crate) struct Partitions {
     /// Inits so far, of sends and of receives.
-    pub(crate) inits: BTreeMap<(bool, u16, Rank, i32), u32>,
+    pub(crate) inits: BTreeMap<(bool, u32, Rank, i32), u32>,
     /// Slots of receives that are not complete.
     pub(crate) receiving: Vec<u32>,
-    pub(crate) streams: BTreeMap<(u16, Rank), Stream>,
+    pub(crate) streams: BTreeMap<(u32, Rank), Stream>,
     /// Pieces of receives that are not started yet.
     pub(crate) early: BTreeMap<Channel, VecDeque<Box<[u8]>>>,
 }

@@ -210,7 +210,7 @@ pub(crate) mod tags {
 impl Window {
     /// Context of its messages.
     #[must_use]
-    pub fn context(&self) -> u16 {
+    pub fn context(&self) -> u32 {
         self.members.context
     }
 
@@ -226,6 +226,10 @@ pub struct Windows {
     table: Slab<Window>,
     /// Requests with a reply so far, by world rank of the target.
     requests: Vec<u64>,
+    /// The last message that was looked at.
+    looked: u64,
+    /// Windows that were made since: their requests may be among earlier messages.
+    unseen: Vec<WinId>,
 }
 
 impl Windows {
@@ -238,7 +242,9 @@ impl Windows {
 
     /// Enters a window.
     pub fn insert(&mut self, window: Window) -> Result<WinId> {
-        Ok(WinId(self.table.insert(window)?))
+        let id = WinId(self.table.insert(window)?);
+        self.unseen.push(id);
+        Ok(id)
     }
 
     /// Takes a window out.

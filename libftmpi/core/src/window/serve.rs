@@ -3,7 +3,8 @@
 //!
 //! Guarantees: requests of one origin on one window are served in the order in which they were
 //! sent. A request is served only when all its data are here, and then at once. No rank's request
-//! waits for the data of another rank's.
+//! waits for the data of another rank's. A request is taken by the window that it was made for: the
+//! context in it names the window's generation (`crate::comm`, `contexts`).
 
 use super::arrived::{Arrived, Data};
 use super::locks::Asker;
@@ -11,8 +12,9 @@ use super::memory::carry_out;
 use super::request::{Action, Mode, Request};
 use super::{Window, Windows, tags};
 use crate::comm::Members;
-use crate::engine::{Engine, Link, RecvData, Source, Turn};
+use crate::engine::{Engine, Envelope, Link, RecvData, Source, Turn};
 use crate::error::ErrorClass;
+use crate::ids::MessageId;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
 
@@ -26,15 +28,23 @@ fn room(bytes: u64) -> Option<Vec<u8>> {
 }
 
 impl Arrived {
-    /// Begins to receive the claimed message.
+    /// Takes the first message of this kind, and begins to receive it.
     pub(crate) fn begin<L: Link>(
         engine: &mut Engine<L>,
-        context: u16,
         members: &Members,
         tag: i32,
-        from: Source,
+        from: Rank,
     ) -> Option<Self> {
-        let (envelope, id) = engine.claim(context, from, tag)?;
+        let (envelope, id) = engine.claim(members.context, Source::Rank(from), tag)?;
+        Some(Self::receive(engine, members, (envelope, id)))
+    }
+
+    /// Begins to receive the claimed message.
+    fn receive<L: Link>(
+        engine: &mut Engine<L>,
+        members: &Members,
+        (envelope, id): (Envelope, MessageId),
+    ) -> Self {
         let source = envelope.source;
         let origin = members.local.local(source);
         let room = room(envelope.bytes);
@@ -44,7 +54,7 @@ impl Arrived {
         let mut message = room.unwrap_or_default();
         let into = RecvData::Bytes { ptr: UserPtr::own_mut(&mut message), len: message.len() };
         let receiving = Some(engine.imrecv(id, into));
-        Some(Self {
+        Self {
             source,
             origin: origin.unwrap_or(0),
             ssn: envelope.ssn,
@@ -52,7 +62,7 @@ impl Arrived {
             receiving,
             request: None,
             data: Data::Inside(0),
-        })
+        }
     }
 
     /// Is the request itself here?
@@ -215,16 +225,33 @@ pub(crate) fn grant<L: Link>(engine: &mut Engine<L>, window: &mut Window) {
 }
 
 impl Windows {
-    /// Serves what may be served; `true` if something was.
-    pub(crate) fn serve<L: Link>(&mut self, engine: &mut Engine<L>) -> bool {
-        for (_, window) in self.table.iter_mut() {
-            let (context, any) = (window.context(), Source::Any);
-            while let Some(arrived) =
-                Arrived::begin(engine, context, &window.members, tags::SERVICE, any)
-            {
-                window.inbox.push_back(arrived);
+    /// Takes in the requests that came for these windows. In a replay the requests of all later
+    /// windows may be there as well: they wait in matching until their window is made.
+    fn take_in<L: Link>(&mut self, engine: &mut Engine<L>) {
+        for id in std::mem::take(&mut self.unseen) {
+            let Some(window) = self.table.get_mut(id.0) else { continue };
+            for rank in window.members.local.iter() {
+                while let Some(arrived) =
+                    Arrived::begin(engine, &window.members, tags::SERVICE, rank)
+                {
+                    window.inbox.push_back(arrived);
+                }
             }
         }
+        let table = &self.table;
+        let of = |context| {
+            table.iter().find(|(_, window)| window.context() == context).map(|(id, _)| id)
+        };
+        for (id, envelope, message) in engine.claim_behind(&mut self.looked, tags::SERVICE, of) {
+            let Some(window) = self.table.get_mut(id) else { continue };
+            let arrived = Arrived::receive(engine, &window.members, (envelope, message));
+            window.inbox.push_back(arrived);
+        }
+    }
+
+    /// Serves what may be served; `true` if something was.
+    pub(crate) fn serve<L: Link>(&mut self, engine: &mut Engine<L>) -> bool {
+        self.take_in(engine);
         let mut served = false;
         loop {
             let turn = engine.turn();
