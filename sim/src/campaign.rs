@@ -35,6 +35,9 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     suspensions_and_damages(&mut setup, &mut |limit| drawn(&mut rest, limit));
     let mut rest = mixed(seed ^ 0x5EED_0001);
     windows_and_lean_images(&mut setup, &mut |limit| drawn(&mut rest, limit));
+    if setup.mutant.is_none() && mixed(seed ^ 0x5EED_000A).is_multiple_of(8) {
+        setup.program = Program::Objects;
+    }
     conditions_of_mutant(&mut setup);
     setup
 }

@@ -6,7 +6,7 @@ use crate::invariants::single_copy::Shown;
 use crate::invariants::whole_frames;
 use crate::mutants::Mutant;
 use crate::world::shared::CELLS;
-use crate::world::{Item, News, with};
+use crate::world::{Item, News, SimDisk, with};
 use ftmpi_core::engine::shared_memory_barrier::{Board, Column, SharedMemoryBarrier};
 use ftmpi_core::engine::{Captured, DirectReceive, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
@@ -43,6 +43,7 @@ pub struct SimLink {
     copy: Vec<u64>,
     /// The engine wants to hear of the end of every call.
     ends: bool,
+    disk: SimDisk,
 }
 
 /// A frame that has begun to leave.
@@ -92,6 +93,7 @@ impl SimLink {
             sharers,
             copy,
             ends,
+            disk: SimDisk,
         }
     }
 
@@ -99,6 +101,12 @@ impl SimLink {
     #[must_use]
     pub fn tells_ends(&self) -> bool {
         self.ends
+    }
+
+    /// Is this the deliberate bug?
+    #[must_use]
+    pub fn has_mutant(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
     }
 
     /// Reads a number that ranks share.
@@ -513,6 +521,10 @@ impl Link for SimLink {
             Some(sharers) if !sharers.stand(&Table(self.state), image) => Readiness::NotYet,
             _ => Readiness::Now,
         }
+    }
+
+    fn disk(&mut self) -> Option<&mut dyn ftmpi_core::file::disk::Disk> {
+        Some(&mut self.disk)
     }
 
     fn report_call_ends(&mut self, wanted: bool) {

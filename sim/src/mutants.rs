@@ -177,6 +177,8 @@ pub enum Mutant {
     ReplyClaimed,
     /// A rank that asks for an exclusive lock of a window gets it beside others.
     ExclusiveLockShared,
+    /// Messages do not name the generation of their communicator or window.
+    GenerationNotNamed,
     /// A program gets the buffer of a send back while the receiver may be reading it.
     SingleCopyNotWithdrawn,
 }
@@ -215,6 +217,7 @@ impl Mutant {
             }
             Self::QuietNotMade | Self::ServedTooLate => Some(Program::Mailboxes),
             Self::ExclusiveLockShared => Some(Program::Locks),
+            Self::GenerationNotNamed => Some(Program::Objects),
             _ => None,
         }
     }

@@ -193,7 +193,12 @@ impl Determinants for Observed {
     }
     fn on_match(&mut self, post: u64, source: Rank, ssn: Ssn) {
         self.repeats.takes(self.me, post, source, ssn);
+        let before = self.inner.last_event();
         self.recording(|inner| inner.on_match(post, source, ssn));
+        let event = self.inner.last_event();
+        if event > before {
+            with(|world| world.records_match(self.me, source, ssn, event));
+        }
     }
     fn decide(&mut self) -> Decision {
         self.inner.decide()

@@ -13,6 +13,7 @@
 //! | [`old_incarnations`] | all | no frame of an earlier incarnation after news of a later |
 //! | [`whole_frames`] | all | nothing comes between the parts of a frame |
 //! | [`single_copy`] | all | what a peer may be reading stays as it is |
+//! | [`own_objects`] | all | an object takes what was sent on it, and nothing of another one |
 //! | [`sends_wait`] | pessimistic | a message leaves after the events that it may reveal |
 //! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
 //! | [`stable_images`] | with a logger | no image contains an event that could be lost |
@@ -41,6 +42,7 @@ pub mod old_incarnations;
 pub mod one_incarnation;
 pub mod one_process;
 pub mod only_orphans;
+pub mod own_objects;
 pub mod recovery_ends;
 pub mod refused;
 pub mod replay_repeats;

@@ -1,5 +1,7 @@
 //! Pessimistic logging: before a message leaves, every event of its sender until then is written by
 //! the logger (mpich-v-2006 §2: events are safely logged before the process can impact the system).
+//! An answer that reveals a match waits for the event of that match: the acknowledgement of a
+//! synchronous send, and, to a cluster peer, the answer to an announcement.
 //! Judged by the logger's file, not by what the rank was told of it.
 
 use super::broken;
@@ -12,6 +14,8 @@ pub struct SendsWait {
     /// The last event of the rank when the message was asked about first.
     asked: BTreeMap<(usize, Rank, Ssn), EventNo>,
     written: BTreeMap<usize, EventNo>,
+    /// The event that records the match of a message: rank, sender, number.
+    matched: BTreeMap<(usize, Rank, Ssn), EventNo>,
 }
 
 impl SendsWait {
@@ -19,6 +23,7 @@ impl SendsWait {
     /// (`stable_images`).
     pub fn begins(&mut self, rank: usize) {
         self.asked.retain(|(of, ..), _| *of != rank);
+        self.matched.retain(|(of, ..), _| *of != rank);
     }
 
     /// The rank asks whether this message may leave; its last event was `last`.
@@ -37,6 +42,25 @@ impl SendsWait {
     /// All that is left of it after everything lost power.
     pub fn loses_power(&mut self, rank: usize, left: EventNo) {
         self.written.insert(rank, left);
+    }
+
+    /// The rank has recorded the match of a message as this event.
+    pub fn matches(&mut self, rank: usize, source: Rank, ssn: Ssn, event: EventNo) {
+        self.matched.insert((rank, source, ssn), event);
+    }
+
+    /// An answer leaves that reveals the match of a message.
+    pub fn answers(&self, rank: usize, source: Rank, ssn: Ssn) {
+        let written = self.written.get(&rank).copied().unwrap_or_default();
+        if let Some(&event) = self.matched.get(&(rank, source, ssn))
+            && event > written
+        {
+            let how = format!(
+                "the answer to message {ssn} of rank {source} leaves rank {rank} before event {event}, \
+                 its match, is written"
+            );
+            broken("sends-wait", &how);
+        }
     }
 
     /// The message leaves.

@@ -21,10 +21,10 @@ mod shared;
 type E = Engine<SimLink>;
 
 /// Context of the programs' messages.
-const CONTEXT: u16 = 2;
+const CONTEXT: u32 = 2;
 
 /// Context of the messages at the end: none that a communicator gets.
-const LAST_CONTEXT: u16 = 0xFFF0;
+const LAST_CONTEXT: u32 = 0xFFF0;
 
 /// A program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -65,6 +65,9 @@ pub enum Program {
     Locks,
     /// Everybody looks into its own memory while others put there.
     Mailboxes,
+    /// Communicators, windows, files, persistent requests, sessions: made, used and freed in every
+    /// step.
+    Objects,
 }
 
 impl Program {
@@ -97,16 +100,21 @@ impl Program {
         )
     }
 
-    /// Is it one of those that access each other's memory? They run over all of MPI:
-    /// [`Program::run_over_mpi`].
+    /// Is it one of those that access each other's memory?
     #[must_use]
     pub fn is_one_sided(self) -> bool {
         Self::ONE_SIDED.contains(&self)
     }
 
+    /// Does it run over all of MPI: [`Program::run_over_mpi`]?
+    #[must_use]
+    pub fn needs_mpi(self) -> bool {
+        self.is_one_sided() || self == Self::Objects
+    }
+
     /// Before a simulation of it.
     pub fn prepare(self) {
-        if self.is_one_sided() {
+        if self.needs_mpi() {
             one_sided::prepare();
         }
     }
@@ -122,6 +130,7 @@ impl Program {
             Self::Tickets => one_sided::tickets(mpi),
             Self::Locks => one_sided::locks(mpi),
             Self::Mailboxes => one_sided::mailboxes(mpi),
+            Self::Objects => one_sided::objects(mpi),
             other => panic!("{other:?} runs over the engine alone"),
         }
     }
@@ -145,8 +154,13 @@ impl Program {
             Self::Gossip => gossip::gossip(e, size),
             Self::Outside => outside::outside(e, size),
             Self::SharedMemory => shared::shared_memory(e, size),
-            Self::Fences | Self::Exposures | Self::Tickets | Self::Locks | Self::Mailboxes => {
-                panic!("{self:?} needs windows")
+            Self::Fences
+            | Self::Exposures
+            | Self::Tickets
+            | Self::Locks
+            | Self::Mailboxes
+            | Self::Objects => {
+                panic!("{self:?} needs all of MPI")
             }
         }
     }

@@ -22,6 +22,7 @@ mod channels;
 mod chaos;
 mod dispatch;
 mod event;
+mod files;
 mod handle;
 mod hosts;
 mod memories;
@@ -36,6 +37,7 @@ mod suspension;
 
 use event::Event;
 pub use event::{Item, News};
+pub use files::SimDisk;
 pub use setup::{Outcome, Setup};
 
 thread_local! {
@@ -140,6 +142,7 @@ pub struct World {
     with_neighbour: bool,
     dispatch: Dispatch,
     outside: outside::Outside,
+    files: files::SimFiles,
     shared: shared::Shared,
     seen: Seen,
     outcome: Outcome,
@@ -210,6 +213,7 @@ impl World {
             crashes_left: setup.crashes,
             with_neighbour: false,
             outside: outside::Outside::default(),
+            files: files::SimFiles::default(),
             shared: shared::Shared::default(),
             seen: Seen::default(),
             outcome: Outcome {

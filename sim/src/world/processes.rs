@@ -264,7 +264,7 @@ fn body(rank: usize, stop: Stop, setup: &Setup, incarnations: &[Incarnation]) {
     if incarnations[rank] > Incarnation(0) {
         engine.replay_from_start();
     }
-    if setup.program.is_one_sided() {
+    if setup.program.needs_mpi() {
         // Every rank is on a host of its own, as far as it knows.
         let mut mpi = Mpi::new(engine, (0..setup.ranks as u32).collect(), false);
         let digest = setup.program.run_over_mpi(&mut mpi);

@@ -156,6 +156,11 @@ impl World {
                 self.seen.traffic.entry(from).or_default().decided.insert(to);
             }
             Kind::SyncAck | Kind::ClearToSend => {
+                let reveals = header.kind == Kind::SyncAck || self.are_mates(from, to);
+                if reveals && self.setup.variant.sends_wait() {
+                    self.is_written(from);
+                    self.seen.sends_wait.answers(from, Rank(to as u32), header.ssn);
+                }
                 self.seen.traffic.entry(from).or_default().decided.remove(&to);
             }
             _ => {}
@@ -198,6 +203,13 @@ impl World {
     pub fn asks_to_send(&mut self, rank: usize, to: Rank, ssn: Ssn, last: EventNo) {
         if self.setup.variant.sends_wait() {
             self.seen.sends_wait.asks(rank, to, ssn, last);
+        }
+    }
+
+    /// The rank has recorded the match of a message as this event.
+    pub fn records_match(&mut self, rank: usize, source: Rank, ssn: Ssn, event: EventNo) {
+        if self.setup.variant.sends_wait() {
+            self.seen.sends_wait.matches(rank, source, ssn, event);
         }
     }
 

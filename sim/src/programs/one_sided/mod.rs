@@ -6,7 +6,7 @@
 //! read and written under exclusive locks form one chain, a flag is never seen before what it
 //! announces. Whatever a rank sees goes into its *course*, a hash chain of which it tells others
 //! the present state; in the end all tell all of it, and who was told a state that is not in it was
-//! told by a state that has been lost.
+//! told by a state that has been lost. [`objects`] makes and frees all kinds of objects.
 
 use super::tell_all;
 use crate::link::SimLink;
@@ -24,12 +24,14 @@ mod exposures;
 mod fences;
 mod locks;
 mod mailboxes;
+mod objects;
 mod tickets;
 
 pub(super) use exposures::exposures;
 pub(super) use fences::fences;
 pub(super) use locks::locks;
 pub(super) use mailboxes::mailboxes;
+pub(super) use objects::objects;
 pub(super) use tickets::tickets;
 
 type M = Mpi<SimLink>;
