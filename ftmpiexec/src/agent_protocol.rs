@@ -406,5 +406,7 @@ pub enum Report {
         ending: Ending,
         /// Nanoseconds since the agent saw the end.
         seen_ns: u64,
+        /// The number of the fault by which the rank killed itself, if it did.
+        fault: Option<u32>,
     },
 }

@@ -364,6 +364,8 @@ pub struct InjectPoint {
     pub point: String,
     /// Which time.
     pub nth: u64,
+    /// The number of the fault, which the rank leaves behind (`status::word::FAULT`).
+    pub fault: u32,
 }
 
 /// The protocol of a job, as given on the command line and checked.

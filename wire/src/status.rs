@@ -39,6 +39,9 @@ pub mod word {
     pub const CONTROL_DATAGRAMS: usize = 8;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
+    /// Rank: one more than the number of the fault (`control::InjectPoint`) by which it kills
+    /// itself at this moment.
+    pub const FAULT: usize = 95;
     /// Boot layer: bytes of its own messages on standard error in this incarnation. They come
     /// before the program's and are not part of them. Counted before they are written.
     pub const BOOT_STDERR: usize = 94;
@@ -153,7 +156,7 @@ mod tests {
     #[test]
     fn counters_have_words_of_their_own_and_come_back() {
         let mut page = [0u64; PAGE_BYTES / 8];
-        let taken = [word::PHASE, word::BOOT_STDERR];
+        let taken = [word::PHASE, word::BOOT_STDERR, word::FAULT];
         let mut used = Vec::new();
         Counters::default().store(|index, _| used.push(index));
         assert!(used.iter().all(|index| !taken.contains(index) && *index > word::PHASE));

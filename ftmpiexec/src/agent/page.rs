@@ -69,6 +69,12 @@ impl Page {
         Report::Counters { phase: self.get(word::PHASE), counters }
     }
 
+    /// The number of the fault by which the rank killed itself, if it did.
+    #[must_use]
+    pub fn fault(&self) -> Option<u32> {
+        (self.get(word::FAULT) as u32).checked_sub(1)
+    }
+
     /// What the rank counted.
     #[must_use]
     pub fn counters(&self) -> Counters {

@@ -94,7 +94,8 @@ impl Agent {
             }
         }
         let seen_ns = at.elapsed().as_nanos() as u64;
-        self.link.report(rank, incarnation, Report::Ended { ending, seen_ns });
+        let fault = process.page.fault();
+        self.link.report(rank, incarnation, Report::Ended { ending, seen_ns, fault });
     }
 
     /// A process refused its image with this exit code: the same incarnation tries the next older
@@ -133,7 +134,8 @@ impl Agent {
     pub(super) fn kill(&mut self, rank: Rank, signal: i32) {
         if let Some(incarnation) = self.ranks.cancel_fetch(rank) {
             let ending = Ending::Signal(signal);
-            return self.link.report(rank, incarnation, Report::Ended { ending, seen_ns: 0 });
+            let report = Report::Ended { ending, seen_ns: 0, fault: None };
+            return self.link.report(rank, incarnation, report);
         }
         if let Some(process) = self.ranks.newest_mut(rank) {
             // A process that has just refused its image must not be followed by another one.

@@ -11,9 +11,6 @@ pub use clock::{Due, FaultClock};
 use ftmpi_wire::Rank;
 use std::time::Duration;
 
-/// The point at which a replayed rank stands before each recorded event.
-pub const REPLAY_POINTS: [&str; 2] = ["replay", "replay-step"];
-
 /// One fault of `--inject`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {

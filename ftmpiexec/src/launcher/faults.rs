@@ -3,12 +3,9 @@
 use super::{Launcher, notices};
 use crate::agent_protocol::ToAgent;
 use crate::cli::Plan;
-use crate::inject::{Due, Fault, FaultClock, REPLAY_POINTS};
-use crate::report::Recorder;
-use ftmpi_protocols::dispatcher::Ending;
+use crate::inject::{Due, Fault, FaultClock};
+use ftmpi_wire::Rank;
 use ftmpi_wire::control::InjectPoint;
-use ftmpi_wire::status::Phase;
-use ftmpi_wire::{Incarnation, Rank};
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -65,34 +62,16 @@ impl Injection {
             Fault::KillAtPoint { rank: whom, point, nth, again }
                 if whom.is_none_or(|whom| whom == rank) =>
             {
-                Some((index, InjectPoint { point: point.clone(), nth: *nth }, *again))
+                let point = InjectPoint { point: point.clone(), nth: *nth, fault: index as u32 };
+                Some((index, point, *again))
             }
             _ => None,
         })
     }
 
-    /// A process has ended. A rank that dies by SIGKILL, which the launcher did not send, has come
-    /// to one of its points. Only the phase tells which: the point of replays lies in replays.
-    pub fn process_ended(
-        &mut self,
-        rank: Rank,
-        incarnation: Incarnation,
-        ending: Ending,
-        recorder: &Recorder,
-    ) {
-        if ending != Ending::Signal(libc::SIGKILL) || recorder.was_killed(rank, incarnation) {
-            return;
-        }
-        // A rank that begins again is replayed before it says so.
-        let phase = recorder.phase(rank);
-        let replaying = incarnation > Incarnation(0)
-            && (phase == Phase::Replaying as u64 || phase == Phase::Starting as u64);
-        let fired: Vec<usize> = self
-            .points(rank)
-            .filter(|(_, point, _)| REPLAY_POINTS.contains(&point.point.as_str()) == replaying)
-            .map(|(index, _, _)| index)
-            .collect();
-        self.fired.extend(fired.into_iter().map(|index| (index, rank)));
+    /// A process has ended; `fault` is what it left behind if it killed itself at a point.
+    pub fn process_ended(&mut self, rank: Rank, fault: Option<u32>) {
+        self.fired.extend(fault.map(|fault| (fault as usize, rank)));
     }
 }
 

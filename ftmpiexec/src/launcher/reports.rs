@@ -145,8 +145,8 @@ impl Launcher {
                 self.requests.answer(rank, Err(&why));
                 Input::ImageFailed { rank, incarnation, image, why }
             }
-            Report::Counters { phase, counters } => {
-                self.recorder.counters(rank, phase, *counters);
+            Report::Counters { counters, .. } => {
+                self.recorder.counters(rank, *counters);
                 Input::Received { rank, bytes: counters.bytes_received }
             }
             Report::InputTaken(bytes) => {
@@ -156,9 +156,9 @@ impl Launcher {
                 }
                 return None;
             }
-            Report::Ended { ending, seen_ns } => {
+            Report::Ended { ending, seen_ns, fault } => {
                 self.agents.get_mut(host).processes.remove(&rank);
-                self.injection.process_ended(rank, incarnation, ending, &self.recorder);
+                self.injection.process_ended(rank, fault);
                 let seen = Duration::from_nanos(seen_ns);
                 self.recorder.ended(rank, incarnation, self.now(), seen);
                 let progress = self.recorder.progress(rank);

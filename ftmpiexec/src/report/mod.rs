@@ -22,8 +22,6 @@ pub struct Recorder {
     hosts: Vec<String>,
     processes: Vec<Vec<ProcessRecord>>,
     latest: Vec<Counters>,
-    /// The phase of each rank at its latest counters.
-    phases: Vec<u64>,
     log_peak: Vec<u64>,
     /// When a fault was injected into this incarnation.
     kills: BTreeMap<(Rank, Incarnation), Duration>,
@@ -54,7 +52,6 @@ impl Recorder {
             hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
             processes: vec![Vec::new(); size],
             latest: vec![Counters::default(); size],
-            phases: vec![0; size],
             log_peak: vec![0; size],
             kills: BTreeMap::new(),
             detect: BTreeMap::new(),
@@ -125,19 +122,8 @@ impl Recorder {
         self.kills.insert((rank, incarnation), at);
     }
 
-    /// Whether a fault was injected into this incarnation.
-    pub fn was_killed(&self, rank: Rank, incarnation: Incarnation) -> bool {
-        self.kills.contains_key(&(rank, incarnation))
-    }
-
-    /// The phase of a rank at its latest counters (`ftmpi_wire::status::Phase`).
-    pub fn phase(&self, rank: Rank) -> u64 {
-        self.phases[rank.index()]
-    }
-
     /// New counters of a rank came.
-    pub fn counters(&mut self, rank: Rank, phase: u64, counters: Counters) {
-        self.phases[rank.index()] = phase;
+    pub fn counters(&mut self, rank: Rank, counters: Counters) {
         self.latest[rank.index()] = counters;
         let peak = &mut self.log_peak[rank.index()];
         *peak = (*peak).max(counters.log_bytes_peak);

@@ -23,7 +23,7 @@ use crate::tuning::CONTROL_EVERY;
 use ftmpi_checkpoint::undo::Author;
 use ftmpi_core::engine::{Link, Sink, Token};
 use ftmpi_transport::event_ring;
-use ftmpi_wire::control::{FromRank, JobView, ToRank};
+use ftmpi_wire::control::{FromRank, InjectPoint, JobView, ToRank};
 use ftmpi_wire::status::word;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
 use std::collections::VecDeque;
@@ -73,19 +73,30 @@ pub struct World {
     pub(crate) shared: crate::shared_memory::Shared,
     /// A push since the last rest found a socket full.
     socket_full: bool,
-    inject: Vec<(String, u64)>,
+    inject: Vec<Point>,
     /// Zero of the clock in a process of its own, in seconds since 1970.
     begin: i64,
     pub(crate) disk: crate::posix_files::Posix,
     pub(crate) file_undo: Option<Box<FileUndo>>,
 }
 
+/// A point at which the process is to kill itself.
+struct Point {
+    name: String,
+    /// How often it still comes there until it dies.
+    left: u64,
+    /// The number of the fault, and where the process leaves it behind.
+    fault: u32,
+    page: StatusPage,
+}
+
 /// A named point of fault injection: the process dies here if that was asked for.
-fn reach_point(points: &mut [(String, u64)], name: &str) {
-    for (point, left) in points {
-        if point == name {
-            *left = left.saturating_sub(1);
-            if *left == 0 {
+fn reach_point(points: &mut [Point], name: &str) {
+    for point in points {
+        if point.name == name {
+            point.left = point.left.saturating_sub(1);
+            if point.left == 0 {
+                point.page.set(word::FAULT, u64::from(point.fault) + 1);
                 // SAFETY: ends this very process, as the user asked.
                 unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
             }
@@ -192,7 +203,14 @@ impl World {
         self.send_on = vec![None; job.size as usize];
         self.rounds = job.incarnations.iter().map(|&incarnation| (incarnation, 0)).collect();
         self.memories = job.traits.memory;
-        self.inject = job.inject.iter().map(|i| (i.point.clone(), i.nth)).collect();
+        let page = self.status;
+        let point = |wanted: &InjectPoint| Point {
+            name: wanted.point.clone(),
+            left: wanted.nth,
+            fault: wanted.fault,
+            page,
+        };
+        self.inject = job.inject.iter().map(point).collect();
         let author = Author {
             rank: self.me.0,
             incarnation: self.incarnation.0,

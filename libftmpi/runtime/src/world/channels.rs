@@ -4,7 +4,7 @@
 //! Guarantees: no frame of an old incarnation is handed over once a newer one is known. A frame
 //! that a channel's end cuts in the middle of landing is reported (`Sink::aborted`).
 
-use super::{World, reach_point};
+use super::{Point, World, reach_point};
 use crate::control::close;
 use crate::ending::fatal;
 use crate::sleep;
@@ -41,7 +41,7 @@ pub(super) struct PeerChannel {
 pub(super) struct ChannelReceiver<'a, S: Sink> {
     pub(super) from: Rank,
     pub(super) sink: &'a mut S,
-    pub(super) inject: &'a mut Vec<(String, u64)>,
+    pub(super) inject: &'a mut Vec<Point>,
 }
 
 impl<S: Sink> FrameReceiver for ChannelReceiver<'_, S> {
