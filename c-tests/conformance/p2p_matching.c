@@ -192,6 +192,39 @@ static void cancel(void)
     MPI_Sendrecv(&check_rank, 1, MPI_INT, to, 997, &got, 1, MPI_INT, from, 997, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     EQUAL(got, from);
+#ifdef FTMPI_VERSION /* With the peer the wait lasts for ever. */
+    /* A synchronous send that nobody receives. To this rank itself it is cancelled. */
+    MPI_Issend(&out, 1, MPI_INT, check_rank, 996, MPI_COMM_WORLD, &q);
+    MPI_Cancel(&q);
+    MPI_Wait(&q, &s);
+    MPI_Test_cancelled(&s, &flag);
+    EQUAL(flag, 1);
+    MPI_Iprobe(check_rank, 996, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    EQUAL(flag, 0);
+    /* With a receive it is too late. */
+    MPI_Request r;
+    word = 0;
+    MPI_Irecv(&word, 1, MPI_INT, check_rank, 996, MPI_COMM_WORLD, &r);
+    MPI_Issend(&out, 1, MPI_INT, check_rank, 996, MPI_COMM_WORLD, &q);
+    MPI_Cancel(&q);
+    MPI_Wait(&q, &s);
+    MPI_Test_cancelled(&s, &flag);
+    EQUAL(flag, 0);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    EQUAL(word, 77);
+    /* To another rank: the wait returns before there is a receive. */
+    if (check_size > 1) {
+        MPI_Ssend_init(&out, 1, MPI_INT, to, 995, MPI_COMM_WORLD, &q);
+        MPI_Start(&q);
+        MPI_Cancel(&q);
+        MPI_Wait(&q, &s);
+        MPI_Test_cancelled(&s, &flag);
+        EQUAL(flag, 0);
+        MPI_Request_free(&q);
+        MPI_Barrier(check_comm);
+        MPI_Recv(&word, 1, MPI_INT, from, 995, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+#endif
 }
 
 static void exchanges(void)

@@ -109,6 +109,13 @@ int main(void)
     EQUAL(errors_seen, 1);
     MPI_Session_call_errhandler(session, MPI_ERR_OTHER);
     EQUAL(errors_seen, 2);
+    int class = MPI_SUCCESS;
+    MPI_Session wrong;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "thread_level", "MPI_THREAD_SOME");
+    MPI_Error_class(MPI_Session_init(info, MPI_ERRORS_RETURN, &wrong), &class);
+    EQUAL(class, MPI_ERR_INFO_VALUE);
+    MPI_Info_free(&info);
     char buffer[1000];
     void *address;
     MPI_Session_attach_buffer(session, buffer, sizeof buffer);

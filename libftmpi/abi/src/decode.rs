@@ -125,12 +125,17 @@ pub fn peer_number(peer: Peer) -> c_int {
 pub struct StatusOut(*mut MpiStatus);
 
 impl StatusOut {
-    /// Stores a status, except `MPI_ERROR`, which calls with one status leave alone.
+    /// Stores a status, except `MPI_ERROR`, which calls with one status leave alone. It belongs to
+    /// the *empty status* of no operation (MPI-4.1 3.7.3).
     #[inline(always)]
     pub fn put(self, status: &Status) {
         if !is_ignored(self.0) {
             // SAFETY: not "ignore"; the caller promised a writable status.
-            fill(unsafe { &mut *self.0 }, status);
+            let place = unsafe { &mut *self.0 };
+            fill(place, status);
+            if status.no_operation {
+                place.error = 0;
+            }
         }
     }
 
@@ -218,6 +223,7 @@ impl MpiStatus {
             cancelled: self.cancelled(),
             error: ftmpi_core::error::ErrorClass::from_number(self.error)
                 .filter(|class| class.number() != 0),
+            no_operation: false,
         }
     }
 }

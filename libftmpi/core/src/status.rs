@@ -18,15 +18,24 @@ pub struct Status {
     pub cancelled: bool,
     /// The error, if there was one.
     pub error: Option<ErrorClass>,
+    /// There was no operation: the request was null or not started.
+    pub no_operation: bool,
 }
 
 impl Status {
-    /// The status of requests that have none (MPI-3.1, 3.7.3).
-    pub const EMPTY: Self =
-        Self { source: Peer::Any, tag: Tag::Any, bytes: 0, cancelled: false, error: None };
+    /// The status of operations that have none (MPI-3.1, 3.7.3).
+    pub const EMPTY: Self = Self {
+        source: Peer::Any,
+        tag: Tag::Any,
+        bytes: 0,
+        cancelled: false,
+        error: None,
+        no_operation: false,
+    };
+    /// The *empty status* of a request that is null or not started, to which `MPI_SUCCESS` belongs.
+    pub const NO_OPERATION: Self = Self { no_operation: true, ..Self::EMPTY };
     /// The status of communication with `MPI_PROC_NULL`.
-    pub const PROC_NULL: Self =
-        Self { source: Peer::ProcNull, tag: Tag::Any, bytes: 0, cancelled: false, error: None };
+    pub const PROC_NULL: Self = Self { source: Peer::ProcNull, ..Self::EMPTY };
 
     /// The status of a receive on the communicator of `members`.
     #[inline]
@@ -40,6 +49,7 @@ impl Status {
             bytes: done.bytes,
             cancelled: false,
             error: done.error,
+            no_operation: false,
         }
     }
 
@@ -57,6 +67,7 @@ impl Status {
             bytes: envelope.bytes,
             cancelled: false,
             error: None,
+            no_operation: false,
         }
     }
 }

@@ -275,13 +275,11 @@ impl Datatype {
     }
 
     /// How many basic elements `bytes` of packed data are, for `MPI_Get_elements`. An incomplete
-    /// last element is not counted in a derived type; for a predefined type it makes the answer
-    /// `None`, as in MPICH.
+    /// last element makes the answer `None`, as in MPICH 5.
     #[must_use]
     pub fn elements_of(&self, bytes: u64) -> Option<u64> {
         let elements = self.whole_elements(bytes)?;
-        let exact = self.as_builtin().is_none() || self.bytes_of_elements(elements) == Some(bytes);
-        exact.then_some(elements)
+        (self.bytes_of_elements(elements) == Some(bytes)).then_some(elements)
     }
 
     /// Whole basic elements in `bytes` of packed data; `None` if there cannot be so many bytes.

@@ -195,7 +195,7 @@ impl<L: Link> Mpi<L> {
             });
         }
         match self.state_of(*request)? {
-            RequestState::Inactive => Ok(Status::EMPTY),
+            RequestState::Inactive => Ok(Status::NO_OPERATION),
             RequestState::Known => Ok(self.collect(request)),
             RequestState::Open => {
                 self.await_done(*request);
@@ -207,7 +207,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Test`
     pub fn test(&mut self, request: &mut Request) -> Result<Option<Status>> {
         match self.state_of(*request)? {
-            RequestState::Inactive => return Ok(Some(Status::EMPTY)),
+            RequestState::Inactive => return Ok(Some(Status::NO_OPERATION)),
             RequestState::Known => {}
             RequestState::Open => {
                 if !self.decide_done(*request) {

@@ -13,7 +13,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Request_get_status`
     pub fn request_get_status(&mut self, request: Request) -> Result<Option<Status>> {
         match self.state_of(request)? {
-            RequestState::Inactive => return Ok(Some(Status::EMPTY)),
+            RequestState::Inactive => return Ok(Some(Status::NO_OPERATION)),
             RequestState::Known => {}
             RequestState::Open => {
                 if !self.decide_done(request) {

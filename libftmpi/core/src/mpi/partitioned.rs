@@ -253,6 +253,7 @@ impl<L: Link> Mpi<L> {
             bytes: recv.came.min(own),
             cancelled: false,
             error,
+            no_operation: false,
         }
     }
 

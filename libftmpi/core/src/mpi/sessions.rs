@@ -16,6 +16,10 @@ use crate::session::Session;
 /// Names of the process sets, in the order of their numbers.
 pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
+/// What a program may ask for with the hint `thread_level` (MPI-4.1, 11.3.1).
+const THREAD_LEVELS: [&str; 4] =
+    ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
+
 /// A number for the program's tag, the same on all ranks (FNV-1a).
 fn number_of(tag: &[u8]) -> u32 {
     tag.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
@@ -32,6 +36,16 @@ impl<L: Link> Mpi<L> {
             Some(info) => self.infos.get(info)?.clone(),
             None => Info::default(),
         };
+        if let Some(level) = info.get(b"thread_level")?
+            && !THREAD_LEVELS.iter().any(|known| known.as_bytes() == level)
+        {
+            bail!(
+                InfoValue,
+                "thread_level is '{}': it must be one of {}",
+                String::from_utf8_lossy(level),
+                THREAD_LEVELS.join(", ")
+            );
+        }
         self.retain_errhandler(errhandler)?;
         Ok(SessionId(self.sessions.insert(Session { errhandler, info })?))
     }

@@ -88,6 +88,12 @@ impl Rendezvous {
         self.unacknowledged.remove(&(by, ssn))
     }
 
+    /// The message of this request, if it waits for its acknowledgement.
+    pub fn unacknowledged_of(&self, request: ReqId) -> Option<(Rank, Ssn)> {
+        let found = self.unacknowledged.iter().find(|(_, waiting)| **waiting == request);
+        found.map(|(message, _)| *message)
+    }
+
     /// Whether this message waits for its acknowledgement.
     pub fn awaits_acknowledgement(&self, to: Rank, ssn: Ssn) -> bool {
         self.unacknowledged.contains_key(&(to, ssn))

@@ -2,6 +2,7 @@
 
 mod collectives;
 mod communicators;
+mod generations;
 mod later;
 mod loopback;
 mod point;

@@ -135,7 +135,7 @@ fn bad_arguments_are_refused() {
         assert_eq!(answer.unwrap_err().class, ErrorClass::Type);
         assert_eq!(mpi.wait(&mut Request::at(3)).unwrap_err().class, ErrorClass::Request);
         let mut null = Request::NULL;
-        assert_eq!(mpi.wait(&mut null).unwrap(), Status::EMPTY);
+        assert_eq!(mpi.wait(&mut null).unwrap(), Status::NO_OPERATION);
         let nowhere = Peer::ProcNull;
         mpi.send(SendKind::Standard, p, 1, INT, nowhere, 0, WORLD).unwrap();
         let status = mpi.recv(p, 1, INT, nowhere, Tag::Any, WORLD).unwrap();
@@ -223,7 +223,7 @@ fn persistent_requests_start_again() {
             mpi.recv_init(address_of(&mut into), 2, INT, Peer::ProcNull, Tag::Any, WORLD).unwrap(),
         ];
         for round in 0..10 {
-            assert_eq!(mpi.test(&mut requests[0]).unwrap(), Some(Status::EMPTY));
+            assert_eq!(mpi.test(&mut requests[0]).unwrap(), Some(Status::NO_OPERATION));
             out.copy_from_slice(&[round, i as i32]);
             mpi.startall(&requests).unwrap();
             assert_eq!(mpi.start(requests[0]).unwrap_err().class, ErrorClass::Request);
