@@ -12,7 +12,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
     c-tests/run.py campaign --runs 30       every protocol and option, with programs and faults in turn
-    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | bad-input | netns
+    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | bad-input | netns
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
     c-tests/run.py checks                   FTMPI_CHECK=1: collectives that do not match, objects left open
@@ -44,7 +44,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     bad_input, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb, install,
-    kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, restart,
+    kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade, restart,
     server_faults, slurm, speed, standard, torture, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -114,6 +114,7 @@ def arguments() -> argparse.Namespace:
     suite("all-ranks", "all ranks killed at once")
     suite("damage", "the newest image damaged")
     suite("committed", "output that is held until it is final")
+    suite("remade", "objects that are made and freed in every step, and a rank that dies")
     suite("cuts", "connections broken while no rank dies")
     suite("restart", "the whole job dies or is stopped, and goes on")
     suite("object-store", "images in an object store, and servers whose disk is lost")
@@ -200,6 +201,8 @@ def main() -> int:
                 committed.committed(setting)
             case "cuts":
                 cuts.cuts(setting)
+            case "remade":
+                remade.remade(setting)
             case "object-store":
                 object_store.object_store(setting)
             case "torture":
@@ -278,6 +281,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("committed", lambda: committed.committed(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
             ("slurm", lambda: slurm.slurm(setting)),
+            ("remade", lambda: remade.remade(setting)),
         ],
         3: [
             # With a kill every two seconds these runs last several times as long as without.
