@@ -178,21 +178,19 @@ def campaign(setting: Setting, runs: int, only: list[str], seconds: float, sourc
             program = next(names)
             size = f" on {ranks}" if ranks != RANKS else ""
             test = f"campaign: {name}: {program}{size}, {fault.name}, seed {seed} {' '.join(mode)}".rstrip()
-            job, why = (suite.job(program[4:], jobs) if program.startswith("npb-") and suite
-                        else jobs.make(program, seed))
-            if job is None:
-                setting.results.bad(test, why)
+            made = suite.job(program[4:], jobs) if program.startswith("npb-") and suite else None
+            prepared = jobs.prepare(test, program, seed, made)
+            if prepared is None:
                 continue
-            where = setting.new_folder("run")
-            file = where / "report.json"
+            job, where, file = prepared.job, prepared.where, prepared.report
             protocol = [word.format(library=library, waves=waves) for word in variant]
             options = ["--ckpt-interval", "600ms", "--report", file, *mode, "--protocol", *protocol]
             for injection in fault.injections:
                 options += ["--inject", injection]
             outcomes: list[Outcome] = []
 
-            # Kernels are measured over shared memory. Over TCP with many ranks a run takes ten times as long, because
-            # every message waits for a stable event.
+            # Over TCP with many ranks a run takes ten times as long as the wanted time, because every message waits
+            # for a stable event.
             patience = 20 * max(seconds, job.seconds) * max(1, ranks // RANKS)
 
             def execute(program: list) -> Outcome:

@@ -106,14 +106,12 @@ def cuts(setting: Setting) -> None:
         return
     jobs = Jobs(setting, 4)
     for name in ("probe_loop", "traffic", "collectives") if setting.full else ("traffic",):
-        job, why = jobs.make(name, setting.seed)
         protocol = setting.protocol_options()
         test = " ".join([f"connections cut again and again under {name}, seed {setting.seed}", *protocol])
-        if job is None:
-            setting.results.bad(test, why)
+        prepared = jobs.prepare(test, name, setting.seed)
+        if prepared is None:
             continue
-        where = setting.new_folder("run")
-        file = where / "report.json"
+        job, where, file = prepared.job, prepared.where, prepared.report
         memories = "channel-memory" in protocol
         cutter = Cutter(job.program, setting.seed, memories=memories)
         outcome = run(

@@ -1,7 +1,7 @@
 """Programs of a chosen duration, and the verdict on a run in which ranks die.
 
-A run counts only if its exit code is 0, its result is verified, the report has at least as many failures as the test
-asked for, and every rank that was not killed kept its process."""
+A run counts only if its exit code is 0, its result is verified, and the report has at least as many failures as the
+test asked for. Every rank that was not killed must keep its process."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class Job:
         """The program and its arguments for `factor` times as much work."""
         words: list[str | Path] = [self.program]
         for before, word in zip(["", *self.arguments], self.arguments):
-            if before == "--repeat":
-                word = str(int(word) * factor)
-            elif before == "--seconds":
+            if before == "--seconds":
                 word = str(float(word) * factor)
             words.append(word)
         return words
@@ -113,8 +111,8 @@ def last_fault_s(injections: list[str]) -> float:
 
 def judge_with_faults(job: Job, file: Path, least: int, execute, injections: list[str] | None = None,
                 ranks: int = RANKS) -> tuple[str | None, str]:
-    """Judges a run, and repeats the run with more work if the run was right and over before its faults came. The
-    duration of a program is measured on a machine that may have other load. `execute` runs a command. A run that lasted
+    """Judges a run, and repeats the run with more work if the run was right and had too few faults. On a busy machine
+    the ranks may start late, and the time between two faults may be longer. `execute` runs a command. A run that lasted
     longer than its `injections` is not repeated: more work would bring no more faults, and would look like a hang."""
     problem, note = None, ""
     until = last_fault_s(injections or [])
@@ -148,8 +146,18 @@ def retry_with_more_work(attempt) -> tuple[str | None, str]:
     return problem, note
 
 
+@dataclass
+class Prepared:
+    """One run: its job, its folder, and the file for its report."""
+
+    job: Job
+    where: Path
+    report: Path
+
+
 class Jobs:
-    """Compiles programs once, and measures kernels once, so that they last as long as wanted."""
+    """Compiles programs once. Each program lasts at least as long as wanted, on any machine. The crash programs pause
+    for a fixed time in each round, and kernels look at MPI's clock."""
 
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "addresses", "lines",
@@ -164,7 +172,8 @@ class Jobs:
         self.setting = setting
         self.seconds = seconds
         self.ranks = ranks
-        self.repeats: dict[str, int] = {}
+        # Measured seconds of programs whose duration cannot be chosen.
+        self.durations: dict[str, float] = {}
 
     def make(self, name: str, seed: int) -> tuple[Job | None, str]:
         if name in self.VARIANTS:
@@ -186,31 +195,18 @@ class Jobs:
         if name in self.CRASH or name in self.OTHERS:
             arguments = ["--seconds", str(self.seconds), "--seed", str(seed)]
             return Job(name, program, arguments, f"{name} on {self.ranks}: ok"), ""
-        base = self.KERNELS[name]
-        if name not in self.repeats:
-            self.repeats[name], why = self.measure(program, base)
-            if why:
-                del self.repeats[name]
-                return None, why
-        repeat = ["--repeat", str(self.repeats[name])]
-        return Job(name, program, [*base, *repeat], KERNEL_EXPECTED), ""
+        arguments = [*self.KERNELS[name], "--seconds", str(self.seconds)]
+        return Job(name, program, arguments, KERNEL_EXPECTED), ""
 
-    def measure(self, program: Path, base: list[str]) -> tuple[int, str]:
-        """How many passes fill the wanted time."""
-        passes = 2
-        while True:
-            outcome = run(
-                [*self.setting.mpiexec(self.ranks, "--protocol", "pessimistic"), program, *base,
-                 "--repeat", str(passes)],
-                timeout=self.setting.timeout,
-                cwd=self.setting.new_folder("run"),
-            )
-            problem = problem_of(outcome, expected_text=KERNEL_EXPECTED)
-            if problem:
-                return 0, f"without kills: {problem}"
-            if outcome.seconds > 2.5 or passes > 1_000_000:
-                return max(1, int(passes * self.seconds / max(outcome.seconds - 0.3, 0.2))), ""
-            passes *= 4
+    def prepare(self, test: str, name: str, seed: int, made: tuple[Job | None, str] | None = None) -> Prepared | None:
+        """A job (`made`, if it is there) and a folder for one run of it. `None` if the program cannot be made; that
+        counts as a failure of `test`."""
+        job, why = made or self.make(name, seed)
+        if job is None:
+            self.setting.results.bad(test, why)
+            return None
+        where = self.setting.new_folder("run")
+        return Prepared(job, where, where / "report.json")
 
 
 def program_pids(launcher: int, program: Path) -> list[int]:

@@ -71,15 +71,11 @@ def kills(setting: Setting, plan: Plan) -> None:
         on = "" if plan.ranks == RANKS else f" on {plan.ranks}"
         test = " ".join([f"kills: {name}, seed {seed}{on}", *mode, *protocol])
         test += ", from outside" if outside else ""
-        if name.startswith("npb-") and suite:
-            job, why = suite.job(name[4:], jobs)
-        else:
-            job, why = jobs.make(name, seed)
-        if job is None:
-            setting.results.bad(test, why)
+        made = suite.job(name[4:], jobs) if name.startswith("npb-") and suite else None
+        prepared = jobs.prepare(test, name, seed, made)
+        if prepared is None:
             continue
-        where = setting.new_folder("run")
-        file = where / "report.json"
+        job, where, file = prepared.job, prepared.where, prepared.report
         least = 3 if plan.seconds >= 8 else 2
         options = ["--ckpt-interval", "1s", "--report", file, *mode, *protocol]
         if not outside:
@@ -118,14 +114,12 @@ def clusters(setting: Setting) -> None:
         ("one_sided", [*two, "--wave", "nonblocking"], [(1, 1500)], 1),
     ]
     for number, (name, options, faults, least) in enumerate(cases if not setting.full else cases * 4):
-        job, why = jobs.make(name, setting.seed + number)
         injected = [f"kill:rank={rank},at={at}ms" for rank, at in faults]
         test = f"clusters: {name} {' '.join(options)}, {' '.join(injected)}"
-        if job is None:
-            setting.results.bad(test, why)
+        prepared = jobs.prepare(test, name, setting.seed + number)
+        if prepared is None:
             continue
-        where = setting.new_folder("run")
-        file = where / "report.json"
+        job, where, file = prepared.job, prepared.where, prepared.report
         arguments = [*setting.mpiexec(RANKS, "--protocol", "hierarchical", *options, "--ckpt-interval",
                                   "700ms", "--report", file)]
         for fault in injected:

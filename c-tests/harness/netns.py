@@ -186,8 +186,8 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
                 self.state = 2
 
     class Splitter:
-        """Disconnects the link for good. Both sides run on, and only one may continue the job. When the ranks of the
-        other host run here, none may be left on the other host."""
+        """Disconnects the link for the rest of the job. Both sides run on, and only one may continue the job. When
+        the ranks of the other host run here, none may be left on the other host."""
 
         def __init__(self, program: Path) -> None:
             self.program, self.begin, self.cut = program, time.monotonic(), False
@@ -209,18 +209,16 @@ def scenarios(setting: Setting, hosts: Hosts) -> None:
         ("the agent of one host killed", "waitany", [f"kill:agent={HOSTS[1]},at=4s"], None, 2),
         ("all ranks killed", "two_receives", ["kill:rank=all,at=4s"], None, 4),
         ("the wire cut for two seconds", "test_loop", [], Cutter, 0),
-        ("the wire cut for good", "waitany", [], Splitter, 2),
-        ("the wire cut for good", "shared_memory", [], Splitter, 2, "--protocol", "coordinated"),
-        ("the wire cut for good", "scratch_files", [], Splitter, 2, "--protocol", "coordinated"),
+        ("the wire cut and not repaired", "waitany", [], Splitter, 2),
+        ("the wire cut and not repaired", "shared_memory", [], Splitter, 2, "--protocol", "coordinated"),
+        ("the wire cut and not repaired", "scratch_files", [], Splitter, 2, "--protocol", "coordinated"),
     ]
     for label, program, injections, watcher, least, *more in cases:
         test = f"two hosts: {label} under {program}"
-        job, why = jobs.make(program, setting.seed)
-        if job is None:
-            setting.results.bad(test, why)
+        prepared = jobs.prepare(test, program, setting.seed)
+        if prepared is None:
             continue
-        where = setting.new_folder("run")
-        file = where / "report.json"
+        job, where, file = prepared.job, prepared.where, prepared.report
         options: list[str | Path] = ["-hosts", ",".join(HOSTS), "-ppn", "2", "--rsh", hosts.ssh(),
                                      "--ckpt-interval", "1s", "--report", file, *more]
         for injection in injections:

@@ -90,7 +90,7 @@ class Suite:
             if program is None:
                 return None, why
             key = f"npb-{kernel}-{size}"
-            if key not in jobs.repeats:
+            if key not in jobs.durations:
                 outcome = run(
                     [*self.setting.mpiexec(jobs.ranks, "--protocol", "pessimistic"), program],
                     timeout=600,
@@ -99,9 +99,9 @@ class Suite:
                 problem = verified(outcome)
                 if problem:
                     return None, f"class {size} without kills: {problem}"
-                jobs.repeats[key] = int(outcome.seconds * 10)
-            if jobs.repeats[key] >= jobs.seconds * 8:
-                return Job(key, program, [], "SUCCESSFUL", jobs.repeats[key] / 10), ""
+                jobs.durations[key] = outcome.seconds
+            if jobs.durations[key] >= jobs.seconds * 0.8:
+                return Job(key, program, [], "SUCCESSFUL", jobs.durations[key]), ""
         return None, "no class lasts long enough"
 
 

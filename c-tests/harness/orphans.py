@@ -36,12 +36,10 @@ def orphans(setting: Setting, runs: int, programs: list[str], seconds: float, ki
         mode = ["--events", "all"] if number % 4 < 3 or name in ("cg", "collectives") else []
         mode += TCP if number % 4 == 3 else []
         test = f"orphans: {name}, seed {seed}, logger {delay} {' '.join(protocol + mode)}"
-        job, why = jobs.make(name, seed)
-        if job is None:
-            setting.results.bad(test, why)
+        prepared = jobs.prepare(test, name, seed)
+        if prepared is None:
             continue
-        where = setting.new_folder("run")
-        file = where / "report.json"
+        job, where, file = prepared.job, prepared.where, prepared.report
         options = ["--protocol", *protocol, *mode, "--ckpt-interval", "1s",
                    "--inject", f"delay:logger={delay}",
                    "--inject", f"kill:every=2s,count={kills},seed={seed}", "--report", file]

@@ -1,14 +1,18 @@
 /*
- * The common part of the kernels: options, exact arithmetic and the verdict.
+ * The common part of the kernels: options, exact arithmetic and the verdict. `--repeat N` runs N
+ * passes. `--seconds T` runs for T seconds, on any machine: rank 0 looks at MPI's clock, which a
+ * replay repeats, and sends the end with its verdict.
  *
- * The kernels have the communication patterns of the NAS benchmarks (wavefront of LU, pipelined
- * line solves of BT and SP, bucket sort of IS), but compute with integers modulo 2^61 - 1. So the
- * result is one number whatever the number of ranks, and any lost, doubled or reordered message
- * changes the result. Rank 0 computes the same serially and compares after every pass.
+ * The kernels have the communication patterns of the NAS benchmarks, but compute with integers
+ * modulo 2^61 - 1. The patterns are the wavefront of LU, the pipelined line solves of BT and SP,
+ * and the bucket sort of IS. So the result is the same number for any number of ranks, and any
+ * lost, doubled or reordered message changes the result. Rank 0 computes the same serially and
+ * compares after every pass.
  */
 #ifndef FTMPI_TEST_KERNEL_H
 #define FTMPI_TEST_KERNEL_H
 
+#include <limits.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +24,10 @@ static const word PRIME = (UINT64_C(1) << 61) - 1;
 
 static int me, size;
 static long repeat = 1;
+/* Seconds after which rank 0 ends the run; 0: after `repeat` passes. */
+static double wanted;
+/* Passes between two looks at the clock. The passes between them have no events. */
+enum { CLOCK_EVERY = 4 };
 static int edge = 0;
 
 /* Passes differ, in a cycle of five, so that a message of an earlier pass is never right. */
@@ -59,13 +67,16 @@ static void kernel_begin(int *argc, char ***argv, int default_edge)
     for (int i = 1; i + 1 < *argc; i++) {
         if (!strcmp((*argv)[i], "--repeat"))
             repeat = strtol((*argv)[++i], NULL, 10);
-        else if (!strcmp((*argv)[i], "--edge"))
+        else if (!strcmp((*argv)[i], "--seconds")) {
+            wanted = strtod((*argv)[++i], NULL);
+            repeat = wanted > 0.0 ? LONG_MAX : 0;
+        } else if (!strcmp((*argv)[i], "--edge"))
             edge = (int)strtol((*argv)[++i], NULL, 10);
     }
     if (repeat < 1 || edge < size || edge > 4096) {
         if (me == 0)
-            fprintf(stderr, "--repeat must be positive and --edge between the number of ranks and "
-                            "4096\n");
+            fprintf(stderr, "--repeat and --seconds must be positive and --edge between the number of "
+                            "ranks and 4096\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
 }
@@ -82,11 +93,12 @@ __attribute__((unused)) static void expect(word (*serial)(void))
     kernel_start = MPI_Wtime();   /* the time of the parallel part counts */
 }
 
-/* Verdict of one pass: the sum of all ranks against the serial one (known to rank 0). */
+/* Verdict of one pass: the sum of all ranks against the serial one (known to rank 0). Under
+ * --seconds the verdict may end the run. */
 static int pass_right(long pass, word mine)
 {
     word all[1] = {0}, *each = NULL;
-    int right = 1;
+    int right = 1, last = 0;
     if (me == 0)
         each = malloc(sizeof *each * (size_t)size);
     MPI_Gather(&mine, 1, MPI_UINT64_T, each, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
@@ -98,9 +110,14 @@ static int pass_right(long pass, word mine)
             fprintf(stderr, "pass %ld: sum %llu, expected %llu\n", pass, (unsigned long long)all[0],
                     (unsigned long long)expected[variant]);
         free(each);
+        if (wanted > 0.0 && pass % CLOCK_EVERY == 0)
+            last = MPI_Wtime() - kernel_start >= wanted;
     }
-    MPI_Bcast(&right, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return right;
+    int verdict[2] = {right, last};
+    MPI_Bcast(verdict, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    if (verdict[1])
+        repeat = pass;
+    return verdict[0];
 }
 
 static int kernel_end(const char *name, int good)
