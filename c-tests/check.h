@@ -3,7 +3,7 @@
  *
  * Guarantees: a test that finds a mismatch prints one line on standard error (file, line, rank,
  * text). The program then ends with a code other than zero on every rank. Standard output has only
- * the lines of rank 0, in an order that does not depend on timing, so that the same program under
+ * the lines of rank 0, in an order that does not depend on timing. So the same program under
  * another MPI must print the same bytes.
  *
  * `note_*` adds a value that a rank saw to a digest. `section` gathers the digests of all ranks and

@@ -255,7 +255,7 @@ def terminated(number: int, frame: object) -> None:
 def check(setting: Setting, lane: int | str | None) -> None:
     """The short form of all suites: some minutes on two processors.
 
-    Lane 1 has programs that end well. Lanes 2 and 3, in which ranks die, may run beside each other, but not beside a
+    Lane 1 has programs that end well. Lanes 2 and 3, in which ranks die, may run at the same time, but not during a
     computation. The reason: where ranks are oversubscribed, a message yields the CPU once, and a computation then keeps
     the CPU for milliseconds. Lane `quick` has a handful of each."""
     peers = ROOT / ".peers"

@@ -4,8 +4,8 @@
 The last line is `N passed, N failed, N skipped`. The exit code is 0 if none failed. A step whose tool is missing on
 this machine is skipped, with a line that names the tool.
 
-The unit tests are compiled first. The unit tests run, at low priority, beside the programs that end well. Programs
-whose ranks die, and the benchmark, run without other load.
+The unit tests are compiled first. The unit tests run, at low priority, together with the programs that end well.
+Programs whose ranks die, and the benchmark, run without other load.
 
 --quick compiles the crates of a job once (profile `quick`), and runs their unit tests, some hundred seeds of the
 simulator and a handful of kills. --all also runs the suites of LONG."""
@@ -22,7 +22,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
-# The unit tests yield the CPU to the programs beside them.
+# The unit tests yield the CPU to the programs that run at the same time.
 LATER = ["nice", "-n", "10"]
 # Lines that name a failure: of our programs, of cargo, and of this program's steps.
 FAILED = re.compile(r"^(FAIL  |test .* \.\.\. FAILED$|check: .*: FAILED|thread .* panicked at|error(\[|:))")
@@ -236,7 +236,7 @@ def simulator(count, seeds):
 
 
 def seeds_of_quick(count, dist):
-    """Simulates some hundred seeds with the simulator that the Makefile compiled beside `dist`."""
+    """Simulates some hundred seeds with the simulator that the Makefile compiled in the folder of `dist`."""
     simulator = dist.parent / "ftmpi-sim"
     code, _ = run(count, ["tools/sim.sh", simulator, QUICK_SEEDS, 1, dist.parent / "sim"])
     count.one(f"simulator, {QUICK_SEEDS} seeds", code == 0)
@@ -288,7 +288,7 @@ def main():
         count.skip("mpi.h against MPICH's", "no MPICH to compare with")
     else:
         count.one("mpi.h against MPICH's", code == 0)
-    step("unit tests beside programs", run_in_parallel, count, lambda: unit_tests(count, binaries, env), lane(1))
+    step("unit tests and programs", run_in_parallel, count, lambda: unit_tests(count, binaries, env), lane(1))
     step("kills", run_in_parallel, count, lane(2), lane(3))
     step("documents", documents, count, "--all" if args.all else "--run", dist)
     step("benchmark", run_suite, count, "benchmark, tiny",

@@ -92,8 +92,8 @@ headers() {
     for header in mpi.h mpif.h standard/mpi.h; do
         put "$top/include/generated/$header" "$include/$header"
     done
-    # A module fits only the compiler that made it. The sources are beside the modules, for any other
-    # compiler. mpi_f08 comes first, because mpi uses its types.
+    # A module fits only the compiler that made it. The sources lie in the same folder as the
+    # modules, for any other compiler. mpi_f08 comes first, because mpi uses its types.
     fc=${FTMPI_FC:-gfortran}
     command -v "${fc%% *}" >/dev/null 2>&1 || {
         [ "$parts" != all ] || echo "make_dist: no Fortran compiler ($fc): modules are not compiled; mpif.h needs none"

@@ -4,9 +4,10 @@
     tools/style.py            every rule, over all tracked files
     tools/style.py PATH ...   only files below these paths
 
-Prints one line for each breach and a count for each rule. The exit code is 1 if there is any breach. A reason stands in
-a comment directly above: `// Long: WHY` for a function of more than 100 lines, `// Parameters: WHY` for more than 7
-parameters, `// Word: WHY` for a line with an old word, such as a key on disk. Functions of MPI have the parameters of the standard."""
+Prints one line for each breach and a count for each rule. The exit code is 1 if there is any breach. A reason stands
+in a comment directly above. `// Long: WHY` is for a function of more than 100 lines, `// Parameters: WHY` for more
+than 7 parameters. `// Word: WHY` is for a line with an old word, such as a key on disk. Functions of MPI have the
+parameters of the standard."""
 
 import re
 import subprocess

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Shortens the output of `make check`: a line a minute, the times of the steps, the failures, and the summary.
 
-Reads standard input to its end, whatever the input is, so that the writer never waits for long."""
+Reads standard input to its end in any case, so that the writer never waits for long."""
 import re
 import sys
 import time

@@ -74,7 +74,7 @@ static void attributes(void)
     EQUAL(deletes, 1);
     MPI_Comm_free(&dup);
     EQUAL(deletes, 2);
-    /* A predefined communicator stays, and so do its attributes. */
+    /* A predefined communicator stays, and its attributes stay as well. */
     int class = MPI_SUCCESS;
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

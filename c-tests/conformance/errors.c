@@ -90,7 +90,7 @@ static void handlers(void)
     CHECK(got == MPI_ERRORS_ARE_FATAL, "the default handler is not MPI_ERRORS_ARE_FATAL");
 }
 
-#ifdef FTMPI_VERSION /* MPICH 4.0 calls the world's handler, whatever handler the object has. */
+#ifdef FTMPI_VERSION /* MPICH 4.0 always calls the world's handler, not the object's. */
 static MPI_Comm handled_on;
 
 static void own_handler(MPI_Comm *comm, int *code, ...)

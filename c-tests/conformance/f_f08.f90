@@ -191,7 +191,7 @@ contains
       call check(b(2*i, 1) == 1000*left + 3 + 10*(i - 1), 'section, first column')
       call check(b(2*i, 7) == 1000*left + 3 + 10*(i + 3), 'section, second column')
     end do
-    call check(count(b /= -1) == 8, 'nothing beside the section')
+    call check(count(b /= -1) == 8, 'nothing outside the section')
     r = -1
     r(10:50:10) = [1., 2., 3., 4., 5.]*(me + 1)
     call MPI_Sendrecv(r(50:10:-10), 5, MPI_REAL, right, 3, r(61:99:2), 5, MPI_REAL, left, 3, &
@@ -221,7 +221,7 @@ contains
       call check(b(4, i + 1) == 100*left + i .and. b(6, i + 1) == 100*left + i + 10, 'gaps')
       call check(b(5, i + 1) == -7, 'between the gaps')
     end do
-    call check(count(b /= -7) == 8, 'nothing beside the gaps')
+    call check(count(b /= -7) == 8, 'nothing in the gaps changes')
     b = -7
     call MPI_Recv_init(b(1, 1:5:2), 2, MPI_INTEGER, left, 10, MPI_COMM_WORLD, q(1))
     call MPI_Send_init(a(1, 1:5:2), 2, MPI_INTEGER, right, 10, MPI_COMM_WORLD, q(2))

@@ -1,6 +1,6 @@
-! MPI-3.0 and later in `use mpi`: types, operators and conversions of `mpi_f08` (MPI-4.1, 19.1.3),
-! the keywords of the standard, and Fortran types by precision and range, including those of the
-! x87.
+! MPI-3.0 and later in `use mpi`: types, operators and conversions of `mpi_f08` (MPI-4.1, 19.1.3)
+! and the keywords of the standard. Also Fortran types by precision and range, including those of
+! the x87.
 program f_newer_usempi
   use mpi
   implicit none

@@ -1,6 +1,6 @@
 ! Section 19.1.13: array sections with gaps as buffers of point-to-point calls that run on after the
-! call, with datatypes that have holes of their own, of partitioned communication, and of one-sided
-! calls of one value. Each must have the same effect as with a contiguous array.
+! call, with datatypes that have holes. Also as buffers of partitioned communication, and of
+! one-sided calls of one value. Each must have the same effect as with a contiguous array.
 program f_sections_p2p_f08
   use mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
@@ -264,7 +264,7 @@ contains
     call MPI_Request_free(q(2))
   end subroutine
 
-  ! One value is in one element, whatever follows.
+  ! One value is in one element, no matter what follows.
   subroutine one_value
     type(MPI_Win) :: win
     type(c_ptr) :: base

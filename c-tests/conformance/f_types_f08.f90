@@ -1,5 +1,5 @@
 ! Chapter 5 from `use mpi_f08`: all constructors, the contents of a type, packing, names, kinds of
-! Fortran, and operations, with counts of the default kind and of MPI_COUNT_KIND.
+! Fortran, and operations. Counts are of the default kind and of MPI_COUNT_KIND.
 program f_types_f08
   use mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer

@@ -1,7 +1,7 @@
 /* Chapter 11: the thread that calls MPI_Init and all other MPI functions need not be the first
- * of its process, whatever the level. Work that the library does by itself (a signal comes on
- * the first thread) must not run at the same time as a call. The program makes many short calls,
- * with time between them. */
+ * of its process, at any level. Work that the library does by itself (a signal comes on the first
+ * thread) must not run at the same time as a call. The program makes many short calls, with time
+ * between them. */
 #include "../check.h"
 #include <pthread.h>
 

@@ -66,7 +66,7 @@ static void ring(int parts, int others, size_t bytes, int rounds)
     free(order);
 }
 
-/* Several channels of one tag match in the order of their inits, in whatever order they are
+/* Several channels of one tag match in the order of their inits, in any order in which they are
  * started. A part may be waited for before the next part is made ready. */
 static void channels(void)
 {

@@ -96,7 +96,7 @@ static void boundaries(MPI_Comm node)
 #endif
 }
 
-/* Features that MPICH 4.0 lacks: hints beside each other, alignment of memory, and memory that
+/* Features that MPICH 4.0 lacks: several hints at once, alignment of memory, and memory that
  * is not available. */
 static void hints(void)
 {

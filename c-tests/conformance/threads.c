@@ -1,8 +1,8 @@
 /* MPI_THREAD_MULTIPLE: threads of every rank communicate at the same time, each on a
  * communicator of its own, and all on a common one with a tag each. They block in receives that
- * another thread's message ends, make communicators, and wait in collectives. Where a lower
- * level is granted (a protocol that would have to replay the order of threads), the threads do
- * the same one after the other: the results are equal. */
+ * another thread's message ends, make communicators, and wait in collectives. Where a lower level
+ * is granted (a protocol that would have to replay the order of threads), the threads do the same
+ * one after the other. The results are equal. */
 #include "../check.h"
 #include <pthread.h>
 

@@ -1,9 +1,9 @@
 /* Prints numbered lines from every rank and reads numbers from standard input. A continued job
  * must neither lose nor repeat a line, and must not read a number twice.
  *
- * In every round each rank sends its number to rank 0. Rank 0 takes the numbers in any order,
- * sends each rank an answer that depends on that order, and reads one number of its input if
- * there is one. The last line is a sum over all numbers read. */
+ * In every round each rank sends its number to rank 0. Rank 0 takes the numbers in any order and
+ * sends each rank an answer that depends on that order. It reads one number of its input if there
+ * is one. The last line is a sum over all numbers read. */
 #include "order.h"
 
 enum { PACE_US = 4000 };

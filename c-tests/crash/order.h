@@ -6,9 +6,8 @@
  * any other rank saw it. Every rank keeps a hash chain of all it sent to each partner, and of all
  * it received from each partner. The messages carry everything nondeterministic that the sender saw
  * before: the order of wildcard matches, the number of negative tests and probes, and clock
- * readings. If a replayed rank behaves differently, its own chain of sent messages differs from the
- * partner's chain of received messages, because the partner kept the messages of the first
- * incarnation.
+ * readings. A replayed rank that behaves differently has another chain of sent messages than its
+ * partner's chain of received ones, because the partner kept the messages of the first incarnation.
  *
  * No program uses the clock to decide how long it runs, except `clock.c`, which tests the clock. A
  * round sleeps for a fixed time, and the number of rounds follows from `--seconds`.

@@ -1,8 +1,8 @@
 /* Rank 0 prints its messages at once, in the order in which it receives them. The printed text
- * must be consistent, whatever incarnations of rank 0 wrote it: at the end rank 0 prints the
- * digest of all lines that it remembers. Run with --output committed. With --memory rank 0
- * prints the values that the others have put into its memory by then. A reading of an unchanged
- * value must be repeated by the next incarnation, too. */
+ * must be consistent over all incarnations of rank 0: at the end rank 0 prints the digest of all
+ * lines that it remembers. Run with --output committed. With --memory rank 0 prints the values that
+ * the others have put into its memory by then. A reading of an unchanged value must be repeated by
+ * the next incarnation, too. */
 #include "order.h"
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /*
- * Files that MPI writes, reads, overwrites, truncates, deletes and creates again. Whichever rank
- * dies, and whatever point the others return to, each byte that is read is the byte that was
+ * Files that MPI writes, reads, overwrites, truncates, deletes and creates again. After the death
+ * of any rank and a return of the others to any point, each byte that is read is the byte that was
  * written last.
  *
  * In each round the ranks write stripes of a permanent file, and of a file that is created in every

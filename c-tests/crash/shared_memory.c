@@ -1,9 +1,9 @@
 /* Memory that ranks share (MPI_Win_allocate_shared). A word in it tells whose turn it is. The
- * ranks wait for their turn with and without calls, store into each other's parts, accumulate to
- * each other, and create and free a second window again and again. The memory of each rank must
- * agree with the shared memory at every step: an image of one rank that is a moment older than
- * another's shows at once. With `--threads` another thread of each rank does the same without
- * any call. */
+ * ranks wait for their turn with and without calls, store into each other's parts, and accumulate
+ * to each other. They create and free a second window again and again. The memory of each rank must
+ * agree with the shared memory at every step. An image of one rank that is a moment older than
+ * another's shows at once. With `--threads` another thread of each rank does the same without any
+ * call. */
 #define _GNU_SOURCE
 #include "order.h"
 #include <pthread.h>

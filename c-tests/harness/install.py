@@ -1,5 +1,5 @@
-"""Tests `make install` and `make uninstall`. Build systems find ftmpi in each documented way, also with another MPI
-beside it. Files of other packages are neither changed nor shadowed."""
+"""Tests `make install` and `make uninstall`. Build systems find ftmpi in each documented way, also on a machine with
+another MPI. Files of other packages are neither changed nor shadowed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 wheel is installed below `.peers/`. Each module is one job.
 
 Left out: modules about dynamic processes, which ftmpi does not offer (`MPI_Comm_spawn` and similar calls give an
-error), and the tests in `EXCEPT`, each with its reason."""
+error), and the tests in `EXCEPT`. `EXCEPT` gives the reason of each."""
 
 from __future__ import annotations
 

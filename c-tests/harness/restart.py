@@ -348,7 +348,7 @@ def encrypted(setting: Setting, jobs: Jobs) -> None:
 def killed_at_its_end(setting: Setting) -> None:
     """All ranks have ended well, and no process reads their last output. A launcher that is killed then leaves a job
     that can be continued for the rest, with all files that this takes. Once everything is printed, `--restart` is
-    refused and no file is left beside the job's files."""
+    refused and only the job's files are left."""
     test = "restart: killed at its end while no process reads"
     program, made = build.build(setting, TESTS / "programs" / "output_at_end.c")
     if program is None:

@@ -12,7 +12,7 @@ from .core import TESTS, Setting, problem_of, run
 LIMITS = {
     "none": {"send": 510, "receive": 620},
     "pessimistic": {"send": 760, "receive": 680},
-    # Each receive is an event, and each send waits until the event is stored beside the logger.
+    # Each receive is an event, and each send waits until the event is in the logger's ring.
     "pessimistic --events all": {"send": 3000, "receive": 1500},
 }
 

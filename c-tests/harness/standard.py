@@ -9,7 +9,7 @@ from . import build, conformance, standard_header
 from .core import Setting, problem_of, run
 
 # Programs that print numbers of the MPICH ABI (standard/values.c is the counterpart), or call functions that the
-# standard ABI lacks: functions that MPI-3 removed, `MPI_Comm_c2f` and similar ones.
+# standard ABI lacks. These are functions that MPI-3 removed, `MPI_Comm_c2f` and similar ones.
 FIRST_ONLY = {"constants", "handles", "names_infos", "types_forms"}
 # The output contains error classes, or rank numbers with a special meaning.
 NUMBERS_DIFFER = {"errors", "topologies"}

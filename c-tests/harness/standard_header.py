@@ -1,5 +1,5 @@
-"""Compares our header of the standard ABI with the published one (`mpi_abi.h` of the Python package `mpich`): every
-constant, size, offset, prototype and callback, in both directions."""
+"""Compares our header of the standard ABI with the published one (`mpi_abi.h` of the Python package `mpich`), in
+both directions: every constant, size, offset, prototype and callback."""
 
 from __future__ import annotations
 

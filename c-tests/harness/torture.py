@@ -2,7 +2,7 @@
 times, and must continue its computation.
 
 A test counts only if the report shows the wanted number of restores from images. A rank that is killed before its first
-image begins anew, which does not count."""
+image begins again, which does not count."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def high_descriptor(setting: Setting) -> None:
 
 
 def closes_all(setting: Setting) -> None:
-    """The library's descriptors stay open in every incarnation, whatever a program closes."""
+    """The library's descriptors stay open in every incarnation, even if a program closes all descriptors."""
     test = "torture: all descriptors closed"
     program, made = build.build(setting, TESTS / "programs" / "closes_all.c")
     if program is None:

@@ -1,7 +1,7 @@
 /* Like IS: integer sort by buckets. Keys are drawn on each rank, counted into buckets
- * (Allreduce), sent to the rank that owns their bucket (Alltoall of counts, Alltoallv of keys),
- * and sorted there. Verified: the order within a rank, the order between neighbours, the number
- * and sum of all keys, and a weighted sum by rank that rank 0 has computed serially. */
+ * (Allreduce), sent to the rank that owns their bucket (Alltoall of counts, Alltoallv of keys), and
+ * sorted there. Verified: the order within a rank, the order between neighbours, and the number and
+ * sum of all keys. Also a weighted sum by rank that rank 0 has computed serially. */
 #include "kernel.h"
 
 enum { BUCKETS = 512, RANGE_BITS = 20 };

@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < steps; i++) {
         usleep(10000);
         ours &= close_all(i) > 0 && fcntl(FROM, F_GETFD) == -1;
-        /* The control connection and the one beside it: no copy takes their numbers. */
+        /* The two control connections: no copy takes their numbers. */
         ours &= dup2(1, FIRST_OF_OURS) == -1 && dup3(1, FIRST_OF_OURS + 1, 0) == -1;
         if (i % 20 == 0) {
             int status = -1;

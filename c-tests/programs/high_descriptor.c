@@ -1,5 +1,5 @@
 /* A descriptor with a number in the range of the library's own descriptors. It stays open as
- * long as the program runs, whatever dies, although no image can contain it.
+ * long as the program runs, after any death, although no image can contain it.
  *
  * usage: high_descriptor NUMBER STEPS */
 #include <fcntl.h>

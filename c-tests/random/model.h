@@ -1,5 +1,5 @@
 /*
- * Random datatypes with a model beside them that does not use MPI's own arithmetic.
+ * Random datatypes with a model of each that does not use MPI's own arithmetic.
  *
  * A model is the typemap of the standard (MPI 4.1, section 5.1): the basic types in their order
  * with their displacements, and the bounds. Every constructor is modelled by the standard's
@@ -388,7 +388,7 @@ static int structure(struct random *r, struct model *m, int depth)
             make_sticky(&parts[i]);
         types[i] = parts[i].type;
         lengths[i] = 1 + (int)below(r, 2);
-        /* Begins behind all earlier blocks, whatever the part's own bounds are. */
+        /* Begins behind all earlier blocks, for any bounds of the part. */
         at[i] = here - true_lb(&parts[i]) + (long)below(r, 2) * 8;
         here = at[i] + true_ub(&parts[i]) + (lengths[i] - 1) * model_extent(&parts[i]);
         here = (here + 7) / 8 * 8;

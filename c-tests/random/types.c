@@ -160,9 +160,9 @@ static void packing(struct random *r, const struct model *m, int count)
         MPI_Type_commit(&again);
         position = 0;
         MPI_Pack(x.base, count, again, packed, room + 8, &position, check_comm);
-        same(packed, by_model, bytes, "packed with the type built anew", m);
+        same(packed, by_model, bytes, "packed with the type built again", m);
         MPI_Type_get_extent(again, &lb, &extent);
-        CHECK(lb == m->lb && extent == model_extent(m), "bounds of the type built anew: %ld+%ld", (long)lb,
+        CHECK(lb == m->lb && extent == model_extent(m), "bounds of the type built again: %ld+%ld", (long)lb,
               (long)extent);
         MPI_Type_free(&again);
     }

@@ -1,5 +1,5 @@
 /* The cost of an image: memory that does not compress, bare copy-on-write children of the same
- * process beside the images, and a program that runs for a while.
+ * process that the images are compared with, and a program that runs for a while.
  *
  *   images steps MEGABYTES SECONDS               runs on; a bare child every second
  *   images rewrite MEGABYTES PASSES CHILDREN MS  writes to every page again and again; CHILDREN

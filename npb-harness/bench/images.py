@@ -1,9 +1,9 @@
-"""Measures the cost of images beside the lowest possible cost, in one run.
+"""Measures the cost of images and compares it with the lowest possible cost, in one run.
 
-For ftmpi: the pause against a bare copy-on-write child of the same process, the time until an image is durable against
-writing and syncing as many bytes, and the restore against one second for a GiB. A program that rewrites all its memory
-shows the loss for each image, against the loss for a bare child of the same duration. For other tools that take images
-of processes (CRIU, DMTCP), where they run: the same program without MPI."""
+For ftmpi there are three comparisons. The pause: with a bare copy-on-write child of the same process. The time until an
+image is durable: with writing and syncing as many bytes. The restore: with one second for a GiB. A program that
+rewrites all its memory shows the loss for each image, against the loss for a bare child of the same duration. For other
+tools that take images of processes (CRIU, DMTCP), where they run: the same program without MPI."""
 
 from __future__ import annotations
 

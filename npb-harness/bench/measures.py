@@ -111,7 +111,7 @@ class Bench:
     def side_by_side(self, *measurements) -> None:
         """Measures every library while the processors keep their placement.
 
-        The processors of a virtual machine change their placement every few minutes: a cache line takes 55 ns between
+        The processors of a virtual machine change their placement every few minutes. A cache line takes 55 ns between
         them at one time and 260 ns at another. A value that was measured in another placement than the first library's,
         or during a change, is discarded and measured again."""
         first = 0.0
@@ -185,8 +185,9 @@ class Bench:
                 self.ping_metric("written", size).add(library.name, value)
 
     def logging(self) -> None:
-        """The time that the sender log adds to a message over shared memory, beside a bare copy of the payload into
-        memory that was used before. The traffic is bounded, so that no image is needed to cut the log."""
+        """The time that the sender log adds to a message over shared memory. Compared with it: a bare copy of the
+        payload into memory that was used before. The traffic is bounded, so that no image is needed to cut the
+        log."""
         ours = [library for library in self.libraries if library.is_ours]
         floor = self.floor()
         if floor is None:

@@ -1,9 +1,9 @@
 """Measures the cost of every protocol on the NAS Parallel Benchmarks, against our own `none` of the same round.
 
-Every kernel runs once in every round with every variant. The order is reversed from round to round. A cost is the
-median over the rounds of the quotient of two times of one round. A cost of several kernels is the geometric mean of
-their costs. FT and IS move most bytes: they are not in that mean but beside it, with the bytes in the logs and the rate
-at which this machine copies bytes."""
+Every kernel runs once in every round with every variant. The order is reversed from round to round. A cost is the median
+over the rounds of the quotient of two times of one round. A cost of several kernels is the geometric mean of their
+costs. FT and IS move most bytes. They are not in that mean but listed separately, with the bytes in the logs and the
+rate at which this machine copies bytes."""
 
 from __future__ import annotations
 

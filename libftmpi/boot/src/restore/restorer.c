@@ -1,11 +1,11 @@
 /* The restorer: the part of a restore that runs while the address space is replaced.
  * restore/mod.rs copies it into the reserved area, where it runs on the stack there. Everything
  * else of the process is unmapped, also the library that this file is part of. Therefore all code
- * is in one section. There is no data, no constant in another section, no call out, no
- * thread-local storage, no jump table and no vector register (see build.rs, and the test of the
- * linked library). That is why this is C and not Rust: flags of the compiler promise these things.
- * It reads the raw stream (ftmpi_checkpoint::stream) behind the CONTENTS records. The control
- * block was checked before. What the restorer reads itself (PAGES, END) it checks here. */
+ * is in one section. There is no data, no constant in another section, no call out, no thread-local
+ * storage, no jump table and no vector register. See build.rs, and the test of the linked library.
+ * That is why this is C and not Rust: flags of the compiler promise these things. It reads the raw
+ * stream (ftmpi_checkpoint::stream) behind the CONTENTS records. The control block was checked
+ * before. What the restorer reads itself (PAGES, END) it checks here. */
 #include <stdint.h>
 
 typedef uint64_t u64;

@@ -231,15 +231,15 @@ static void process_step(int step)
 
 /* Thread-local variables of a library that was loaded while the program ran. */
 static uint64_t *(*of_library)(void);
-static pthread_t beside;
-static volatile uint64_t beside_count;
+static pthread_t second;
+static volatile uint64_t second_count;
 static void *also_uses_it(void *none)
 {
     for (uint64_t count = 7;; count++) {
         uint64_t *variable = of_library();
         require(*variable == (count == 7 ? 41 : count));
         *variable = count + 1;
-        beside_count = count;
+        second_count = count;
         usleep(50);
     }
     return none;
@@ -248,7 +248,7 @@ static void library_begin(void)
 {
     void *library = dlopen("../libodd.so", RTLD_NOW | RTLD_LOCAL);
     require(library && (of_library = (uint64_t * (*)(void)) dlsym(library, "odd_variable")));
-    require(pthread_create(&beside, 0, also_uses_it, 0) == 0);
+    require(pthread_create(&second, 0, also_uses_it, 0) == 0);
 }
 static void library_step(int step)
 {

@@ -1,4 +1,4 @@
-/* What the kernel keeps for descriptors and memory besides their contents. */
+/* What the kernel keeps for descriptors and memory in addition to their contents. */
 #include "items.h"
 #include <pthread.h>
 #include <setjmp.h>
