@@ -108,7 +108,8 @@ pub struct CheckpointServerArgs {
     pub dir: PathBuf,
     /// Bytes that the images may take
     ///
-    /// Three images of each rank must fit, six with --object-store. Default: what the disk holds.
+    /// Three images of each rank must fit, six with --object-store. Default: images leave as much
+    /// room free on the disk as they take, and older ones go first.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_bytes: Option<u64>,
     /// Copy images to this object store

@@ -87,6 +87,9 @@ pub(crate) mod channel_memory {
 pub(crate) mod image_store {
     use std::time::Duration;
 
+    /// How often a server looks whether its images leave room on the disk: a program fills a disk
+    /// in seconds.
+    pub const LOOK_AT_ROOM: Duration = Duration::from_secs(1);
     /// Time that a server tries to reach its object store at the first start. It does not start
     /// without.
     pub const FIRST_REACH_LIMIT: Duration = Duration::from_secs(30);

@@ -85,7 +85,8 @@ pub struct Storage {
     /// Bytes that images may take on a checkpoint server
     ///
     /// Three images of each of its ranks must fit, six with --object-store. When no room is left,
-    /// new images are refused and older ones stay. Default: what the disk holds.
+    /// new images are refused and older ones stay. Default: images leave as much room free on the
+    /// disk as they take, and older ones go first.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub image_space: Option<u64>,
     /// Copy images to this object store

@@ -300,6 +300,8 @@ pub struct ImageCatalogue {
     /// Connections that are in the middle of something.
     phases: BTreeMap<ConnId, Phase>,
     bytes_max: u64,
+    /// Bytes that are free on the disk, if images must leave room there; else `u64::MAX`.
+    free: u64,
     besides: u64,
     /// Whether there is a third level.
     object_tier: bool,
@@ -312,7 +314,15 @@ impl ImageCatalogue {
     #[must_use]
     pub fn new(bytes_max: u64) -> Self {
         let (by_rank, phases) = (BTreeMap::new(), BTreeMap::new());
-        Self { by_rank, phases, bytes_max, besides: 0, object_tier: false, waves_cut_logs: false }
+        Self {
+            by_rank,
+            phases,
+            bytes_max,
+            free: u64::MAX,
+            besides: 0,
+            object_tier: false,
+            waves_cut_logs: false,
+        }
     }
 
     /// Logs are cut when a wave is complete: with a object tier it counts only there, and the
@@ -379,6 +389,19 @@ impl ImageCatalogue {
     /// Bytes that are stored besides: of images that are not offered and that others rest on.
     pub fn besides(&mut self, bytes: u64) {
         self.besides = bytes;
+    }
+
+    /// So many bytes are free on the disk now, where images leave as much room as they take. So the
+    /// program can write its results where its images are.
+    pub fn leave_room(&mut self, free: u64) {
+        self.free = free;
+    }
+
+    /// Time has passed, and others may have filled the disk: older images go if there is no room.
+    pub fn look_at_room(&mut self, out: &mut Vec<Output>) {
+        if self.bytes() > self.free {
+            self.make_room(out);
+        }
     }
 
     /// Takes one input; appends what is to be done for that connection.

@@ -149,6 +149,20 @@ impl RankImages {
         self.take_all(rank, numbers)
     }
 
+    /// Takes out the image before the newest one, which must be enough now. (In waves: the newest
+    /// wave that is complete.)
+    pub fn take_older(&mut self, rank: Rank) -> Vec<ImageName> {
+        let newest = match self.keep {
+            Some([newest, _]) => newest,
+            None => self.images.keys().next_back().copied().unwrap_or(ImageNo(0)),
+        };
+        if !self.images.contains_key(&newest) {
+            return Vec::new();
+        }
+        let older = self.images.range(..newest).map(|(image, _)| *image).collect();
+        self.take_all(rank, older)
+    }
+
     /// Takes out these, unless the object tier needs them.
     fn take_all(&mut self, rank: Rank, numbers: Vec<ImageNo>) -> Vec<ImageName> {
         let needed =

@@ -107,11 +107,22 @@ impl ImageCatalogue {
     }
 
     /// There is no room: images of waves that came to nothing go, because the next wave needs their
-    /// room.
-    fn make_room(&mut self, out: &mut Vec<Output>) {
+    /// room. If images must leave room on the disk and do not, the older image of each rank goes,
+    /// too.
+    pub(super) fn make_room(&mut self, out: &mut Vec<Output>) {
+        let before = self.bytes();
         for (rank, rank_images) in &mut self.by_rank {
             out.extend(rank_images.take_void(*rank).into_iter().map(Output::Remove));
         }
+        self.free = self.free.saturating_add(before.saturating_sub(self.bytes()));
+        if self.bytes() <= self.free {
+            return;
+        }
+        let before = self.bytes();
+        for (rank, rank_images) in &mut self.by_rank {
+            out.extend(rank_images.take_older(*rank).into_iter().map(Output::Remove));
+        }
+        self.free = self.free.saturating_add(before.saturating_sub(self.bytes()));
     }
 
     fn return_to(
@@ -202,10 +213,22 @@ impl ImageCatalogue {
     ) {
         // What came so far does not count while its phase is taken out.
         let total = |catalogue: &Self| catalogue.bytes().saturating_add(bytes).saturating_add(more);
-        if total(self) > self.bytes_max {
+        if total(self) > self.bytes_max.min(self.free) {
+            // What has come is on the disk, whether it is counted or not.
+            self.phases.insert(conn, Phase::Receiving { name, bytes: bytes.saturating_add(more) });
             self.make_room(out);
+            self.phases.remove(&conn);
         }
-        let objection = if total(self) > self.bytes_max {
+        let objection = if total(self) > self.free {
+            Some(format!(
+                "image {} of rank {} would leave the program too little room on the disk of the \
+                 checkpoint server ({} are free, and images take at most as much as they leave; \
+                 --image-space SIZE sets another limit); older images stand",
+                name.image,
+                name.rank,
+                megabytes(self.free)
+            ))
+        } else if total(self) > self.bytes_max {
             Some(format!(
                 "the checkpoint server may store {} bytes, and image {} of rank {} does not fit: \
                  raise its limit (three images of each rank must fit); older images stand",
@@ -415,4 +438,9 @@ impl ImageCatalogue {
 
 fn name_of(rank: Rank, stored: Stored) -> ImageName {
     ImageName { rank, image: stored.image, incarnation: stored.incarnation }
+}
+
+/// Bytes, for people.
+fn megabytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
 }

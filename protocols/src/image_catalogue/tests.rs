@@ -388,3 +388,46 @@ fn void_waves_make_room() {
     }
     assert_eq!(images(&shell), [1, 2, 5]);
 }
+
+/// Images leave as much room as they take. The older one goes first; then a new one is refused.
+#[test]
+fn images_leave_room_on_the_disk() {
+    let mut shell = Shell::new(u64::MAX);
+    let images = |shell: &Shell| shell.disk.iter().map(|name| name.image.0).collect::<Vec<_>>();
+    let committed = |out: &[Output]| matches!(out, [.., Output::Answer(Answer::Committed { .. })]);
+    for image in 1..=2 {
+        shell.machine.leave_room(100);
+        assert!(committed(&shell.put(image, 0)));
+    }
+    // Ten bytes each: the third is there by now, and 25 bytes are free.
+    shell.machine.leave_room(25);
+    assert!(committed(&shell.put(3, 0)));
+    assert_eq!(images(&shell), [2, 3]);
+    // The program has written: with one image less there is no room for a third one.
+    shell.machine.leave_room(5);
+    let out = shell.put(4, 0);
+    assert!(refused(&out, "would leave the program too little room"), "{out:?}");
+    assert_eq!(images(&shell), [3]);
+    // Time passes: the last image of a rank never goes.
+    shell.machine.leave_room(0);
+    let mut out = Vec::new();
+    shell.machine.look_at_room(&mut out);
+    assert_eq!(out, []);
+}
+
+/// In waves the newest complete wave stays, and an image of the wave under way.
+#[test]
+fn the_older_wave_makes_room_for_the_program() {
+    let mut shell = Shell::new(u64::MAX);
+    let images = |shell: &Shell| shell.disk.iter().map(|name| name.image.0).collect::<Vec<_>>();
+    for (image, keep) in [(1, [0, 0]), (2, [1, 0]), (3, [2, 1])] {
+        shell.ask(1, Ask::Keep { rank: R, incarnation: Incarnation(0), images: keep.map(ImageNo) });
+        shell.put(image, 0);
+    }
+    assert_eq!(images(&shell), [1, 2, 3]);
+    shell.machine.leave_room(0);
+    let mut out = Vec::new();
+    shell.machine.look_at_room(&mut out);
+    let removed = |image| Output::Remove(name(image, 0));
+    assert_eq!(out, [removed(1)]);
+}

@@ -132,6 +132,13 @@ impl Disk {
         lock(&self.base_refs).retired_bytes()
     }
 
+    /// Bytes that are free where the images are. A system that does not tell has room.
+    #[must_use]
+    pub fn free_bytes(&self) -> u64 {
+        rustix::fs::statvfs(self.path())
+            .map_or(u64::MAX, |about| about.f_bavail.saturating_mul(about.f_frsize))
+    }
+
     fn sync_names(&self) -> io::Result<()> {
         self.files.sync_dir(self.path())
     }

@@ -23,7 +23,7 @@ use crate::files::Files;
 use crate::server_process::{self, PrivateDir};
 use crate::tuning::connection::STATUS_LIMIT;
 use crate::tuning::image_store::{
-    FIRST_REACH_LIMIT, LATER_REACH_LIMIT, REMOVE_ALL_LIMIT, SHUTDOWN_LIMIT,
+    FIRST_REACH_LIMIT, LATER_REACH_LIMIT, LOOK_AT_ROOM, REMOVE_ALL_LIMIT, SHUTDOWN_LIMIT,
 };
 use crate::{checksummed_file, metrics};
 pub use disk::Disk;
@@ -89,6 +89,15 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
             }
         });
     }
+    if server.leaves_room {
+        let server = server.clone();
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK_AT_ROOM).await;
+                tokio::task::block_in_place(|| server.look_at_room());
+            }
+        });
+    }
     server_process::announce(&args.server, listener.local_addr()?)?;
     let accepting = async {
         let mut next_conn = 0;
@@ -149,6 +158,7 @@ async fn begin(
     let server = Arc::new(Server {
         catalogue: Mutex::new(catalogue),
         disk,
+        leaves_room: max_bytes.is_none(),
         flusher,
         started: Instant::now(),
         connections: AtomicU64::new(0),

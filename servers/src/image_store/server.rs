@@ -15,6 +15,8 @@ pub(in crate::image_store) const NAME: &str = "ftmpi-checkpoint-server";
 pub(in crate::image_store) struct Server {
     pub catalogue: Mutex<ImageCatalogue>,
     pub disk: Disk,
+    /// Images leave as much room on the disk as they take.
+    pub leaves_room: bool,
     /// The uploads to the object tier, if there is one.
     pub flusher: Option<Flusher>,
     pub started: Instant,
@@ -30,6 +32,9 @@ impl Server {
     pub fn decide(&self, conn: ConnId, event: Event) -> Vec<Output> {
         let mut catalogue = self.catalogue.lock().expect("no panic while it is locked");
         catalogue.besides(self.disk.retired_bytes());
+        if self.leaves_room {
+            catalogue.leave_room(self.disk.free_bytes());
+        }
         let mut rest = Vec::new();
         let mut events = vec![event];
         while let Some(event) = events.pop() {
@@ -63,6 +68,26 @@ impl Server {
         drop(catalogue);
         self.forget_removed();
         rest
+    }
+
+    /// Others may have filled the disk: older images go.
+    pub fn look_at_room(&self) {
+        let mut removed = Vec::new();
+        let mut catalogue = self.catalogue.lock().expect("no panic while it is locked");
+        catalogue.besides(self.disk.retired_bytes());
+        catalogue.leave_room(self.disk.free_bytes());
+        catalogue.look_at_room(&mut removed);
+        if !removed.is_empty() {
+            let text = "the disk is nearly full: older images make room for the program";
+            server_process::log_line(NAME, text);
+        }
+        for output in removed {
+            if let Output::Remove(name) = output {
+                self.disk.remove(name);
+            }
+        }
+        drop(catalogue);
+        self.forget_removed();
     }
 
     /// Removes from the object tier what was removed from the disk.
