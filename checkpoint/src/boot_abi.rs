@@ -10,7 +10,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Name of the exported symbol, with its terminating zero.
 pub const SYMBOL: &[u8] = b"ftmpi_boot_table\0";
@@ -66,6 +66,12 @@ pub struct CaptureRequest {
     pub own: *const c_int,
     /// Number of descriptors.
     pub own_len: usize,
+    /// Descriptors of files whose contents the caller guards
+    /// ([`crate::stream::descriptor::REOPEN_GUARDED`]), in ascending order. May be null if
+    /// `guarded_len` is 0.
+    pub guarded: *const c_int,
+    /// Number of descriptors.
+    pub guarded_len: usize,
     /// Called when all other threads stand still, before the process is looked at: what it writes
     /// is in the image. It runs on a stack of the boot library, with all signals blocked. It must
     /// not allocate, nor take locks that another thread may hold. A result other than 0 prevents

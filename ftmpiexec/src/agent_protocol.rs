@@ -7,7 +7,7 @@
 use crate::binding::Binding;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
-use ftmpi_wire::control::{InjectPoint, JobView};
+use ftmpi_wire::control::{InjectPoint, JobView, LoadedObject};
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
@@ -215,6 +215,8 @@ pub struct Start {
     pub actual_command: Option<ActualCommand>,
     /// Whether some host had more ranks than processors at the start of the job.
     pub oversubscribed: bool,
+    /// What the rank's first incarnation had loaded, if that is known.
+    pub loaded: Option<Vec<LoadedObject>>,
     /// Files that return with the rank.
     pub files: Vec<String>,
     /// The files can return to this wave and later ones.
@@ -310,6 +312,11 @@ pub enum Report {
         no_image: Option<String>,
         /// How the process was executed, if not as the command line says.
         actual_command: Option<Box<ActualCommand>>,
+    },
+    /// What the rank's first incarnation has loaded.
+    Loaded {
+        /// The program, then its libraries.
+        objects: Vec<LoadedObject>,
     },
     /// The replay is over.
     CaughtUp {

@@ -48,6 +48,19 @@ pub const LAST_LINE_LIMIT: Duration = Duration::from_millis(500);
 /// Characters of a line that is repeated to the user.
 pub const LINE_CHARS_MAX: usize = 400;
 
+/// Bytes of a program without a build-id that are looked at, to tell it from others.
+pub const HASHED_BYTES_MAX: u64 = 64 << 20;
+
+// ---- files that images rest on ------------------------------------------------------------------
+
+/// One of so many descriptors that the agent may have is for files that images rest on: the others
+/// are for connections of its ranks.
+pub const KEPT_FILES_SHARE: usize = 4;
+/// A file system has room while one of so many of its blocks is free, or [`KEPT_ROOM_BYTES`].
+pub const KEPT_ROOM_SHARE: u64 = 20;
+/// Bytes that are room enough on a large file system.
+pub const KEPT_ROOM_BYTES: u64 = 4 << 30;
+
 // ---- the launcher's loop ------------------------------------------------------------------------
 
 /// Time between two looks at timed faults and at the dispatcher's clock.

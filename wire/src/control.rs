@@ -198,6 +198,64 @@ pub enum FromRank {
         /// Which.
         name: SegmentName,
     },
+    /// With a descriptor (`O_PATH`): an image rests on this file. The agent keeps the file while
+    /// the image is offered.
+    KeepFile {
+        /// The image.
+        image: ImageNo,
+        /// The file.
+        file: FileKey,
+        /// The file was opened after the image, and a replay opens it again: the file is kept while
+        /// this image or an earlier one is offered.
+        replay: bool,
+    },
+    /// Asks for a file that was kept. [`ToRank::KeptFile`] answers.
+    NeedFile {
+        /// [`FileKey::digest`]
+        file: u64,
+    },
+    /// What is loaded at the start of the program, before [`FromRank::Hello`]: the program itself
+    /// and its libraries, in the order of their loading.
+    Loaded {
+        /// All of them.
+        objects: Vec<LoadedObject>,
+    },
+}
+
+/// A program or library in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LoadedObject {
+    /// The file.
+    pub path: Vec<u8>,
+    /// Its build-id, or a digest of its contents where it has none.
+    pub id: Vec<u8>,
+}
+
+/// Digests of files are below this.
+pub const FILE_DIGESTS: u64 = 1 << 62;
+
+/// A file of a host: no other file is or was the same one. (Numbers of inodes are given again.)
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct FileKey {
+    /// `st_dev`
+    pub device: u64,
+    /// `st_ino`
+    pub inode: u64,
+    /// When the file was made, in nanoseconds since 1970; 0: the file system does not tell.
+    pub birth: u64,
+}
+
+impl FileKey {
+    /// One number for the file: at least 2 and below [`FILE_DIGESTS`].
+    #[must_use]
+    pub fn digest(self) -> u64 {
+        let mix =
+            |h: u64, word: u64| (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+        let digest = [self.device, self.inode, self.birth].into_iter().fold(1, mix);
+        (digest % FILE_DIGESTS).max(2)
+    }
 }
 
 /// Memory that ranks of one host share. The agent adds the incarnation of its creator: after all
@@ -279,6 +337,11 @@ pub enum ToRank {
         name: SegmentName,
         /// One line, if it cannot be had.
         why: Option<String>,
+    },
+    /// With a descriptor (`O_PATH`), if the file is kept.
+    KeptFile {
+        /// Which.
+        file: u64,
     },
 }
 

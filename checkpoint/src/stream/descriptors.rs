@@ -26,6 +26,11 @@ pub mod descriptor {
     pub const PIPE_END: u32 = 8;
     /// The file of the earlier descriptor `other`, which is a [`RECREATE`], opened once more.
     pub const AGAIN: u32 = 9;
+    /// As [`REOPEN`]. The library itself compares what the program reads of the file with what an
+    /// earlier incarnation read, or takes the file back: a file of MPI.
+    pub const REOPEN_GUARDED: u32 = 10;
+    /// As [`REOPEN`]. It was open for writing, in this process only. (As a [`REOPEN_CUT`] was.)
+    pub const REOPEN_ALONE: u32 = 11;
 }
 
 /// One open descriptor of the program.
@@ -56,6 +61,8 @@ pub struct Descriptor {
     pub inode: u64,
     /// Time of the last write to the file, in nanoseconds since 1970.
     pub modified: u64,
+    /// When the file was made, in nanoseconds since 1970; 0: not known.
+    pub birth: u64,
     /// The receiver of the descriptor's signals (`F_SETOWN_EX`): one of [`owner`].
     pub owner: u32,
     /// The thread id at the image, with [`owner::THREAD`].

@@ -16,6 +16,8 @@ pub struct File {
     pub device: u64,
     /// See above.
     pub inode: u64,
+    /// When the file was made, in nanoseconds since 1970; 0: not known.
+    pub birth: u64,
     /// 1: privately mapped somewhere, so its contents matter.
     pub hashed: u32,
     /// A file without a name: its descriptor and one more; the path leads there, too. Otherwise 0.

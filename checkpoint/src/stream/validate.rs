@@ -247,7 +247,9 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             descriptor::KEEP => it.fd < 3,
             descriptor::DUPLICATE => it.other < it.fd && entry(tables, it.other).is_some(),
             descriptor::STREAM => (0..3).contains(&it.other),
-            descriptor::REOPEN => path && matches!(kind, REGULAR | DIRECTORY | CHARACTERS),
+            descriptor::REOPEN | descriptor::REOPEN_GUARDED | descriptor::REOPEN_ALONE => {
+                path && matches!(kind, REGULAR | DIRECTORY | CHARACTERS)
+            }
             descriptor::REOPEN_CUT => path && kind == REGULAR && it.size <= i64::MAX as u64,
             descriptor::RECREATE => path && it.fd > 2 && it.size <= i64::MAX as u64,
             descriptor::AGAIN => it.other < it.fd && other(descriptor::RECREATE),
@@ -283,6 +285,8 @@ fn locks(tables: &Tables<'_>) -> Result<(), Wrong> {
                 it.how,
                 descriptor::REOPEN
                     | descriptor::REOPEN_CUT
+                    | descriptor::REOPEN_GUARDED
+                    | descriptor::REOPEN_ALONE
                     | descriptor::RECREATE
                     | descriptor::AGAIN
             );

@@ -102,9 +102,11 @@ impl Agent {
                 }
                 process.written_at_image.retain(|(number, _)| *number > image);
                 process.send(&ToRank::ImageCommitted { image, oldest }, Vec::new(), false);
+                self.kept_files.forget_before(rank, oldest);
             }
             RankOrder::ImageFailed(image) => {
                 process.send(&ToRank::ImageFailed { image }, Vec::new(), false);
+                self.kept_files.forget_image(rank, image);
             }
             RankOrder::AllFinalized => process.send(&ToRank::AllFinalized, Vec::new(), false),
             RankOrder::Die(code) => process.send(&ToRank::Die { code }, Vec::new(), false),

@@ -10,8 +10,10 @@
 //! | [`launcher_link`], [`launcher_messages`] | the launcher and its orders |
 //! | [`rank_link`], [`rank_messages`], [`control`] | control socket and messages of a rank |
 //! | [`start`], [`spawn`], [`rank_process`], [`process_end`] | a process from start to end |
+//! | [`program`], [`kept_programs`] | what ranks execute, the same in every incarnation |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
 //! | [`files`] | files that return to an image with their ranks |
+//! | [`kept_files`] | files that images rest on |
 //! | [`output`], [`output_hold`], [`output_commit`], [`output_window`] | what ranks write |
 //! | [`broker`], [`segments`], [`clocks`] | channels, shared memory, clocks of event loggers |
 //! | [`cpu_binding`], [`external_load`], [`lease`] | processors, and how long ranks may run |
@@ -29,6 +31,8 @@ mod external_load;
 mod files;
 mod image_results;
 mod incremental_chains;
+mod kept_files;
+mod kept_programs;
 mod launcher_link;
 mod launcher_messages;
 mod lease;
@@ -104,6 +108,10 @@ pub struct Agent {
     hardware: Hardware,
     broker: Broker,
     segments: segments::Segments,
+    /// Files that images rest on.
+    kept_files: kept_files::KeptFiles,
+    /// The programs of the job, as they were at first.
+    kept_programs: kept_programs::KeptPrograms,
     /// What event loggers tell all hosts.
     clocks: clocks::Clocks,
 }
@@ -239,6 +247,8 @@ impl Agent {
             hardware: Hardware { processors, external_load: ExternalLoad::default(), cpus: None },
             broker: Broker::default(),
             segments: segments::Segments::default(),
+            kept_files: kept_files::KeptFiles::new(),
+            kept_programs: kept_programs::KeptPrograms::default(),
             clocks: clocks::Clocks::default(),
         }
     }
@@ -322,6 +332,7 @@ impl Agent {
         processes::reap_orphans(|pid| self.ranks.all().any(|process| process.owns(pid)));
         self.link.send(FromAgent::Heartbeat);
         self.measure_external_load();
+        self.make_room_for_program();
         for process in self.ranks.running() {
             let report = process.page.report();
             self.link.report(process.rank, process.incarnation, report);

@@ -4,6 +4,8 @@
 //! Guarantees: only headers are read, through a bounded cache. A file with damaged headers is an
 //! error, never a panic.
 
+use crate::tuning::HASHED_BYTES_MAX;
+use ftmpi_checkpoint::stream::Hash;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache, ReadRef, elf};
 use std::fs::File;
@@ -147,6 +149,46 @@ pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
         return Err(ProgramError::OpenMpi(name, library.clone()));
     }
     Ok(facts)
+}
+
+/// What tells the contents of a program or library from others: its build-id, or a digest where it
+/// has none.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn contents_id(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut handle = File::open(file)?;
+    let cache = ReadCache::new(&handle);
+    if let Some(id) = build_id(&cache) {
+        return Ok(id);
+    }
+    drop(cache);
+    std::io::Seek::rewind(&mut handle)?;
+    let mut contents = Vec::new();
+    handle.take(HASHED_BYTES_MAX).read_to_end(&mut contents)?;
+    Ok(Hash::new().with(&contents).value().to_le_bytes().to_vec())
+}
+
+fn build_id<'data, R: ReadRef<'data>>(data: R) -> Option<Vec<u8>> {
+    let header = elf::FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, data).ok()?;
+    for segment in segments {
+        let Ok(Some(mut notes)) = segment.notes(endian, data) else { continue };
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == elf::ELF_NOTE_GNU && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
+                return Some(note.desc().to_vec());
+            }
+        }
+    }
+    None
+}
+
+/// Whether the file begins as a script does.
+#[must_use]
+pub fn is_script(file: &Path) -> bool {
+    let mut start = [0; 2];
+    File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
 }
 
 /// Open MPI's library has versions from 20 on (40 for series 2 to 5); MPICH's has version 12.

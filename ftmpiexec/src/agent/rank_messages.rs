@@ -2,6 +2,7 @@
 
 use super::checkpoint::Begun;
 use super::control::Datagram;
+use super::kept_files::Need;
 use super::{Agent, segments};
 use crate::agent_protocol::Report;
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
@@ -24,9 +25,6 @@ impl Agent {
         incarnation: Incarnation,
         datagram: Datagram,
     ) {
-        if self.ranks.get(rank, incarnation).is_none() {
-            return;
-        }
         let message = match control::decode::<FromRank>(&datagram.bytes) {
             Ok(message) => message,
             Err(e) => {
@@ -35,6 +33,16 @@ impl Agent {
                     .notice(format!("rank {rank}: {e}; is its libmpi of the same version?"));
             }
         };
+        if let FromRank::KeepFile { image, file, replay } = message {
+            // The image child may be later than the end of its rank.
+            for descriptor in datagram.descriptors.into_iter().take(1) {
+                self.keep_file(Need { rank, image, replay }, file, descriptor);
+            }
+            return;
+        }
+        if self.ranks.get(rank, incarnation).is_none() {
+            return;
+        }
         let report = |report| self.link.report(rank, incarnation, report);
         match message {
             FromRank::Hello { pid, resumed, no_image, .. } => {
@@ -74,6 +82,9 @@ impl Agent {
                 self.share((rank, incarnation), segments::Request { name, bytes, takers });
             }
             FromRank::SegmentOver { name } => self.stop_sharing(name),
+            FromRank::KeepFile { .. } => {}
+            FromRank::Loaded { objects } => self.loaded((rank, incarnation), objects),
+            FromRank::NeedFile { file } => self.need_file((rank, incarnation), file),
         }
     }
 
@@ -85,6 +96,9 @@ impl Agent {
         descriptors: Vec<OwnedFd>,
     ) {
         let Hello { pid, resumed, no_image } = hello;
+        if self.kept_programs.is_refused((rank, incarnation)) {
+            return;
+        }
         if self.is_second_program(rank) {
             // The peers of the rank know of one program only: they would never answer this one.
             let code = 1;

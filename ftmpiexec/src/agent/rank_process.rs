@@ -7,6 +7,7 @@ use super::output_hold::OutputHold;
 use super::page::Page;
 use super::rank_link::Outgoing;
 use super::signal::WakeSignal;
+use super::spawn::Spawned;
 use crate::agent_protocol::{ActualCommand, ProcessId, Start};
 use crate::tuning::SIGNAL_CODE_BASE;
 use ftmpi_protocols::dispatcher::Ending;
@@ -14,7 +15,6 @@ use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::Child;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -69,8 +69,8 @@ pub struct Started {
     pub child: Child,
     /// The process's identity.
     pub id: ProcessId,
-    /// The file that was executed.
-    pub file: PathBuf,
+    /// The program, and the file that was executed.
+    pub spawned: Spawned,
 }
 
 /// The process of one incarnation.
@@ -213,12 +213,12 @@ impl RankProcess {
         if self.resumed_from.is_some() {
             return None;
         }
-        actual_command::find(self.rank_pid?, self.started.id.pid, &self.started.file)
+        actual_command::find(self.rank_pid?, self.started.id.pid, &self.started.spawned.executed)
     }
 
     /// The program's file, for the note of an image.
     pub fn program(&self) -> String {
-        self.started.file.display().to_string()
+        self.started.spawned.path.display().to_string()
     }
 
     /// Reaps the process, whose exit was seen at this moment, and tells the readers of its output.

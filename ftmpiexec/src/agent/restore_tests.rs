@@ -75,6 +75,7 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
         inject: Vec::new(),
         actual_command: None,
         oversubscribed: false,
+        loaded: None,
         files: Vec::new(),
         files_since: ImageNo(0),
     }

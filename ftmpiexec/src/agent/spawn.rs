@@ -6,8 +6,9 @@
 //! program carries. It dies with the agent.
 
 use super::actual_command;
+use super::kept_programs::{Executable, KeptPrograms, OtherProgram};
 use super::program::{self, ProgramError, ProgramFacts};
-use crate::agent_protocol::{ActualCommand, Job, Start};
+use crate::agent_protocol::{ActualCommand, Job, Program, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
@@ -39,6 +40,9 @@ pub enum SpawnError {
     /// The program cannot be a rank.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// The program is not the one that the job was started with.
+    #[error(transparent)]
+    OtherProgram(#[from] OtherProgram),
     /// The working directory cannot be entered.
     #[error("the working directory {0} cannot be entered: {1}")]
     Directory(String, io::Error),
@@ -53,7 +57,7 @@ impl SpawnError {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Program(error) => error.exit_code(),
-            Self::Directory(..) | Self::System(..) => 126,
+            Self::OtherProgram(_) | Self::Directory(..) | Self::System(..) => 126,
         }
     }
 }
@@ -69,8 +73,8 @@ pub fn library_directory() -> PathBuf {
     own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib/ftmpi"))
 }
 
-/// Starts the process; the result names the file that was executed. `died` is [`RankEnv::died`],
-/// `cpus` the processors that the process may use, if not all.
+/// Starts the process; the result names the program and the file that was executed. `died` is
+/// [`RankEnv::died`], `cpus` the processors that the process may use, if not all.
 ///
 /// # Errors
 /// See [`SpawnError`].
@@ -80,10 +84,16 @@ pub fn spawn(
     descriptors: &Descriptors,
     died: u64,
     cpus: Option<CpuSet>,
-) -> Result<(Child, PathBuf), SpawnError> {
-    let mut command = match &start.actual_command {
-        Some(recorded) if descriptors.image.is_some() => as_recorded(recorded),
-        _ => as_commanded(job, start)?,
+    programs: &mut KeptPrograms,
+) -> Result<(Child, Spawned), SpawnError> {
+    let restored = descriptors.image.is_some();
+    let (mut command, spawned) = match &start.actual_command {
+        Some(recorded) if restored => {
+            let command = as_recorded(recorded);
+            let path = PathBuf::from(command.get_program());
+            (command, Spawned { path: path.clone(), executed: path, replaced: Vec::new() })
+        }
+        _ => as_commanded(job, start, programs, restored)?,
     };
     let env = RankEnv {
         rank: start.rank,
@@ -108,15 +118,49 @@ pub fn spawn(
     unsafe {
         command.pre_exec(move || prepare(&wanted, stack, agent, cpus.as_ref()));
     }
-    let file = PathBuf::from(command.get_program());
     match command.spawn() {
-        Ok(child) => Ok((child, file)),
-        Err(e) => Err(SpawnError::System(file.display().to_string(), e)),
+        Ok(child) => Ok((child, spawned)),
+        Err(e) => Err(SpawnError::System(spawned.path.display().to_string(), e)),
     }
 }
 
+/// What was started.
+#[derive(Debug)]
+pub struct Spawned {
+    /// The program.
+    pub path: PathBuf,
+    /// The file that was executed.
+    pub executed: PathBuf,
+    /// Files that were replaced: what was held of them is used.
+    pub replaced: Vec<PathBuf>,
+}
+
+/// The file to execute for a rank: its program, as the job was started with.
+fn executable(
+    number: u32,
+    part: &Program,
+    path: &str,
+    programs: &mut KeptPrograms,
+) -> Result<(Executable, ProgramFacts), SpawnError> {
+    if let Some(known) = programs.known(number) {
+        let executable = programs.executable(known)?;
+        let facts = program::inspect(&executable.execute)?;
+        return Ok((executable, facts));
+    }
+    let name = part.command.first().map_or("", String::as_str);
+    let file = program::find(name, Path::new(&part.directory), path)?;
+    let facts = program::inspect(&file)?;
+    programs.begin(number, &file);
+    Ok((Executable { path: file.clone(), execute: file }, facts))
+}
+
 /// The command of the job's command line.
-fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
+fn as_commanded(
+    job: &Job,
+    start: &Start,
+    programs: &mut KeptPrograms,
+    restored: bool,
+) -> Result<(Command, Spawned), SpawnError> {
     let number = job.program_of[start.rank.index()];
     let part = &job.programs[number as usize];
     let directory = Path::new(&part.directory);
@@ -125,10 +169,19 @@ fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
         part.environment.iter().rev().find(|(key, _)| key == name).map_or("", |(_, v)| v.as_str())
     };
     let name = part.command.first().map_or("", String::as_str);
-    let file = program::find(name, directory, variable("PATH"))?;
-    let facts = program::inspect(&file)?;
+    let (Executable { path, execute }, facts) =
+        executable(number, part, variable("PATH"), programs)?;
     let libraries = library_directory();
-    let mut command = Command::new(&file);
+    // (An image brings the contents of its libraries, or compares them.)
+    let replaced = if restored { Vec::new() } else { programs.replaced_libraries(start.rank) };
+    let links = replaced.first().and_then(|(_, link)| link.parent());
+    let mut preload = preload(&libraries, &facts, variable("LD_PRELOAD"));
+    let mut search = joined(&libraries, variable("LD_LIBRARY_PATH"));
+    if let Some(links) = links {
+        preload = with_links(&preload, &replaced, facts.search_is_first);
+        search = joined(links, &search);
+    }
+    let mut command = Command::new(&execute);
     command
         .arg0(name)
         .args(&part.command[1..])
@@ -140,9 +193,29 @@ fn as_commanded(job: &Job, start: &Start) -> Result<Command, SpawnError> {
         .env("PMI_SIZE", job.view.size.to_string())
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
         .env("MPI_LOCALNRANKS", ranks_on_host(job, start.rank).to_string())
-        .env(launch::PRELOAD_ENV, preload(&libraries, &facts, variable("LD_PRELOAD")))
-        .env("LD_LIBRARY_PATH", joined(&libraries, variable("LD_LIBRARY_PATH")));
-    Ok(command)
+        .env(launch::PRELOAD_ENV, preload)
+        .env("LD_LIBRARY_PATH", search);
+    let mut all: Vec<PathBuf> = replaced.into_iter().map(|(path, _)| path).collect();
+    all.extend((path != execute).then(|| path.clone()));
+    Ok((command, Spawned { path, executed: execute, replaced: all }))
+}
+
+/// The list of preloaded libraries with links in place of those that were replaced. Where the
+/// program's own search paths come first, the links of all other libraries are preloaded, too.
+fn with_links(preload: &str, replaced: &[(PathBuf, PathBuf)], all: bool) -> String {
+    let link_of = |path: &str| {
+        let found = replaced.iter().find(|(old, _)| old == Path::new(path));
+        found.map_or_else(|| path.to_owned(), |(_, link)| link.display().to_string())
+    };
+    let mut list: Vec<String> =
+        preload.split(':').filter(|path| !path.is_empty()).map(link_of).collect();
+    for (_, link) in replaced.iter().filter(|_| all) {
+        let link = link.display().to_string();
+        if !list.contains(&link) {
+            list.push(link);
+        }
+    }
+    list.join(":")
 }
 
 /// How many ranks its host had at the start of the job, as `MPI_LOCALRANKID` counts them: the same

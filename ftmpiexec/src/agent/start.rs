@@ -10,7 +10,7 @@ use super::page::Page;
 use super::rank_link::{read_rank, watch_exit, write_rank};
 use super::rank_process::{InputFeed, Parts, RankProcess, Started};
 use super::restore;
-use super::spawn::{self, Descriptors, SpawnError};
+use super::spawn::{self, Descriptors, SpawnError, Spawned};
 use super::watched::watched;
 use super::{Agent, processes};
 use crate::agent_protocol::{ProcessId, Report, Start};
@@ -117,8 +117,11 @@ impl Agent {
             page.set(word::STDIN_FED, facts.consumed);
         }
         let descriptors = Descriptors { control: control_end, status, image, fed: start.fed };
-        let (mut child, file) = self.execute(&start, &descriptors)?;
+        let (mut child, spawned) = self.execute(&start, &descriptors)?;
         drop(descriptors);
+        for path in &spawned.replaced {
+            self.tell_replaced(path);
+        }
         let page = Arc::new(page);
         let pid = child.id();
         let id = ProcessId { pid, started: processes::started_at(pid).unwrap_or(0) };
@@ -136,7 +139,7 @@ impl Agent {
         let incremental = self.job.as_ref().is_some_and(|job| job.incremental);
         Ok(RankProcess::new(Parts {
             start,
-            started: Started { child, id, file },
+            started: Started { child, id, spawned },
             page,
             input,
             hold,
@@ -153,14 +156,15 @@ impl Agent {
         &mut self,
         start: &Start,
         descriptors: &Descriptors,
-    ) -> Result<(Child, std::path::PathBuf), SpawnError> {
+    ) -> Result<(Child, Spawned), SpawnError> {
         let job = self.job.as_ref().expect("the launcher sends the job first");
         let rank = start.rank;
         let cpus = self.hardware.cpus.as_mut().and_then(|cpus| {
             let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
             cpus.assign(rank, number as usize, |other| self.ranks.is_here(other))
         });
-        spawn::spawn(job, start, descriptors, self.ranks.last_death(rank), cpus)
+        let died = self.ranks.last_death(rank);
+        spawn::spawn(job, start, descriptors, died, cpus, &mut self.kept_programs)
     }
 
     /// Begins to feed standard input; `None` if the pipe cannot be used.

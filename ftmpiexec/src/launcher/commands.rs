@@ -91,6 +91,7 @@ impl Launcher {
             inject: self.injection.points_for(rank),
             actual_command: self.store.actual_command(rank).cloned(),
             oversubscribed: self.is_oversubscribed(),
+            loaded: self.loaded.get(&rank).cloned(),
             files: self.store.returning_files().to_vec(),
             files_since: self.store.saved().files_since,
         };

@@ -56,6 +56,7 @@ use events::LauncherEvent;
 use faults::Injection;
 use ftmpi_protocols::dispatcher::{Dispatcher, Input};
 use ftmpi_transport::auth::{JobKey, Listener};
+use ftmpi_wire::control::LoadedObject;
 use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
 use job_store::JobStore;
@@ -64,7 +65,7 @@ use rank_output::RankOutput;
 use restart_discovery::Discovery;
 use servers::Servers;
 use signals::Signals;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 use stopping::RunState;
 use termination::Terminations;
@@ -96,6 +97,8 @@ struct Launcher {
     oversubscribed: Option<bool>,
     /// Ranks that have called `MPI_Init`.
     in_mpi: BTreeSet<Rank>,
+    /// What the first incarnation of each rank had loaded.
+    loaded: BTreeMap<Rank, Vec<LoadedObject>>,
     /// Reasons for a rank without images that were printed.
     no_image_reasons: HashSet<String>,
     /// The launcher's own queue, for its tasks.
@@ -196,6 +199,7 @@ impl Launcher {
             requests: control::ImageRequests::default(),
             oversubscribed,
             in_mpi: BTreeSet::new(),
+            loaded: BTreeMap::new(),
             no_image_reasons: HashSet::new(),
             job,
             key,

@@ -100,6 +100,10 @@ impl Launcher {
                 let hello = Hello { pid, resumed, no_image, actual_command };
                 self.rank_said_hello(rank, incarnation, hello)
             }
+            Report::Loaded { objects } => {
+                self.loaded.entry(rank).or_insert(objects);
+                return None;
+            }
             Report::CaughtUp { replayed } => Input::CaughtUp { rank, incarnation, replayed },
             Report::ChannelLost { peer, peer_incarnation } => {
                 Input::ChannelLost { rank, incarnation, peer, peer_incarnation }

@@ -7,6 +7,9 @@ pub const STOP_PATIENCE_NS: u64 = 1_000_000_000;
 pub const PREDECESSOR_PATIENCE_NS: u64 = 5_000_000_000;
 /// Nanoseconds between two attempts to get such a lock.
 pub const PAUSE_NS: u64 = 2_000_000;
+/// Milliseconds that a new process waits for a file that its agent may have kept: the agent answers
+/// at once, unless the host is very busy.
+pub const KEPT_FILE_PATIENCE_MS: i32 = 20_000;
 /// Bytes from which on pages go into the pipe by `vmsplice`: for fewer, a copy is as fast.
 pub const SPLICE_BYTES_MIN: usize = 16 << 10;
 /// A record of pages ends at multiples of this address, so that the reader works while the image

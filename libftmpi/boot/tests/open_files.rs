@@ -89,6 +89,7 @@ fn a_file_in_another_ones_place_is_not_taken_for_it() {
     let at = |name: &str| data.path().join(name);
     std::fs::rename(at("own"), at("own.1")).unwrap();
     std::fs::write(at("own"), "").unwrap();
+    job.kept.lock().unwrap().clear();
     let end = job.start(1, Some(&image)).end(LONG);
     assert_eq!(end.code, Some(0), "{end:?}");
     assert!(
@@ -96,6 +97,42 @@ fn a_file_in_another_ones_place_is_not_taken_for_it() {
         "{end:?}"
     );
     assert_eq!(std::fs::read_to_string(at("own")).unwrap(), "two\n");
+}
+
+/// An image rests on open files, whatever the program does with them afterwards.
+#[test]
+fn files_that_an_image_rests_on_stay() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = compile("remaker.c", folder.path(), &[]);
+    let job = Job::new(program, &[data.path().to_str().unwrap()]);
+    let mut process = job.start(0, None);
+    process.report(LONG).unwrap();
+    let arriving = process.ask(1);
+    assert_eq!(process.report(LONG).unwrap().result, 0);
+    let image = raw(&arriving.join().unwrap().unwrap());
+    let read = |name: &str| std::fs::read_to_string(data.path().join(name)).unwrap();
+    for _ in 0..1000 {
+        if data.path().join("log.1").exists() && read("log.1") == "one\ntwo\n" {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    process.kill();
+    process.end(LONG);
+    for incarnation in 1..=2 {
+        let end = job.start(incarnation, Some(&image)).end(LONG);
+        assert_eq!(end.code, Some(0), "{end:?}");
+        assert_eq!(read("scratch"), "FIRST HALF, SECOND HALF");
+        assert_eq!(read("result"), "one\ntwo\n");
+        assert!(!data.path().join("result.tmp").exists());
+        // The log was cut to what it was at the image, under its new name.
+        assert_eq!(read("log.1"), "one\ntwo\n");
+    }
+    // Without the agent's help no other file is taken for one of these.
+    job.kept.lock().unwrap().clear();
+    let end = job.start(3, Some(&image)).end(LONG);
+    assert_eq!(end.code, Some(118), "{end:?}");
+    assert!(end.err.contains("the file") && end.err.contains("scratch"), "{end:?}");
 }
 
 #[test]

@@ -20,15 +20,11 @@ fn each_obstacle_is_named() {
         ("p", true, "a pipe (pipe:["),
         ("s", true, "a socket (socket:["),
         ("e", true, "a kernel object (anon_inode:[eventpoll])"),
-        ("u", true, "a file without a name that others may have open"),
-        ("U", true, "of 300 MiB: up to 256 MiB"),
         ("c", true, "other processes"),
         ("m", true, "/memfd:x"),
-        ("x", true, "code of a file that was deleted"),
         ("P", true, "O_PATH"),
-        ("D", true, "a file that its path does not lead to any more"),
+        ("D", true, "a directory that its path does not lead to any more"),
         ("W", true, "was deleted or renamed"),
-        ("H", true, "a file that its path does not lead to any more"),
         ("/", true, "a file of /proc about a process"),
         ("T", true, "processor time"),
         ("r", true, "robust mutex"),
@@ -110,6 +106,25 @@ fn one_obstacle(program: &Path, folder: &Path, what: &str, in_the_process: bool,
         }
         let error = verdict.unwrap_err().to_string();
         assert!(in_the_process || error.contains(word), "{what}: {error}");
+    }
+}
+
+/// Files without their names that the agent keeps, and code of a file that was replaced.
+#[test]
+fn what_the_agent_keeps_is_no_obstacle() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("refused.c", folder.path(), &["-pthread", "-lrt"]);
+    for what in ["u", "U", "H", "x"] {
+        let mut job = Job::new(program.clone(), &[what]);
+        job.folder = Some(folder.path().to_path_buf());
+        let process = job.start(0, None);
+        assert_eq!(process.report(LONG).unwrap().result, 2);
+        assert_eq!(process.report(LONG).unwrap().result, 2);
+        let arriving = process.ask(1);
+        let report = process.report(LONG).unwrap();
+        assert_eq!(report.result, 0, "{what}: {}", report.why());
+        arriving.join().unwrap().unwrap();
+        process.end(LONG);
     }
 }
 
@@ -238,7 +253,9 @@ fn damaged_and_foreign_images_are_refused() {
     assert_eq!(restore(&job, &image).code, Some(3));
     // A file that the program had open is gone.
     std::fs::remove_file(data.path().join("log")).unwrap();
-    refused(&restore(&job, &image), EXIT_IMAGE_MISFIT, "cannot be opened again");
+    assert_eq!(restore(&job, &image).code, Some(3), "the agent has kept it");
+    job.kept.lock().unwrap().clear();
+    refused(&restore(&job, &image), EXIT_IMAGE_MISFIT, "was removed or renamed since");
 }
 
 #[test]

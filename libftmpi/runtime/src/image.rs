@@ -43,7 +43,7 @@ pub(crate) fn capture(
         return Captured::Refused;
     }
     let useless: Vec<_> = useless.filter_map(pages_of).collect();
-    let own = all_own();
+    let (own, guarded) = (all_own(), world.disk.descriptors());
     let mut taking = Taking { shared: &mut world.shared, image };
     let request = CaptureRequest {
         fd,
@@ -53,6 +53,8 @@ pub(crate) fn capture(
         useless_len: useless.len(),
         own: own.as_ptr(),
         own_len: own.len(),
+        guarded: guarded.as_ptr(),
+        guarded_len: guarded.len(),
         stopped: shares.then_some(shared_memory::stopped),
         made: shares.then_some(shared_memory::made),
         restored: Some(shared_memory::restored),
@@ -77,12 +79,14 @@ pub(crate) fn capture(
             if let Some(file_undo) = &mut world.file_undo {
                 file_undo.image(image);
             }
+            world.image_taken = image;
             world.point("image");
             Captured::Running
         }
         1 => {
             // A later incarnation: nothing that the kernel held for the library is there any more.
             world.incarnation = Incarnation(boot.0.incarnation());
+            world.image_taken = image;
             world.greet(Some(boot), Some(image));
             let job = world.job.as_ref().expect("the agent answered");
             Captured::Restored(job.incarnations.clone())

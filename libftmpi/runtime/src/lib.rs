@@ -29,6 +29,7 @@ mod finalize;
 mod image;
 mod init;
 mod job;
+mod loaded;
 pub mod logger;
 mod posix_files;
 mod shared_memory;

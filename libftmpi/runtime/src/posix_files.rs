@@ -5,6 +5,7 @@
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::file::disk::{Disk, Doing, Handle, IDENTITIES, Open, Refusal};
 use ftmpi_core::usermem::UserPtr;
+use ftmpi_wire::control::{FILE_DIGESTS, FileKey};
 use std::ffi::{CStr, CString};
 use std::fs::{File, OpenOptions};
 use std::io::Error;
@@ -45,23 +46,31 @@ pub(crate) fn refused(doing: Doing, path: &Path, error: &Error) -> MpiError {
 /// A digest of device, number and time of birth of a file: numbers are used again, soon after a
 /// file is deleted. 0 if there is none.
 fn identity(directory: i32, path: &CStr, flags: i32) -> u64 {
+    key(directory, path, flags).map_or(0, FileKey::digest)
+}
+
+/// Device, number and time of birth of a file.
+fn key(directory: i32, path: &CStr, flags: i32) -> Option<FileKey> {
     // SAFETY: all-zero is valid, and the kernel fills it.
     let mut about: libc::statx = unsafe { std::mem::zeroed() };
     let (flags, wanted) = (flags | libc::AT_SYMLINK_NOFOLLOW, libc::STATX_INO | libc::STATX_BTIME);
     // SAFETY: the path ends with a zero byte, and both live over the call.
     let code = unsafe { libc::statx(directory, path.as_ptr(), flags, wanted, &raw mut about) };
     if code != 0 {
-        return 0;
+        return None;
     }
-    let device = u64::from(about.stx_dev_major) << 32 | u64::from(about.stx_dev_minor);
     let birth = match about.stx_mask & libc::STATX_BTIME {
         0 => 0,
-        _ => (about.stx_btime.tv_sec as u64) << 30 | u64::from(about.stx_btime.tv_nsec),
+        _ => (about.stx_btime.tv_sec as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(u64::from(about.stx_btime.tv_nsec)),
     };
-    let mix = |h: u64, word: u64| (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
-    let digest = [device, about.stx_ino, birth].into_iter().fold(1, mix);
-    (digest % IDENTITIES).max(2)
+    let device = libc::makedev(about.stx_dev_major, about.stx_dev_minor);
+    Some(FileKey { device, inode: about.stx_ino, birth })
 }
+
+/// As [`Disk::identity`] numbers them.
+const _: () = assert!(FILE_DIGESTS == IDENTITIES);
 
 impl Posix {
     fn insert(&mut self, path: &Path, file: File) -> Handle {
@@ -78,6 +87,29 @@ impl Posix {
     /// An open file.
     pub(crate) fn file(&self, file: Handle) -> Option<&File> {
         self.get(file).ok().map(|(_, file)| file)
+    }
+
+    /// What tells an open file from all others.
+    pub(crate) fn key(&self, file: Handle) -> Option<FileKey> {
+        let (_, file) = self.get(file).ok()?;
+        key(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH)
+    }
+
+    /// Opens a file by a descriptor with `O_PATH`.
+    pub(crate) fn open_kept(&mut self, path: &Path, how: Open, kept: i32) -> Result<Handle> {
+        let mut options = OpenOptions::new();
+        options.read(how.read).write(how.write);
+        let open = options.open(format!("/proc/self/fd/{kept}"));
+        let file = open.map_err(|error| refused(Doing::Opened, path, &error))?;
+        Ok(self.insert(path, file))
+    }
+
+    /// The descriptors of all open files, in ascending order.
+    pub(crate) fn descriptors(&self) -> Vec<i32> {
+        let open = self.files.iter().flatten();
+        let mut all: Vec<i32> = open.map(|(_, file)| file.as_raw_fd()).collect();
+        all.sort_unstable();
+        all
     }
 
     fn get(&self, file: Handle) -> Result<&(PathBuf, File)> {
@@ -144,6 +176,14 @@ impl Disk for Posix {
         let file = options.open(parent).ok()?;
         let identity = identity(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH);
         (identity != 0).then(|| (self.insert(path, file), identity))
+    }
+
+    fn keep(&mut self, file: Handle) -> u64 {
+        self.key(file).map_or(0, FileKey::digest)
+    }
+
+    fn open_again(&mut self, path: &Path, how: Open, _identity: u64) -> Result<Handle> {
+        self.open(path, how)
     }
 
     fn name(&mut self, file: Handle, path: &Path) -> Result<()> {

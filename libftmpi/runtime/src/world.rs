@@ -63,6 +63,8 @@ pub struct World {
     /// At the other end of every channel is a channel memory, which has no incarnations.
     memories: bool,
     pub(crate) image_due: Option<(ImageNo, i32)>,
+    /// The newest image that was taken, or the one that this incarnation began from; 0: none.
+    pub(crate) image_taken: ImageNo,
     /// The agent asks for everything to become stable.
     settle_due: bool,
     /// Every rank is in `MPI_Finalize`.
@@ -129,6 +131,7 @@ impl World {
             rounds: vec![(Incarnation(0), 0)],
             memories: false,
             image_due: None,
+            image_taken: ImageNo(0),
             settle_due: false,
             all_finalized: false,
             all_exiting: false,
@@ -187,6 +190,9 @@ impl World {
             no_image,
         };
         let control = self.control.as_mut().expect("just made");
+        if resumed.is_none() {
+            control.send(&FromRank::Loaded { objects: crate::loaded::objects() }, None);
+        }
         control.send(&hello, Some(sleeper.doorbell()));
         let job = loop {
             match control.receive(true) {
@@ -367,7 +373,9 @@ impl World {
             }
             ToRank::Welcome(_) => {}
             // Nobody waits for this answer any more.
-            ToRank::Segment { .. } => passed.iter().for_each(|&fd| close(fd)),
+            ToRank::Segment { .. } | ToRank::KeptFile { .. } => {
+                passed.iter().for_each(|&fd| close(fd));
+            }
             ToRank::AllFinalized => self.all_finalized = true,
             ToRank::AllExiting => self.all_exiting = true,
             ToRank::Die { code } => die(code),

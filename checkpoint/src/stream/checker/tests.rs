@@ -76,8 +76,8 @@ fn a_refusal_is_told() {
 #[test]
 fn the_layout_is_fixed() {
     assert_eq!(size_of::<RecordHeader>(), 32);
-    assert_eq!(size_of::<Descriptor>(), 88);
-    assert_eq!(size_of::<File>(), 48);
+    assert_eq!(size_of::<Descriptor>(), 96);
+    assert_eq!(size_of::<File>(), 56);
     assert_eq!(size_of::<Map>(), 40);
     assert_eq!(size_of::<FileLock>(), 32);
     assert_eq!(size_of::<Range>(), 24);

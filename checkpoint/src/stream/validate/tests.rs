@@ -228,15 +228,25 @@ fn promises(image: &Image) {
             descriptor::AGAIN => assert_eq!(named.unwrap().how, descriptor::RECREATE),
             descriptor::PIPE => assert_eq!(named.unwrap().how, descriptor::PIPE_END),
             descriptor::PIPE_END => assert_eq!(named.unwrap().how, descriptor::PIPE),
-            descriptor::REOPEN | descriptor::REOPEN_CUT | descriptor::RECREATE => text(it.path),
+            descriptor::REOPEN
+            | descriptor::REOPEN_CUT
+            | descriptor::REOPEN_GUARDED
+            | descriptor::REOPEN_ALONE
+            | descriptor::RECREATE => text(it.path),
             descriptor::EVENTFD => {}
             other => panic!("{other}"),
         }
     }
     for held in &image.locks {
         let it = image.descriptors.iter().find(|it| it.fd == held.fd).unwrap();
-        let made =
-            [descriptor::REOPEN, descriptor::REOPEN_CUT, descriptor::RECREATE, descriptor::AGAIN];
+        let made = [
+            descriptor::REOPEN,
+            descriptor::REOPEN_CUT,
+            descriptor::REOPEN_GUARDED,
+            descriptor::REOPEN_ALONE,
+            descriptor::RECREATE,
+            descriptor::AGAIN,
+        ];
         assert!(made.contains(&it.how) && held.start.checked_add(held.len).is_some());
     }
     for range in &image.ranges {
@@ -290,7 +300,7 @@ fn what_is_not_is_named() {
         ("descriptor of no kind", |i| i.descriptors[3].other = 11),
         ("descriptor of no kind", |i| i.descriptors[1].other = -1),
         ("descriptor of no kind", |i| i.descriptors[6].other = 6),
-        ("descriptor of no kind", |i| i.descriptors[2].how = 10),
+        ("descriptor of no kind", |i| i.descriptors[2].how = 12),
         ("descriptor of no kind", |i| i.descriptors[2].owner = 4),
         ("descriptor of no kind", |i| i.descriptors[2].signal = 65),
         ("descriptor of no kind", |i| i.descriptors[2].seals = 1),

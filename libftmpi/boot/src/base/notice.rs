@@ -22,6 +22,14 @@ pub enum Notice<'a> {
     OtherFile {
         path: Shown<'a>,
     },
+    /// The file of the image has another name now, and there is another file in its place.
+    Renamed {
+        path: Shown<'a>,
+    },
+    /// A file that the rank only reads has other contents than at the image.
+    WrittenSince {
+        path: Shown<'a>,
+    },
     NotCutOthersHaveItOpen {
         path: Shown<'a>,
     },
@@ -57,6 +65,16 @@ impl fmt::Display for Notice<'_> {
                 f,
                 "{path} is another file than the one that this rank had open when its image was \
                  taken (renamed, or replaced?): the rank goes on with the file that is there now"
+            ),
+            Notice::Renamed { path } => write!(
+                f,
+                "{path} was renamed after this rank's image, and another file is in its place: the \
+                 rank goes on writing the file that was renamed"
+            ),
+            Notice::WrittenSince { path } => write!(
+                f,
+                "{path}, which this rank reads, was written to after its image: the rank may read \
+                 other data than before"
             ),
             Notice::NotCutOthersHaveItOpen { path } => {
                 write!(f, "{path} has grown since the image, and others have it open: {TWICE}")

@@ -245,6 +245,11 @@ pub enum Refusal<'a> {
         fd: i32,
         path: Shown<'a>,
     },
+    /// Nothing is at its path.
+    FileGone {
+        fd: i32,
+        path: Shown<'a>,
+    },
     OwnerNotSet {
         fd: i32,
         errno: Errno,
@@ -335,7 +340,9 @@ impl Refusal<'_> {
             R::HeapUnknown => libc::EACCES,
             R::DirectoryGone { .. } => libc::ENOENT,
             R::TimersNotUnderstood | R::SharedMappingAppeared | R::Damaged { .. } => libc::EIO,
-            R::MappedFileReplaced { .. } | R::FileReplaced { .. } => libc::ESTALE,
+            R::MappedFileReplaced { .. } | R::FileReplaced { .. } | R::FileGone { .. } => {
+                libc::ESTALE
+            }
             R::NamelessFileTooLarge { .. } => libc::EFBIG,
             R::OtherVersion | R::OtherRank { .. } | R::Misfit(_) | R::MappedFileChanged { .. } => {
                 libc::ENOEXEC

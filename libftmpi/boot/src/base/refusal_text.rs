@@ -264,8 +264,13 @@ impl fmt::Display for Refusal<'_> {
             R::OtherKindOfFile { path } => write!(f, "{path} is now another kind of file"),
             R::FileReplaced { fd, path } => write!(
                 f,
-                "{path}, which was open as descriptor {fd}, is not the file that it was when the \
-                 image was taken: it was replaced since"
+                "the file {path}, which was open as descriptor {fd}, is another file than when the \
+                 image was taken, and nobody has kept that file: put it back, or begin anew"
+            ),
+            R::FileGone { fd, path } => write!(
+                f,
+                "the file {path}, which was open as descriptor {fd}, was removed or renamed since \
+                 the image, and nobody has kept it: put it back, or begin anew"
             ),
             R::OwnerNotSet { fd, errno } => write!(
                 f,

@@ -236,6 +236,25 @@ pub fn stat(path: &CStr) -> Result<libc::stat, Errno> {
     Ok(stat)
 }
 
+/// When an open file was made: nanoseconds since 1970; 0 if the file system does not tell.
+pub fn birth(fd: i32) -> u64 {
+    birth_at(fd, c"", libc::AT_EMPTY_PATH)
+}
+
+/// The same for the file at a path.
+pub fn birth_at(folder: i32, path: &CStr, flags: i32) -> u64 {
+    // SAFETY: plain numbers; zero is a valid value.
+    let mut about: libc::statx = unsafe { core::mem::zeroed() };
+    let (path, wanted) = (path.as_ptr(), libc::STATX_BTIME);
+    // SAFETY: terminated path; valid for writing.
+    let told = unsafe { call!(libc::SYS_statx, folder, path, flags, wanted, &raw mut about) };
+    if told.is_err() || about.stx_mask & libc::STATX_BTIME == 0 {
+        return 0;
+    }
+    let seconds = about.stx_btime.tv_sec as u64;
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(u64::from(about.stx_btime.tv_nsec))
+}
+
 /// When a file was last written to: nanoseconds since 1970.
 pub fn modified(stat: &libc::stat) -> u64 {
     (stat.st_mtime as u64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as u64)
@@ -381,6 +400,7 @@ pub fn error_text(errno: Errno) -> &'static str {
         libc::EPIPE => "broken pipe",
         libc::ELOOP => "too many links",
         libc::ENODEV | libc::ENXIO => "no such device",
+        libc::ESTALE => "the file was removed on another host",
         _ => "error",
     }
 }

@@ -11,7 +11,7 @@ use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
-use crate::descriptors::{memfd_or_deleted, regular_file};
+use crate::descriptors::{kept_files, memfd_or_deleted, regular_file};
 use crate::memory::page_attributes;
 use crate::memory::page_scanner::Scanner;
 use crate::memory::{mapped_files, mappings};
@@ -19,6 +19,7 @@ use crate::restore::validate_here;
 use crate::tuning::{RECORD_BYTES, SPLICE_BYTES_MIN, ZERO_BYTES_MIN};
 use core::mem::size_of;
 use ftmpi_checkpoint::stream::{Map, RECORD_MAGIC, RecordHeader, Totals, kind, map};
+use ftmpi_wire::control::fds;
 
 /// Writes the image. Ends with 0 if the image is complete, 1 if it was refused (the stream tells
 /// why), and 2 if the stream broke.
@@ -29,14 +30,12 @@ pub fn run(
     strings: Strings,
     survey: &mappings::Survey,
 ) -> ! {
-    regular_file::mark_own_logs(
-        &mut area.descriptors()[..area.process_state().descriptors as usize],
-    );
+    let process = area.process_state();
+    let table = &mut area.descriptors()[..process.descriptors as usize];
+    regular_file::mark_own_logs(table);
+    kept_files::offer(table, process.image_no);
     // Pipes and sockets of the program must not stay open because of this child.
-    if fd > 0 {
-        syscalls::close_range(0, fd as u32 - 1);
-    }
-    syscalls::close_range(fd as u32 + 1, u32::MAX);
+    close_all_but(fd);
     let mut stream =
         Stream { fd, parent, sequence: 0, page_bytes: 0, broken: false, splices: true };
     let result = memfd_or_deleted::refuse_shared(area, &strings, parent)
@@ -52,6 +51,16 @@ pub fn run(
     // write to a page that no other process maps, even if a pipe refers to the page.
     syscalls::wait_until_read(fd, || syscalls::getppid() == parent);
     syscalls::exit(0);
+}
+
+/// Closes all descriptors but the stream, and the control socket until [`write`] needs it no more.
+fn close_all_but(fd: i32) {
+    let (low, high) = (fd.min(fds::CONTROL) as u32, fd.max(fds::CONTROL) as u32);
+    if low > 0 {
+        syscalls::close_range(0, low - 1);
+    }
+    syscalls::close_range(low + 1, high.saturating_sub(1));
+    syscalls::close_range(high + 1, u32::MAX);
 }
 
 struct Stream {
@@ -122,6 +131,11 @@ fn write(
     }
     mapped_files::examine_files(area, &strings, found.files)?;
     let process = area.process_state();
+    mapped_files::offer(area, &strings, found.files, process.image_no);
+    if stream.fd != fds::CONTROL {
+        // The agent must see at once when the rank closes it.
+        syscalls::close(fds::CONTROL);
+    }
     let mut scanner = Scanner::new();
     page_attributes::find_guards(area, &mut scanner, &area.maps()[..found.maps])?;
     process.files = found.files as u32;

@@ -20,7 +20,7 @@ use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::text::{Line, Shown};
 use crate::capture::shared_memory::copy_shared;
-use crate::descriptors::{checkpoint, contents, file_locks};
+use crate::descriptors::{checkpoint, contents, file_locks, regular_file};
 use crate::memory::copies::Copies;
 use crate::memory::{layout, mappings, page_attributes};
 use crate::process::{credentials, process_attributes, process_state, system_v};
@@ -78,6 +78,8 @@ struct Job {
     image_no: u64,
     useless: UselessMemory,
     own: OwnDescriptors,
+    /// Files whose contents the caller guards.
+    guarded: OwnDescriptors,
     hooks: Hooks,
     resume: [u64; 2],
     /// 0: only find out whether an image could be taken.
@@ -162,6 +164,7 @@ pub unsafe extern "C" fn capture(
         image_no: asked.image_no,
         useless: UselessMemory { pairs: asked.useless, len: asked.useless_len },
         own: OwnDescriptors { list: asked.own, len: asked.own_len, known: true },
+        guarded: OwnDescriptors { list: asked.guarded, len: asked.guarded_len, known: true },
         hooks: Hooks {
             stopped: asked.stopped,
             made: asked.made,
@@ -239,6 +242,7 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
         image_no: 0,
         useless: UselessMemory::NONE,
         own: OwnDescriptors { list: core::ptr::null(), len: 0, known: false },
+        guarded: OwnDescriptors { list: core::ptr::null(), len: 0, known: true },
         hooks: Hooks::NONE,
         resume: [0; 2],
         take: 0,
@@ -342,6 +346,8 @@ fn examine(
     }
     let mut strings = Strings::new(area);
     process.descriptors = checkpoint::gather(area, &mut strings, (job.fd, job.own.list()), true)?;
+    let table = &mut area.descriptors()[..process.descriptors as usize];
+    regular_file::mark_guarded(table, job.guarded.list().unwrap_or_default());
     if job.take != 0 {
         page_attributes::gather(area)?;
         page_attributes::take_advice_back(area);

@@ -119,6 +119,9 @@ fn examine(
         modified: syscalls::modified(&stat),
         ..Descriptor::default()
     };
+    if stat.st_mode & libc::S_IFMT == libc::S_IFREG {
+        entry.birth = syscalls::birth(fd);
+    }
     if standard_stream::is_launchers(&mut entry, &stat)
         || duplicate::is_duplicate(&mut entry, &stat, earlier, still)
         || memfd_or_deleted::is_opened_again(&mut entry, earlier)

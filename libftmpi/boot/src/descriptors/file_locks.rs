@@ -79,7 +79,15 @@ pub fn keep(area: &ReservedArea, table: &[Descriptor], count: usize, still: bool
 }
 
 fn is_lockable(how: u32) -> bool {
-    matches!(how, how::REOPEN | how::REOPEN_CUT | how::RECREATE | how::AGAIN)
+    matches!(
+        how,
+        how::REOPEN
+            | how::REOPEN_CUT
+            | how::REOPEN_GUARDED
+            | how::REOPEN_ALONE
+            | how::RECREATE
+            | how::AGAIN
+    )
 }
 
 /// Takes POSIX locks on files without a name again. The capture has opened and closed these files,

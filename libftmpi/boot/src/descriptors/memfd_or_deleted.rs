@@ -2,8 +2,10 @@
 //! their contents.
 //!
 //! Only files that nobody else has open are part of an image: a copy of what others share would be
-//! another file. The contents are copied while the process stands still. A new process makes the
-//! files before its memory is replaced, because they may be mapped.
+//! another file. A deleted file that others share, or that is too large, is kept by the agent, and
+//! opened again ([`crate::descriptors::kept_files`]). The contents are copied while the process
+//! stands still. A new process makes the files before its memory is replaced, because they may be
+//! mapped.
 
 use crate::base::procfs::{self, numbered};
 use crate::base::refusal::{Refusal, Refused};
@@ -42,21 +44,29 @@ pub fn examine(it: &mut Candidate<'_>) -> Result<(), Refused> {
     it.entry.how = how::RECREATE;
     it.entry.path = it.path;
     it.entry.offset = syscalls::seek(fd, 0, libc::SEEK_CUR).unwrap_or(0);
+    let is_memfd = it.path().starts_with(b"/memfd:");
     if fd <= 2 {
         return Err(it.refuse("a file without a name in place of a standard stream"));
+    }
+    if it.stat.st_blocks as u64 * 512 > limit::CONTENT_BYTES && !is_memfd {
+        it.entry.how = how::REOPEN;
+        return Ok(());
     }
     if it.stat.st_blocks as u64 * 512 > limit::CONTENT_BYTES {
         let (mib, most_mib) = (it.stat.st_blocks as u64 >> 11, limit::CONTENT_BYTES >> 20);
         let path = Shown(it.path());
         return Err(it.area.refuse(Refusal::NamelessFileTooLarge { fd, path, mib, most_mib }));
     }
-    let is_memfd = it.path().starts_with(b"/memfd:");
     // If the program itself has opened the file twice, only the image child's look at other
     // processes can tell (`refuse_shared`).
     let is_alone = !it.still
         || is_exclusive(fd)
         || is_memfd && is_exclusive_memfd(fd)
         || is_opened_again_here(fd, &it.stat);
+    if !is_alone && !is_memfd {
+        it.entry.how = how::REOPEN;
+        return Ok(());
+    }
     if !is_alone {
         return Err(it.refuse("a file without a name that others may have open, too"));
     }
@@ -106,6 +116,7 @@ pub fn refuse_shared(area: &ReservedArea, strings: &Strings, parent: i32) -> Res
             let shared = candidates.find(|entry| {
                 syscalls::stat(name)
                     .is_ok_and(|s| (s.st_dev, s.st_ino) == (entry.device, entry.inode))
+                    && !is_only_kept(process, fd)
             });
             if let Some(entry) = shared {
                 let (fd, path) = (entry.fd, Shown(strings.get(entry.path)));
@@ -115,6 +126,19 @@ pub fn refuse_shared(area: &ReservedArea, strings: &Strings, parent: i32) -> Res
     });
     listed.map_err(|errno| area.unreadable("/proc", errno))?;
     result
+}
+
+/// Whether a descriptor of a process is one with `O_PATH`, as the agent keeps files.
+fn is_only_kept(process: u64, fd: u64) -> bool {
+    let (mut name, mut text) = ([0; 64], [0u8; 64]);
+    let name = procfs::path(&mut name, format_args!("/proc/{process}/fdinfo/{fd}"));
+    let Ok(file) = syscalls::open(name, libc::O_RDONLY | libc::O_CLOEXEC) else { return false };
+    let len = syscalls::read(file, &mut text).unwrap_or(0);
+    syscalls::close(file);
+    let mut words = text[..len].split(|byte| byte.is_ascii_whitespace());
+    let flags = words.by_ref().skip_while(|word| *word != b"flags:").nth(1).unwrap_or_default();
+    let octal = |value: i32, byte: &u8| value << 3 | i32::from(byte & 7);
+    flags.iter().fold(0, octal) & libc::O_PATH != 0
 }
 
 /// Copies the contents. `index`: the entry's place in the table.

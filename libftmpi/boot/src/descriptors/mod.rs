@@ -2,7 +2,7 @@
 //!
 //! | kind | file |
 //! | --- | --- |
-//! | regular files, directories | [`regular_file`] |
+//! | regular files, directories | [`regular_file`], [`reopen`] |
 //! | harmless character devices | [`device`] |
 //! | `memfd`, `O_TMPFILE`, deleted files | [`memfd_or_deleted`] |
 //! | pipes within the program | [`pipe`] |
@@ -10,6 +10,8 @@
 //! | standard streams | [`standard_stream`] |
 //! | copies (`dup`) of the above | [`duplicate`] |
 //! | sockets, `timerfd`, `signalfd`, `epoll`, … (no image) | [`unsupported`] |
+//!
+//! Files that an image rests on are given to the agent, and asked for: [`kept_files`].
 //!
 //! [`checkpoint`] finds out the kind of each descriptor, [`restore`] makes each again. Contents of
 //! files and pipes go through [`contents`]. What the kernel keeps beside the open file is in
@@ -29,11 +31,13 @@ pub mod eventfd;
 pub mod fd_owner;
 pub mod file_locks;
 pub mod file_system;
+pub mod kept_files;
 pub mod lease;
 pub mod library_descriptors;
 pub mod memfd_or_deleted;
 pub mod pipe;
 pub mod regular_file;
+pub mod reopen;
 pub mod restore;
 pub mod standard_stream;
 pub mod unsupported;

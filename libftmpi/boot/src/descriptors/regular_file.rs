@@ -1,23 +1,19 @@
-//! Regular files and directories: opened again by path, at the same position.
+//! Regular files and directories, as an image finds them. A restore opens them again
+//! ([`crate::descriptors::reopen`]), at the same position.
 //!
 //! A file that only this rank writes is cut to the size that it had at the image: what the program
 //! appended after the image would be there twice. A file that somebody else has written is never
 //! cut.
 
-use crate::base::notice::Notice;
 use crate::base::procfs::{self, numbered};
-use crate::base::refusal::{Refusal, Refused};
-use crate::base::report;
-use crate::base::reserved_area::ReservedArea;
+use crate::base::refusal::Refused;
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
-use crate::base::text::Shown;
 use crate::descriptors::candidate::Candidate;
 use crate::descriptors::fd_owner;
-use crate::descriptors::file_system::{is_nfs, leases_hold_everywhere};
-use crate::descriptors::lease::{is_exclusive, is_soon_exclusive};
+use crate::descriptors::file_system::is_nfs;
+use crate::descriptors::lease::is_exclusive;
 use crate::descriptors::unsupported::special_file;
-use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{Descriptor, Text, descriptor as how};
 
 /// Fills the entry.
@@ -26,8 +22,8 @@ pub fn examine(it: &mut Candidate<'_>) -> Result<(), Refused> {
     if it.file_type() == libc::S_IFREG && is_nfs(fd) && is_nfs_deleted(it.path()) {
         return Err(it.refuse("a file that was deleted, which NFS removes when this process ends"));
     }
-    if let Some(what) = why_gone(it.strings.c_str(it.path), &it.stat) {
-        return Err(it.refuse(special_file(fd).unwrap_or(what)));
+    if let Some(what) = special_file(fd).or_else(|| why_gone(it)) {
+        return Err(it.refuse(what));
     }
     it.entry.how = how::REOPEN;
     it.entry.path = it.path;
@@ -47,8 +43,13 @@ pub fn path_of(strings: &mut Strings, fd: i32) -> Result<Text, Errno> {
 }
 
 /// Files that the kernel makes when they are read: they have no contents to compare.
-fn is_of_the_kernel(path: &[u8]) -> bool {
+pub fn is_of_the_kernel(path: &[u8]) -> bool {
     path.starts_with(b"/proc/") || path.starts_with(b"/sys/")
+}
+
+/// Whether the kernel shows that the name which the file was opened by is gone.
+pub fn is_deleted(path: &[u8]) -> bool {
+    path.ends_with(b" (deleted)")
 }
 
 /// Bytes of a path below `/proc/self`, at most.
@@ -68,19 +69,21 @@ fn own_proc_path<'a>(path: &[u8], into: &'a mut [u8; OWN_PROC]) -> Option<&'a [u
     Some(&into[..len])
 }
 
-/// Why the path does not lead to the file any more, if that is known already.
-fn why_gone(path: &CStr, stat: &libc::stat) -> Option<&'static str> {
+/// Why a new process would not find the file, if that is known already. A regular file without its
+/// name is kept by the agent.
+fn why_gone(it: &Candidate<'_>) -> Option<&'static str> {
+    let path = it.strings.c_str(it.path);
     let of_a_process = path.to_bytes().strip_prefix(b"/proc/").and_then(|rest| rest.first());
     if of_a_process.is_some_and(u8::is_ascii_digit) {
         return Some("a file of /proc about a process, which is another one after a restart");
     }
-    if is_of_the_kernel(path.to_bytes()) {
+    if is_of_the_kernel(path.to_bytes()) || it.file_type() == libc::S_IFREG {
         return None;
     }
     match syscalls::stat(path) {
-        Ok(there) if (there.st_dev, there.st_ino) == (stat.st_dev, stat.st_ino) => None,
-        Ok(_) => Some("a file in whose place there is another one"),
-        Err(_) => Some("a file that its path does not lead to any more"),
+        Ok(there) if (there.st_dev, there.st_ino) == (it.stat.st_dev, it.stat.st_ino) => None,
+        Ok(_) => Some("a directory in whose place there is another one"),
+        Err(_) => Some("a directory that its path does not lead to any more"),
     }
 }
 
@@ -115,88 +118,18 @@ pub fn mark_own_log(entry: &mut Descriptor) {
     let own_end = entry.offset == entry.size || entry.offset == 0;
     let appends = flags & libc::O_APPEND != 0 && (reads || own_end);
     let regular = entry.mode & libc::S_IFMT == libc::S_IFREG;
-    if entry.how == how::REOPEN && (reads || appends) && regular && is_exclusive(entry.fd) {
-        entry.how = how::REOPEN_CUT;
+    let writes = flags & libc::O_ACCMODE == libc::O_WRONLY && flags & libc::O_APPEND == 0;
+    if entry.how == how::REOPEN && (reads || appends || writes) && regular && is_exclusive(entry.fd)
+    {
+        entry.how = if writes { how::REOPEN_ALONE } else { how::REOPEN_CUT };
     }
 }
 
-/// What the restore knows about this incarnation and the one before.
-pub struct Incarnation {
-    pub rank: u32,
-    /// When the rank's previous incarnation ended, in nanoseconds since 1970, if others have gone
-    /// on since then; otherwise 0.
-    pub died: u64,
-    /// The image was taken on this boot of this host.
-    pub same_boot: bool,
-    /// The launcher's standard error: the program may have put another file in its place.
-    pub stderr: i32,
-}
-
-/// Opens the file again, in the restored process.
-pub fn restore(
-    area: &ReservedArea,
-    entry: &Descriptor,
-    strings: &Strings,
-    incarnation: &Incarnation,
-) -> Result<(), Refused> {
-    let fd = entry.fd;
-    let path = strings.c_str(entry.path);
-    let shown = Shown(path.to_bytes());
-    let failed = |errno| area.refuse(Refusal::NotOpened { fd, path: shown, errno });
-    let drop = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_ASYNC;
-    let flags = entry.open_flags as i32 & !drop | libc::O_NOCTTY;
-    let opened = syscalls::open(path, flags).map_err(failed)?;
-    syscalls::move_descriptor(opened, fd, 0).map_err(failed)?;
-    let stat = syscalls::fstat(fd).map_err(failed)?;
-    if (stat.st_mode ^ entry.mode) & libc::S_IFMT != 0 {
-        return Err(area.refuse(Refusal::OtherKindOfFile { path: shown }));
-    }
-    let print = |notice| report::print(incarnation.stderr, incarnation.rank, notice);
-    let regular =
-        stat.st_mode & libc::S_IFMT == libc::S_IFREG && !is_of_the_kernel(path.to_bytes());
-    // Inodes are compared on one boot of one host only: elsewhere the same file may have another.
-    let is_other = regular
-        && incarnation.same_boot
-        && stat.st_dev == entry.device
-        && stat.st_ino != entry.inode;
-    if is_other {
-        let reads_only = entry.open_flags as i32 & libc::O_ACCMODE == libc::O_RDONLY;
-        if !reads_only {
-            print(Notice::OtherFile { path: shown });
-        } else if (stat.st_size as u64, syscalls::modified(&stat)) != (entry.size, entry.modified) {
-            return Err(area.refuse(Refusal::FileReplaced { fd, path: shown }));
+/// Marks the files whose contents the caller of `capture` guards.
+pub fn mark_guarded(table: &mut [Descriptor], guarded: &[i32]) {
+    for entry in table.iter_mut().filter(|entry| guarded.binary_search(&entry.fd).is_ok()) {
+        if matches!(entry.how, how::REOPEN | how::REOPEN_CUT | how::REOPEN_ALONE) {
+            entry.how = how::REOPEN_GUARDED;
         }
-    }
-    if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && !is_other {
-        match why_not_cut(fd, &stat, shown, incarnation) {
-            Some(notice) => print(notice),
-            // SAFETY: no memory involved.
-            None => unsafe { syscalls::call!(libc::SYS_ftruncate, fd, entry.size) }
-                .map(|_| ())
-                .map_err(failed)?,
-        }
-    }
-    if matches!(entry.mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
-        syscalls::seek(fd, entry.offset, libc::SEEK_SET).map_err(failed)?;
-    }
-    syscalls::fcntl(fd, libc::F_SETFD, entry.fd_flags as usize).map_err(failed)?;
-    Ok(())
-}
-
-/// Why a file that has grown since the image may hold what others wrote.
-fn why_not_cut<'a>(
-    fd: i32,
-    stat: &libc::stat,
-    path: Shown<'a>,
-    incarnation: &Incarnation,
-) -> Option<Notice<'a>> {
-    if !is_soon_exclusive(fd) {
-        Some(Notice::NotCutOthersHaveItOpen { path })
-    } else if !leases_hold_everywhere(fd) {
-        Some(Notice::NotCutOtherHosts { path })
-    } else if incarnation.died != 0 && syscalls::modified(stat) > incarnation.died {
-        Some(Notice::NotCutWrittenSince { path })
-    } else {
-        None
     }
 }

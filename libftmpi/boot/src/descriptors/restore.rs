@@ -5,9 +5,9 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
-use crate::descriptors::regular_file::Incarnation;
+use crate::descriptors::reopen::Incarnation;
 use crate::descriptors::{
-    duplicate, eventfd, file_locks, memfd_or_deleted, pipe, regular_file, standard_stream,
+    duplicate, eventfd, file_locks, memfd_or_deleted, pipe, reopen, standard_stream,
 };
 use crate::process::process_state;
 use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
@@ -30,7 +30,8 @@ pub fn restore(
             syscalls::fcntl(fd as i32, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize).unwrap_or(-1);
     }
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
-    let incarnation = Incarnation { rank: process.rank, died, stderr: streams[2], same_boot };
+    let incarnation =
+        Incarnation { rank: process.rank, died, stderr: streams[2], same_boot, table };
     // In ascending order, so that a descriptor comes before its duplicates.
     let result = table.iter().try_for_each(|entry| match entry.how {
         how::KEEP => standard_stream::restore(entry),
@@ -42,7 +43,7 @@ pub fn restore(
         how::AGAIN => memfd_or_deleted::open_again(area, entry),
         how::PIPE | how::PIPE_END => pipe::restore(area, entry),
         how::EVENTFD => eventfd::restore(area, entry),
-        _ => regular_file::restore(area, entry, strings, &incarnation),
+        _ => reopen::restore(area, entry, strings, &incarnation),
     });
     // When all descriptors are open that are opened through others.
     let result = result.and_then(|()| {

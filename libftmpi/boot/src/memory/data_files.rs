@@ -26,6 +26,11 @@ use core::ffi::CStr;
 /// Folders whose files nobody changes while a job runs.
 const SYSTEM: [&[u8]; 4] = [b"/usr/", b"/lib", b"/bin/", b"/sbin/"];
 
+/// Whether a file is in one of these folders.
+pub fn is_of_the_system(path: &[u8]) -> bool {
+    SYSTEM.iter().any(|folder| path.starts_with(folder))
+}
+
 const DELETED: &[u8] = b" (deleted)";
 
 /// The files that were looked at.
@@ -60,7 +65,7 @@ impl DataFiles {
             }
             return Ok(());
         }
-        if SYSTEM.iter().any(|folder| entry.name.starts_with(folder)) {
+        if is_of_the_system(entry.name) {
             return Ok(());
         }
         let at = match found(area, self.count, entry) {

@@ -1,12 +1,15 @@
 //! Files that the process maps: which they are, and whether they are the same at the restore.
 
-use crate::base::procfs::Entry;
+use crate::base::procfs::{Entry, numbered};
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::text::Shown;
+use crate::descriptors::kept_files;
+use crate::memory::data_files::is_of_the_system;
 use ftmpi_checkpoint::stream::{File, HASHED_BYTES_MAX, Hash, Text, limit};
+use ftmpi_wire::control::FileKey;
 
 /// The index of a mapping's file in the table, which gets the file if it is new.
 pub fn file_of(
@@ -54,17 +57,64 @@ pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Re
     Ok(())
 }
 
-/// Compares the image's files with those of this host, in the new process.
-pub fn check_files(area: &ReservedArea, strings: &Strings, count: usize) -> Result<(), Refused> {
-    for file in area.files()[..count].iter().filter(|file| file.nameless == 0) {
-        let shown = Shown(strings.get(file.path));
-        let now = identify(area, strings, file.path, file.hashed != 0)
-            .map_err(|errno| area.refuse(Refusal::MappedFileUnreadable { path: shown, errno }))?;
-        if file.hashed != 0 && (file.size, file.hash) != (now.size, now.hash) {
-            return Err(area.refuse(Refusal::MappedFileChanged { path: shown }));
+/// Compares the image's files with those of this host, in the new process. A file that is another
+/// one now is taken from the agent, if the agent has kept it: then the path becomes that of a
+/// descriptor, which [`crate::restore::resume`] closes. `same_boot`: the image was taken on this
+/// boot of this host.
+pub fn check_files(
+    area: &ReservedArea,
+    strings: &mut Strings,
+    count: usize,
+    same_boot: bool,
+) -> Result<(), Refused> {
+    for file in area.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
+        let now = identify(area, strings, file.path, file.hashed != 0);
+        if now.is_ok_and(|now| is_same(file, &now, same_boot)) {
+            continue;
         }
+        let kept = if same_boot { kept_files::ask(key_of(file)) } else { None };
+        if let Some(fd) = kept {
+            let mut name = [0; 64];
+            let path = numbered("fd", fd as u32, &mut name);
+            // The byte behind the texts of the image stays zero.
+            let added = strings.add(b"").and_then(|_| strings.add(path.to_bytes()));
+            let path = added.map_err(|errno| area.refuse(Refusal::PathsTooLong { errno }))?;
+            let kept = identify(area, strings, path, file.hashed != 0);
+            if kept.is_ok_and(|kept| is_same(file, &kept, same_boot)) {
+                file.path = path;
+                continue;
+            }
+        }
+        let path = Shown(strings.get(file.path));
+        return Err(area.refuse(match now {
+            Ok(_) => Refusal::MappedFileChanged { path },
+            Err(errno) => Refusal::MappedFileUnreadable { path, errno },
+        }));
     }
     Ok(())
+}
+
+/// Whether a file is the one of the image: by its contents, or, if the mapping is shared, as the
+/// same file.
+fn is_same(file: &File, now: &File, same_boot: bool) -> bool {
+    if file.hashed != 0 {
+        return (file.size, file.hash) == (now.size, now.hash);
+    }
+    let births_agree = file.birth == 0 || now.birth == 0 || file.birth == now.birth;
+    !same_boot || (file.device, file.inode) == (now.device, now.inode) && births_agree
+}
+
+fn key_of(file: &File) -> FileKey {
+    FileKey { device: file.device, inode: file.inode, birth: file.birth }
+}
+
+/// Gives the agent the files of the program, in the image child. (Those of the system stay.)
+pub fn offer(area: &ReservedArea, strings: &Strings, count: usize, image: u64) {
+    for file in area.files()[..count].iter().filter(|file| file.nameless == 0) {
+        if !is_of_the_system(strings.get(file.path)) {
+            kept_files::offer_at(strings.c_str(file.path), key_of(file), image);
+        }
+    }
 }
 
 fn identify(area: &ReservedArea, strings: &Strings, path: Text, hashed: bool) -> Result<File, i32> {
@@ -74,6 +124,7 @@ fn identify(area: &ReservedArea, strings: &Strings, path: Text, hashed: bool) ->
         size: stat.st_size as u64,
         device: stat.st_dev,
         inode: stat.st_ino,
+        birth: syscalls::birth_at(libc::AT_FDCWD, strings.c_str(path), 0),
         hashed: u32::from(hashed),
         ..File::default()
     };

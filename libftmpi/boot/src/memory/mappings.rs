@@ -99,10 +99,9 @@ pub fn classify(area: &ReservedArea, entry: &Entry<'_>) -> Result<Kind, Refused>
         "huge pages of a hugetlb pool"
     } else if entry.shared && name.ends_with(b" (deleted)") {
         return Ok(Kind::Nameless);
-    } else if name.ends_with(b" (deleted)") && entry.prot & libc::PROT_EXEC as u32 != 0 {
-        // Code of a program or library: a new process would run another file.
-        "code of a file that was deleted or replaced"
     } else if name.ends_with(b" (deleted)") {
+        // Also code of a program or library that was replaced: it is part of the image, and the
+        // agent executes the program that it holds.
         return Ok(Kind::PrivateFile);
     } else if name.starts_with(b"/dev/") && !name.starts_with(b"/dev/shm/") {
         "a device"

@@ -22,7 +22,7 @@ use crate::descriptors::contents;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::memory::layout::Layout;
 use crate::memory::mapped_files;
-use crate::process::limits;
+use crate::process::{limits, process_state};
 use crate::restore::image_reader::{read_process_state, read_table};
 use crate::restore::validate_here::{check_code, check_tables, keepers};
 use crate::threads::thread_state;
@@ -140,7 +140,7 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
         .and_then(|()| read_table::<FileLock>(area, kind::LOCKS, &mut area.locks()[..locks]))
         .and_then(|()| read_table::<Range>(area, kind::RANGES, &mut area.ranges()[..ranges]))
         .map_err(damaged)?;
-    let strings = Strings::loaded(area, strings_len);
+    let mut strings = Strings::loaded(area, strings_len);
     let tables = tables(area, process);
     if digest(&tables) != process.digest {
         return Err(damaged(image_reader::damaged(
@@ -153,7 +153,8 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
         .map_err(|errno| misfit(area.unreadable("/proc/self", errno)))?;
     fit::check_fit(area, process, &layout, heap_start, window_len).map_err(misfit)?;
     check_tables(area, &tables, &layout).map_err(damaged)?;
-    mapped_files::check_files(area, &strings, files).map_err(misfit)?;
+    let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
+    mapped_files::check_files(area, &mut strings, files, same_boot).map_err(misfit)?;
     check_code(area, &tables).map_err(damaged)?;
     Ok(layout)
 }

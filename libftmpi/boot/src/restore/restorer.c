@@ -30,7 +30,7 @@ struct control {
 };
 struct map { u64 start, end, offset; u32 file, prot, flags, reserved; };
 struct text { u32 offset, len; };
-struct file { struct text path; u64 size, hash, device, inode; u32 hashed, nameless; };
+struct file { struct text path; u64 size, hash, device, inode, birth; u32 hashed, nameless; };
 struct record { u32 magic, kind; u64 sequence, at, len; };
 struct totals { u64 records, page_bytes; };
 

@@ -13,6 +13,7 @@ use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
 use crate::time::{clock_shift, posix_timers};
 use core::arch::asm;
 use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
+use ftmpi_wire::control::fds;
 
 /// The restorer jumps here: the restored process, as its main thread, on the stack in the reserved
 /// area, with all signals blocked.
@@ -44,6 +45,8 @@ fn restore_kernel_state(area: &ReservedArea) {
     // SAFETY: the constructor of this process wrote the value.
     let control = unsafe { *area.control() };
     syscalls::close(control.image_fd as i32);
+    // Those by which kept files were mapped.
+    syscalls::close_range(fds::FIRST_OWN as u32, u32::MAX);
     limits::set_stack_limit(process.stack_limit);
     process_state::remember_start();
     credentials::remember_start(area);

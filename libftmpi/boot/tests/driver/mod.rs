@@ -9,14 +9,15 @@ use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
 use ftmpi_checkpoint::launch::{StackLimit, prepare_child};
 use ftmpi_checkpoint::stream::{StreamChecker, StreamError};
-use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use ftmpi_wire::control::{self, FromRank, RANK_ENV, RankEnv, ToRank, fds};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -69,7 +70,12 @@ pub struct Job {
     pub died: u64,
     /// Forbids `kcmp`, as many containers do.
     pub without_kcmp: bool,
+    /// Files that images rest on.
+    pub kept: Kept,
 }
+
+/// Files that images rest on, as the agent keeps them.
+pub type Kept = Arc<Mutex<HashMap<u64, OwnedFd>>>;
 
 impl Job {
     pub fn new(program: PathBuf, arguments: &[&str]) -> Self {
@@ -83,6 +89,7 @@ impl Job {
             library: None,
             died: 0,
             without_kcmp: false,
+            kept: Kept::default(),
         }
     }
 
@@ -156,7 +163,7 @@ impl Job {
             });
         }
         let child = command.spawn().unwrap();
-        Process { child, control: ours, feed: feed.map(|f| f.1) }
+        Process { child, control: ours, kept: self.kept.clone(), feed: feed.map(|f| f.1) }
     }
 }
 
@@ -218,6 +225,7 @@ pub type Arriving = JoinHandle<Result<Vec<u8>, StreamError>>;
 pub struct Process {
     pub child: Child,
     control: OwnedFd,
+    kept: Kept,
     feed: Option<JoinHandle<()>>,
 }
 
@@ -231,8 +239,80 @@ pub struct End {
 }
 
 impl Process {
+    /// Takes what the rank says about files that images rest on. This agent keeps those that
+    /// `kept` holds.
+    fn answer_about_files(&self) {
+        loop {
+            let mut bytes = [0u8; 512];
+            // SAFETY: valid for this length.
+            let len = unsafe {
+                let (fd, flags) = (self.control.as_raw_fd(), libc::MSG_DONTWAIT | libc::MSG_PEEK);
+                libc::recv(fd, bytes.as_mut_ptr().cast(), bytes.len(), flags)
+            };
+            if len <= 0 || len == size_of::<Report>() as isize {
+                return;
+            }
+            let mut passed = -1;
+            let message = self.receive(&mut passed);
+            match control::decode::<FromRank>(&message) {
+                Ok(FromRank::KeepFile { file, .. }) => {
+                    // SAFETY: the descriptor has just come.
+                    let fd = unsafe { OwnedFd::from_raw_fd(passed) };
+                    self.kept.lock().unwrap().insert(file.digest(), fd);
+                }
+                Ok(FromRank::NeedFile { file }) => {
+                    let answer = control::encode(&ToRank::KeptFile { file });
+                    let kept = self.kept.lock().unwrap();
+                    self.send(&answer, kept.get(&file).map(AsRawFd::as_raw_fd));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn receive(&self, passed: &mut i32) -> Vec<u8> {
+        let mut bytes = vec![0u8; 512];
+        // SAFETY: the message and its parts are valid; at most one descriptor comes along.
+        unsafe {
+            let mut part =
+                libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+            let mut room = [0u64; 8];
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = &raw mut part;
+            message.msg_iovlen = 1;
+            message.msg_control = room.as_mut_ptr().cast();
+            message.msg_controllen = size_of_val(&room);
+            let len = libc::recvmsg(self.control.as_raw_fd(), &raw mut message, 0);
+            let head = libc::CMSG_FIRSTHDR(&raw const message);
+            if !head.is_null() {
+                *passed = libc::CMSG_DATA(head).cast::<i32>().read();
+            }
+            bytes.truncate(len as usize);
+        }
+        bytes
+    }
+
     /// The next report; none if the rank has ended, or after the time limit.
     pub fn report(&self, limit: Duration) -> Option<Report> {
+        let begun = Instant::now();
+        loop {
+            let report = self.next_report(limit.saturating_sub(begun.elapsed()));
+            if report.is_some() || begun.elapsed() >= limit || !self.has_message() {
+                return report;
+            }
+            self.answer_about_files();
+        }
+    }
+
+    /// Whether a message waits that is no report.
+    fn has_message(&self) -> bool {
+        let mut byte = 0u8;
+        let flags = libc::MSG_DONTWAIT | libc::MSG_PEEK;
+        // SAFETY: valid for this length.
+        unsafe { libc::recv(self.control.as_raw_fd(), (&raw mut byte).cast(), 1, flags) > 0 }
+    }
+
+    fn next_report(&self, limit: Duration) -> Option<Report> {
         let mut poll =
             libc::pollfd { fd: self.control.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: plain numbers; filled below.
@@ -243,6 +323,10 @@ impl Process {
             if libc::poll(&raw mut poll, 1, limit.as_millis() as i32) != 1 {
                 return None;
             }
+            let flags = libc::MSG_PEEK | libc::MSG_TRUNC;
+            if libc::recv(poll.fd, (&raw mut report).cast(), size, flags) != size as isize {
+                return None;
+            }
             let got = libc::recv(poll.fd, (&raw mut report).cast(), size, 0);
             (got == size as isize).then_some(report)
         }
@@ -250,25 +334,32 @@ impl Process {
 
     /// Sends the request for an image into a pipe.
     pub fn request(&self, image_no: u64, pipe: i32) {
-        // SAFETY: the message and its parts are valid; one descriptor goes along.
+        self.send(&image_no.to_ne_bytes(), Some(pipe));
+        let pid = self.child.id() as i32;
+        // SAFETY: no memory involved.
+        unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, SIGNAL) };
+    }
+
+    fn send(&self, bytes: &[u8], passed: Option<i32>) {
+        // SAFETY: the message and its parts are valid; one descriptor may go along.
         unsafe {
-            let mut number = image_no;
-            let mut part = libc::iovec { iov_base: (&raw mut number).cast(), iov_len: 8 };
+            let mut part =
+                libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
             let mut room = [0u64; 8];
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_iov = &raw mut part;
             message.msg_iovlen = 1;
-            message.msg_control = room.as_mut_ptr().cast();
-            message.msg_controllen = libc::CMSG_SPACE(4) as usize;
-            let head = libc::CMSG_FIRSTHDR(&raw const message);
-            (*head).cmsg_level = libc::SOL_SOCKET;
-            (*head).cmsg_type = libc::SCM_RIGHTS;
-            (*head).cmsg_len = libc::CMSG_LEN(4) as usize;
-            libc::CMSG_DATA(head).cast::<i32>().write(pipe);
+            if let Some(fd) = passed {
+                message.msg_control = room.as_mut_ptr().cast();
+                message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+                let head = libc::CMSG_FIRSTHDR(&raw const message);
+                (*head).cmsg_level = libc::SOL_SOCKET;
+                (*head).cmsg_type = libc::SCM_RIGHTS;
+                (*head).cmsg_len = libc::CMSG_LEN(4) as usize;
+                libc::CMSG_DATA(head).cast::<i32>().write(fd);
+            }
             // A rank that has ended gives no report.
             libc::sendmsg(self.control.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL);
-            let pid = self.child.id() as i32;
-            libc::syscall(libc::SYS_tgkill, pid, pid, SIGNAL);
         }
     }
 
@@ -317,6 +408,7 @@ impl Process {
         });
         let begun = Instant::now();
         let status = loop {
+            self.answer_about_files();
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }

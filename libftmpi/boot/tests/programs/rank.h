@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct request { int fd, reserved; uint64_t image_no; const uint64_t (*useless)[2]; size_t useless_len;
-    const int *own; size_t own_len;
+    const int *own; size_t own_len; const int *guarded; size_t guarded_len;
     int (*stopped)(void *); void (*made)(void *), (*restored)(void *); void *context; };
 struct outcome { uint64_t pause_ns, estimate_bytes, image_no; int restored, child_pid; };
 struct table {
@@ -68,7 +68,7 @@ static void serve(void)
         memcpy(&low, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof low);
         fd = fcntl(low, F_DUPFD_CLOEXEC, 1003);
         close(low);
-        struct request request = { fd, 0, number, &useless, useless[1] > useless[0], &own_fd, own_fd > 0,
+        struct request request = { fd, 0, number, &useless, useless[1] > useless[0], &own_fd, own_fd > 0, 0, 0,
                                    on_stopped, on_made, on_restored, hook_context };
         struct outcome outcome;
         memset(&outcome, 0, sizeof outcome);
@@ -97,7 +97,7 @@ static void hook(void)
 static void be_a_rank(void)
 {
     boot = dlsym(RTLD_DEFAULT, "ftmpi_boot_table");
-    if (!boot || boot->version != 6 || boot->size != sizeof *boot || !boot->is_rank) {
+    if (!boot || boot->version != 7 || boot->size != sizeof *boot || !boot->is_rank) {
         fprintf(stderr, "no boot table\n");
         exit(99);
     }

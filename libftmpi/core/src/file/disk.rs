@@ -99,6 +99,12 @@ pub trait Disk {
     /// A new file in the directory of a path that has no name yet, and its
     /// [identity](Disk::identity); `None` where the file system has no such files.
     fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)>;
+    /// The [identity](Disk::identity) of an open file. The file stays for replays: see
+    /// [`Disk::open_again`].
+    fn keep(&mut self, file: Handle) -> u64;
+    /// Opens the file with this identity in a replay, whatever has become of its names. If the file
+    /// is not there any more: what is at the path.
+    fn open_again(&mut self, path: &Path, how: Open, identity: u64) -> Result<Handle>;
     /// Gives it this name, which must be free.
     fn name(&mut self, file: Handle, path: &Path) -> Result<()>;
     /// Removes a path.

@@ -1,7 +1,8 @@
 //! Requests to the file system, each carried out once in all incarnations of a rank.
 //!
 //! Guarantees: every answer of the file system is an outcome. A replayed rank gets the same answer
-//! again. It does not repeat what changed a file, because others may have changed the file since.
+//! again. The answer to an open is the identity of the file, and a replay opens that file. It does
+//! not repeat what changed a file, because others may have changed the file since.
 //! There are four kinds:
 //!
 //! * `seen`: looks, changes nothing (sizes, data that are read). If the answer is lost, a later
@@ -142,17 +143,16 @@ struct Creation<'a> {
 impl Creation<'_> {
     fn make(&mut self, disk: &mut dyn Disk) -> Result<u64> {
         let Some(unnamed) = self.unnamed.take() else {
-            self.made = Some(disk.open(self.path, self.how)?);
-            return Ok(0);
+            let made = disk.open(self.path, self.how)?;
+            self.made = Some(made);
+            return Ok(disk.keep(made));
         };
-        match disk.name(unnamed, self.path) {
-            Ok(()) => self.made = Some(unnamed),
-            Err(error) => {
-                disk.close(unnamed);
-                return Err(error);
-            }
+        if let Err(error) = disk.name(unnamed, self.path) {
+            disk.close(unnamed);
+            return Err(error);
         }
-        Ok(0)
+        self.made = Some(unnamed);
+        Ok(disk.keep(unnamed))
     }
 }
 
@@ -186,7 +186,7 @@ impl<L: Link> Effect<L> for Creation<'_> {
             FREE => now != 0,
             made => now == made,
         };
-        ours.then_some(0)
+        ours.then_some(now)
     }
 }
 
@@ -311,36 +311,37 @@ impl<L: Link> Mpi<L> {
     /// Opens a file, and makes it if that is wanted. `None` in a replay if it is not there any
     /// more.
     pub(super) fn opened(&mut self, path: &Path, how: Open) -> Result<Option<Handle>> {
-        let handle = if how.create && how.exclusive {
+        let (handle, identity) = if how.create && how.exclusive {
             let mut effect = Creation { path, how, unnamed: None, made: None, error: None };
             let answer = self.engine.effect_once(&mut effect);
             if let (Some(unnamed), Ok(disk)) = (effect.unnamed, self.disk()) {
                 disk.close(unnamed);
             }
-            match answer {
+            let identity = match answer {
                 Some(answer) => result_of(answer, effect.error, path)?,
                 None => self.other_course(),
             };
-            effect.made
+            (effect.made, identity)
         } else {
             let mut handle = None;
             let open = |disk: &mut dyn Disk| {
-                handle = Some(disk.open(path, how)?);
-                Ok(0)
+                let opened = disk.open(path, how)?;
+                handle = Some(opened);
+                Ok(disk.keep(opened))
             };
-            if how.create {
+            let identity = if how.create {
                 self.done(FileName::Path(path), open)?
             } else {
                 self.seen(FileName::Path(path), open)?
             };
-            handle
+            (handle, identity)
         };
         if handle.is_some() {
             return Ok(handle);
         }
-        // A replay: what was created is there, unless it has been deleted since; then nothing but
-        // reading will miss it.
+        // A replay: the file is there, unless it has been deleted since and nobody has kept it.
+        // Then nothing but reading will miss it.
         let plain = Open { create: false, exclusive: false, ..how };
-        Ok(self.disk()?.open(path, plain).ok())
+        Ok(self.disk()?.open_again(path, plain, identity).ok())
     }
 }

@@ -5,14 +5,19 @@
 //! one look at a pointer.
 
 use super::World;
+use crate::control::close;
+use crate::ending::die;
 use crate::posix_files::{Posix, refused};
 use ftmpi_checkpoint::undo::{self, Journals};
 use ftmpi_core::engine::Link;
 use ftmpi_core::error::{ErrorClass, Result};
 use ftmpi_core::file::disk::{Disk, Doing, Handle, Open};
 use ftmpi_core::usermem::UserPtr;
-use ftmpi_wire::control::FromRank;
+use ftmpi_wire::control::{FileKey, FromRank, ToRank};
+use std::fs::OpenOptions;
 use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The path that the kernel would use, if the file is or could be a regular one.
@@ -96,6 +101,39 @@ impl World {
         })
     }
 
+    /// Has the agent keep an open file, if a replay may open it again.
+    fn keep_for_replay(&mut self, file: Handle, key: FileKey) {
+        let replays = self.job.as_ref().is_some_and(|job| job.traits.replays() && job.images);
+        let (Some(open), Some(control)) = (self.disk.file(file), &mut self.control) else { return };
+        if !replays {
+            return;
+        }
+        let path = format!("/proc/self/fd/{}", open.as_raw_fd());
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_PATH);
+        if let Ok(kept) = options.open(path) {
+            let message = FromRank::KeepFile { image: self.image_taken, file: key, replay: true };
+            control.send(&message, Some(kept.as_raw_fd()));
+        }
+    }
+
+    /// A file that the agent has kept.
+    fn kept_file(&mut self, identity: u64) -> Option<i32> {
+        let (control, news_of) = self.control_and_news();
+        let control = control?;
+        control.send(&FromRank::NeedFile { file: identity }, None);
+        loop {
+            match control.receive(true) {
+                Some((ToRank::KeptFile { file }, passed)) if file == identity => {
+                    return passed.first().copied();
+                }
+                Some((ToRank::Die { code }, _)) => die(code),
+                Some(news) => news_of.push_back(news),
+                None => {}
+            }
+        }
+    }
+
     fn path_of(&self, file: Handle) -> Option<PathBuf> {
         self.file_undo.as_ref()?.open.get(&file.0).cloned()
     }
@@ -141,6 +179,27 @@ impl Disk for World {
 
     fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)> {
         self.disk.unnamed(path, how)
+    }
+
+    fn keep(&mut self, file: Handle) -> u64 {
+        let Some(key) = self.disk.key(file) else { return 0 };
+        self.keep_for_replay(file, key);
+        key.digest()
+    }
+
+    fn open_again(&mut self, path: &Path, how: Open, identity: u64) -> Result<Handle> {
+        let here = Disk::open(self, path, how);
+        let is_it = here.as_ref().is_ok_and(|file| self.disk.keep(*file) == identity);
+        if is_it || identity == 0 {
+            return here;
+        }
+        let Some(kept) = self.kept_file(identity) else { return here };
+        if let Ok(file) = here {
+            Disk::close(self, file);
+        }
+        let file = self.disk.open_kept(path, how, kept);
+        close(kept);
+        file
     }
 
     fn name(&mut self, file: Handle, path: &Path) -> Result<()> {
