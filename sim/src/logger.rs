@@ -99,7 +99,8 @@ impl Logger {
             self.whole.forgets(rank, last);
             let unseen = self.mutant == Some(Mutant::DamageNotSeen);
             let damage = file.damage.clone().filter(|_| !unseen);
-            self.machine.restore(rank, Found { incarnation, base: file.first, last, damage });
+            let (base, lost) = (file.first, None);
+            self.machine.restore(rank, Found { incarnation, base, last, damage, lost });
             if file.synced {
                 self.machine.handle(Input::Durable { rank, up_to: last }, &mut Vec::new());
             }

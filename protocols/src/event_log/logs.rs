@@ -28,7 +28,8 @@ pub(super) struct Log {
 
 impl Log {
     pub fn new(incarnation: Incarnation) -> Self {
-        Self::restored(Found { incarnation, base: EventNo(1), last: EventNo(0), damage: None })
+        let (base, last) = (EventNo(1), EventNo(0));
+        Self::restored(Found { incarnation, base, last, damage: None, lost: None })
     }
 
     pub fn restored(found: Found) -> Self {
@@ -41,7 +42,7 @@ impl Log {
             written: last,
             durable: EventNo(found.base.0.saturating_sub(1)),
             damage: found.damage,
-            lost: None,
+            lost: found.lost,
             trouble: None,
             refusal: None,
         }

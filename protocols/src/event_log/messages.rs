@@ -187,6 +187,8 @@ pub struct Found {
     pub last: EventNo,
     /// What lay behind it was damaged: one line that says where and how.
     pub damage: Option<String>,
+    /// Events before the first one are missing by damage, not because they were pruned: one line.
+    pub lost: Option<String>,
 }
 
 /// State of one rank's log, for status requests.

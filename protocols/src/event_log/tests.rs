@@ -124,6 +124,7 @@ impl Shell {
             base: EventNo(self.base),
             last: EventNo(self.last()),
             damage: None,
+            lost: None,
         };
         self.machine.restore(R, found);
         self.durable = self.last();
@@ -216,6 +217,7 @@ fn a_damaged_log_serves_the_living_and_refuses_to_replay_with_a_hole() {
         base: EventNo(1),
         last: EventNo(5),
         damage: Some("a flipped bit".into()),
+        lost: None,
     };
     shell.machine.restore(R, found.clone());
     shell.feed(hello(1, 0));
@@ -240,6 +242,26 @@ fn a_damaged_log_serves_the_living_and_refuses_to_replay_with_a_hole() {
     shell.write();
     let out = shell.feed(frame(2, Frame::Fetch { from: EventNo(3) }));
     assert!(matches!(out[..], [Output::Stream { next: EventNo(10), .. }]), "{out:?}");
+}
+
+#[test]
+fn a_log_that_lost_its_begin_serves_what_needs_none_of_it() {
+    let mut shell = Shell::new();
+    let found = Found {
+        incarnation: Incarnation(0),
+        base: EventNo(6),
+        last: EventNo(9),
+        damage: None,
+        lost: Some("a flipped bit".into()),
+    };
+    shell.machine.restore(R, found);
+    shell.disk = (6..=9).map(|n| (n, event(n))).collect();
+    shell.feed(hello(1, 1));
+    let out = shell.feed(frame(1, Frame::Fetch { from: EventNo(7) }));
+    assert!(matches!(out[..], [Output::Stream { next: EventNo(10), .. }]), "{out:?}");
+    shell.feed(hello(2, 2));
+    let out = said(&shell.feed(frame(2, Frame::Fetch { from: EventNo(5) })));
+    assert!(out.contains("a flipped bit"), "{out}");
 }
 
 #[test]

@@ -27,9 +27,10 @@ pub(super) fn parse_name(name: &str) -> Option<(Rank, EventNo)> {
     Some((Rank(rank.parse().ok()?), EventNo(first.parse().ok()?)))
 }
 
-pub(super) fn parse_damaged_name(name: &str) -> Option<Rank> {
-    let (rank, _) = name.strip_prefix('r')?.strip_suffix(".damaged")?.split_once('-')?;
-    Some(Rank(rank.parse().ok()?))
+/// Whose log is damaged, and from which event on.
+pub(super) fn parse_damaged_name(name: &str) -> Option<(Rank, EventNo)> {
+    let (rank, of) = name.strip_prefix('r')?.strip_suffix(".damaged")?.split_once('-')?;
+    Some((Rank(rank.parse().ok()?), EventNo(of.parse().unwrap_or(u64::MAX))))
 }
 
 /// The directory of the logs, and the way to change it.

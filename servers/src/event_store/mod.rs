@@ -109,14 +109,15 @@ impl EventStore {
     pub fn open_with(path: &Path, files: Files, boot: &str) -> anyhow::Result<Opened> {
         let dir = PrivateDir::take(path)?;
         let mut segments: BTreeMap<Rank, BTreeSet<EventNo>> = BTreeMap::new();
-        let mut damaged: BTreeSet<Rank> = BTreeSet::new();
+        let mut damaged: BTreeMap<Rank, EventNo> = BTreeMap::new();
         for entry in std::fs::read_dir(path)? {
             let name = entry?.file_name();
             let Some(name) = name.to_str() else { continue };
             if let Some((rank, first)) = log::parse_name(name) {
                 segments.entry(rank).or_default().insert(first);
-            } else if let Some(rank) = log::parse_damaged_name(name) {
-                damaged.insert(rank);
+            } else if let Some((rank, at)) = log::parse_damaged_name(name) {
+                let last = damaged.entry(rank).or_default();
+                *last = at.max(*last);
                 segments.entry(rank).or_default();
             }
         }
@@ -137,7 +138,7 @@ impl EventStore {
         for (rank, firsts) in segments {
             let evidence = Evidence {
                 firsts,
-                was_damaged: damaged.contains(&rank),
+                damaged: damaged.get(&rank).copied(),
                 durable: durable.get(&rank).copied(),
                 limit: mark.as_ref().map(|mark| mark.last.get(&rank).copied().unwrap_or_default()),
                 same_boot: marked,
@@ -477,6 +478,46 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What lies behind the damage serves the images that need nothing before it, at this start and
+    /// at the next. Events that nobody sends again are not waited for.
+    #[test]
+    fn events_behind_a_flipped_bit_that_were_durable_are_kept() {
+        let rank = Rank(0);
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = EventStore::open_with(dir.path(), Files::default(), "first").unwrap().store;
+        store.fence(rank, Incarnation(0)).unwrap();
+        for number in 1..=9 {
+            store.append(rank, Incarnation(0), EventNo(number), &[event(rank, number)]);
+            store.flush(rank).unwrap();
+        }
+        store.take_round().sync().unwrap();
+        drop(store);
+        let path = dir.path().join(log::name(rank, EventNo(1)));
+        let mut bytes = std::fs::read(&path).unwrap();
+        // Header, fence, and batches of one event: the records of events 3 and 5.
+        for number in [3, 5] {
+            bytes[64 + 64 * number - 20] ^= 4;
+        }
+        std::fs::write(&path, bytes).unwrap();
+        for start in ["the first", "the second"] {
+            let opened = EventStore::open_with(dir.path(), Files::default(), "first").unwrap();
+            let [(_, found)] = &opened.found[..] else { panic!("{:?}", opened.found) };
+            assert_eq!((found.base, found.last), (EventNo(6), EventNo(9)), "{start} start");
+            assert_eq!(found.damage, None, "{start} start");
+            assert!(found.lost.is_some(), "{start} start");
+            let kept: Vec<_> = (6..=9).map(|number| event(rank, number)).collect();
+            assert_eq!(opened.store.read(rank, EventNo(6), 9).unwrap(), kept, "{start} start");
+            assert!(opened.store.read(rank, EventNo(5), 9).is_err());
+        }
+        // The log goes on.
+        let mut store = EventStore::open_with(dir.path(), Files::default(), "first").unwrap().store;
+        store.fence(rank, Incarnation(1)).unwrap();
+        store.append(rank, Incarnation(1), EventNo(10), &[event(rank, 10)]);
+        store.flush(rank).unwrap();
+        let kept: Vec<_> = (8..=10).map(|number| event(rank, number)).collect();
+        assert_eq!(store.read(rank, EventNo(8), 9).unwrap(), kept);
     }
 
     /// The old log stays until the new one is there. What is acknowledged later follows a sound

@@ -151,12 +151,38 @@ pub enum End {
 
 /// Walks the batches after the header of a segment. `each` gets every sound batch with its offset.
 /// Returns the end of the sound part, the number of the next event, and how the segment ends.
-pub fn scan(
+pub fn scan(bytes: &[u8], first: EventNo, each: impl FnMut(Batch, usize)) -> (usize, EventNo, End) {
+    scan_from(bytes, (HEADER_BYTES, first), each)
+}
+
+/// The part behind damage at byte `at` that is sound to the end of the segment: where it begins,
+/// and with which event.
+pub fn sound_end(bytes: &[u8], at: usize) -> Option<(usize, EventNo)> {
+    // All parts of a segment are multiples of 32 bytes long.
+    let mut at = at.next_multiple_of(BATCH_BYTES) + BATCH_BYTES;
+    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() > BATCH_BYTES) {
+        let batch = Batch::decode(rest).filter(|batch| {
+            let payload = rest.get(BATCH_BYTES..BATCH_BYTES + batch.payload_bytes());
+            batch.records > 0 && payload.is_some_and(|payload| batch.matches(payload))
+        });
+        let Some(batch) = batch else {
+            at += BATCH_BYTES;
+            continue;
+        };
+        match scan_from(bytes, (at, batch.first), |_, _| {}) {
+            (sound, _, End::Damaged(_)) => at = sound + BATCH_BYTES,
+            _ => return Some((at, batch.first)),
+        }
+    }
+    None
+}
+
+/// The same from byte `at` on, where event `next` is.
+pub fn scan_from(
     bytes: &[u8],
-    first: EventNo,
+    (mut at, mut next): (usize, EventNo),
     mut each: impl FnMut(Batch, usize),
 ) -> (usize, EventNo, End) {
-    let (mut at, mut next) = (HEADER_BYTES, first);
     loop {
         let rest = &bytes[at.min(bytes.len())..];
         if rest.is_empty() {

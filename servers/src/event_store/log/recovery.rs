@@ -3,6 +3,9 @@
 //! Guarantees: all sound events before the first damage are kept. A torn end is cut off. Damaged
 //! segments, and those after them, get names that end in `.damaged`. An event that was durable once
 //! and is missing counts as damage.
+//!
+//! Nobody sends again what was durable. Where such events are damaged, the log begins anew behind
+//! them, with all that is sound up to its end: images that need no earlier event still serve.
 
 use super::{LogDir, RankLog, Segment, damaged_name, name, parse_damaged_name};
 use crate::event_store::segment::{self, BATCH_BYTES, End, HEADER_BYTES};
@@ -19,8 +22,8 @@ use std::sync::Arc;
 pub(in crate::event_store) struct Evidence {
     /// The first event of each segment.
     pub firsts: BTreeSet<EventNo>,
-    /// An earlier start found the log damaged.
-    pub was_damaged: bool,
+    /// An earlier start found the log damaged, here or behind.
+    pub damaged: Option<EventNo>,
     /// This event, and all before it, were on stable storage once.
     pub durable: Option<EventNo>,
     /// After a loss of power: the last event that counts.
@@ -49,9 +52,20 @@ struct Reading<'a> {
     /// Number after the last sound event.
     next: EventNo,
     damage: Option<String>,
+    /// The first event of the log, and why earlier ones are missing that were not pruned.
+    base: EventNo,
+    lost: Option<String>,
     /// The segments that follow are set aside.
     broken: bool,
     lines: &'a mut Vec<String>,
+}
+
+/// What is said of a log that has lost its begin.
+fn lost_text(rank: Rank, first: EventNo, why: &str) -> String {
+    format!(
+        "the event log of rank {rank} has lost the events before {first} ({why}); the rank can be \
+         restarted from images that need none of them"
+    )
 }
 
 impl Reading<'_> {
@@ -69,13 +83,26 @@ impl Reading<'_> {
             // The first write to this segment never completed.
             return self.log_dir.files.remove(&path).with_context(about);
         }
-        let problem = match segment::check_header(&bytes, self.rank, first) {
+        let header = segment::check_header(&bytes, self.rank, first);
+        if header.is_ok() && first > self.next && self.nobody_has(first) {
+            self.begin_behind(
+                first,
+                format!("{}: events from {} are missing", path.display(), self.next),
+            );
+        }
+        let problem = match header {
             Ok(()) if first != self.next => Some(format!("events from {} are missing", self.next)),
             Ok(()) => None,
             Err(why) => Some(why.to_string()),
         };
         if let Some(why) = problem {
-            self.report_damage(format!("{}: {why}", path.display()));
+            let why = format!("{}: {why}", path.display());
+            if self.nobody_has(self.next.next()) {
+                // A later segment may be sound.
+                self.damage = Some(why);
+            } else {
+                self.report_damage(why);
+            }
             self.set_aside(&path);
             return Ok(());
         }
@@ -101,7 +128,18 @@ impl Reading<'_> {
             other => other,
         };
         if let End::Damaged(why) = &end {
-            self.report_damage(format!("{}: {why}", path.display()));
+            let why = format!("{}: {why}", path.display());
+            let rest =
+                segment::sound_end(&bytes, sound).filter(|(_, event)| self.nobody_has(*event));
+            if let Some(rest) = rest {
+                self.set_aside(&path);
+                return self.keep_rest(&bytes, rest, why).with_context(about);
+            }
+            if self.nobody_has(self.next.next()) {
+                self.damage = Some(why);
+            } else {
+                self.report_damage(why);
+            }
             let copy = damaged_name(self.rank, &format!("{:020}", first.0));
             // The copy is for a closer look, and marks the damage. The sound part stays in place.
             std::fs::copy(&path, self.log_dir.dir.join(copy)).with_context(about)?;
@@ -119,6 +157,44 @@ impl Reading<'_> {
         if self.evidence.same_boot {
             segment.file.doubt(durable_bytes, segment.bytes);
         }
+        self.segments.push(segment);
+        Ok(())
+    }
+
+    /// Whether the events from the next one to before `first` were durable: no rank sends them
+    /// again.
+    fn nobody_has(&self, first: EventNo) -> bool {
+        self.evidence.durable.is_some_and(|durable| durable.next() >= first)
+    }
+
+    /// The log begins with `first`: earlier events are lost.
+    fn begin_behind(&mut self, first: EventNo, why: String) {
+        for segment in std::mem::take(&mut self.segments) {
+            self.set_aside(&segment.path);
+        }
+        let why = self.damage.take().unwrap_or(why);
+        let text = lost_text(self.rank, first, &why);
+        self.lines.push(text.clone());
+        self.lost = Some(text);
+        (self.base, self.next) = (first, first);
+    }
+
+    /// Keeps what is sound behind damage in a segment, which has been set aside.
+    fn keep_rest(
+        &mut self,
+        bytes: &[u8],
+        (at, first): (usize, EventNo),
+        why: String,
+    ) -> anyhow::Result<()> {
+        self.begin_behind(first, why);
+        let mut segment = Segment::create(self.log_dir, self.rank, first)?;
+        let moved = |place: usize| (HEADER_BYTES + place - at) as u64;
+        let (end, next, _) = segment::scan_from(bytes, (at, first), |batch, place| {
+            self.incarnation = self.incarnation.max(batch.incarnation);
+            segment.add_to_index(batch.first, moved(place));
+        });
+        segment.file.write_all_at(&bytes[at..end], moved(at))?;
+        (segment.bytes, self.next) = (moved(end), next);
         self.segments.push(segment);
         Ok(())
     }
@@ -170,7 +246,8 @@ impl RankLog {
     ) -> anyhow::Result<Recovered> {
         let dir = log_dir.dir.as_path();
         let base = evidence.firsts.first().copied().unwrap_or(EventNo(1));
-        let earlier_damage = || format!("found by an earlier start; see {}", dir.display());
+        let earlier = format!("found by an earlier start; see {}", dir.display());
+        let lost = evidence.damaged.filter(|at| *at < base);
         let mut reading = Reading {
             log_dir,
             rank,
@@ -178,7 +255,9 @@ impl RankLog {
             segments: Vec::new(),
             incarnation: Incarnation(0),
             next: base,
-            damage: evidence.was_damaged.then(earlier_damage),
+            damage: evidence.damaged.filter(|at| *at >= base).map(|_| earlier.clone()),
+            base,
+            lost: lost.map(|_| lost_text(rank, base, &earlier)),
             broken: false,
             lines,
         };
@@ -186,13 +265,16 @@ impl RankLog {
             reading.read_segment(*first)?;
         }
         reading.check_durable()?;
-        let Reading { mut segments, incarnation, next, mut damage, .. } = reading;
+        let Reading { mut segments, incarnation, next, mut damage, base, lost, .. } = reading;
         if segments.is_empty() {
             segments.push(Segment::create(log_dir, rank, next)?);
         }
         let markers = std::fs::read_dir(dir)?
             .filter_map(|entry| entry.ok())
-            .filter(|e| e.file_name().to_str().and_then(parse_damaged_name) == Some(rank))
+            .filter(|entry| {
+                let name = entry.file_name();
+                name.to_str().and_then(parse_damaged_name).is_some_and(|(of, _)| of == rank)
+            })
             .map(|entry| entry.path())
             .collect();
         let mut log = Self {
@@ -215,7 +297,7 @@ impl RankLog {
         }
         let last = EventNo(log.next.0 - 1);
         let cut = before.0 - log.next.0;
-        Ok(Recovered { log, found: Found { incarnation, base, last, damage }, cut })
+        Ok(Recovered { log, found: Found { incarnation, base, last, damage, lost }, cut })
     }
 
     /// Removes the events after `limit`, but none before the first segment, which prunes have left.
