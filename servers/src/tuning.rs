@@ -43,6 +43,9 @@ pub(crate) mod event_logger {
     pub const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
     /// Time that a caller waits until events are durable at most.
     pub const DURABLE_LIMIT: Duration = Duration::from_secs(30);
+    /// Threads that sync the files of a round: the file system makes one commit of syncs that are
+    /// under way together.
+    pub const SYNC_THREADS: usize = 8;
     /// Pause after a sync that failed: a broken disk must not use the processor.
     pub const SYNC_RETRY: Duration = Duration::from_millis(100);
     /// Time to connect to another event logger.

@@ -13,6 +13,7 @@ mod segment;
 
 use crate::files::Files;
 use crate::server_process::PrivateDir;
+use crate::tuning::event_logger::SYNC_THREADS;
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
 use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
@@ -47,9 +48,9 @@ impl Round {
     /// # Errors
     /// Nobody knows what is durable. The round is to be tried again.
     pub fn sync(&self) -> io::Result<()> {
-        for dirty in &self.dirty {
-            dirty.parts.iter().try_for_each(|part| part.sync(dirty.rank))?;
-        }
+        let parts: Vec<(Rank, &Part)> =
+            self.dirty.iter().flat_map(|d| d.parts.iter().map(|part| (d.rank, part))).collect();
+        sync_parts(&parts)?;
         if self.dirty.iter().any(|dirty| dirty.names) {
             self.log_dir.files.sync_dir(&self.log_dir.dir)?;
         }
@@ -66,6 +67,23 @@ impl Round {
     pub fn durable(&self) -> impl Iterator<Item = (Rank, EventNo)> + '_ {
         self.dirty.iter().map(|dirty| (dirty.rank, dirty.up_to))
     }
+}
+
+/// Syncs the files of all ranks, several at a time: the file system makes one commit of them.
+fn sync_parts(parts: &[(Rank, &Part)]) -> io::Result<()> {
+    let sync = |parts: &[(Rank, &Part)]| parts.iter().try_for_each(|(rank, part)| part.sync(*rank));
+    if parts.len() < 2 {
+        return sync(parts);
+    }
+    std::thread::scope(|scope| {
+        let each = parts.len().div_ceil(SYNC_THREADS);
+        let threads: Vec<_> =
+            parts.chunks(each).map(|parts| scope.spawn(move || sync(parts))).collect();
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(outcome) => outcome,
+            Err(_) => Err(io::Error::other("a thread that syncs events ended")),
+        })
+    })
 }
 
 /// The result of [`EventStore::open`].
