@@ -15,11 +15,11 @@ from . import build, imb, reports
 from .core import ROOT, TESTS, Outcome, Setting, problem_of, run, which
 
 KINDS = ["sparse", "shared", "huge", "memfd", "brk", "stack", "files", "deleted", "pipes", "signals",
-         "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "few", "openmp",
+         "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "few", "fewest", "loop", "openmp",
          "units", "interpreter"]
 FAILED = "it does not compile"
 # Over sockets: over shared memory, descriptors of the library could be in a program's way.
-OPTIONS = {"few": ["--transport", "tcp"]}
+OPTIONS = {"few": ["--transport", "tcp"], "fewest": ["--transport", "tcp"]}
 # Milliseconds between two failures. On a slow machine the time grows, so that images are taken in between.
 EVERY, EVERY_MAX = 600, 20000
 RANKS = 2

@@ -460,16 +460,25 @@ static void openmp_step(void)
 }
 #endif
 
-/* A limit below the library's own descriptor numbers, and the limit of a restored process. */
+/* A limit below the library's own descriptor numbers, and the limit of a restored process. `fewest`:
+ * the hard limit as well, so that the library's descriptors have such numbers, too. */
+static int hard;
 static void few_begin(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit))
         bad("getrlimit");
     limit.rlim_cur = 64;
+    if (hard)
+        limit.rlim_max = 64;
     if (setrlimit(RLIMIT_NOFILE, &limit))
         bad("setrlimit");
     file_begin(0);
+}
+static void fewest_begin(void)
+{
+    hard = 1;
+    few_begin();
 }
 static void few_step(void)
 {
@@ -481,12 +490,14 @@ static void few_step(void)
         int more[64], n = 0;
         while (n < 64 && (more[n] = open("/dev/null", O_RDONLY)) >= 0)
             n++;
-        if (n < 32 || n == 64 || more[n - 1] > 63)
+        if (n < (hard ? 16 : 32) || n == 64 || more[n - 1] > 63)
             bad("how many descriptors it may have");
         while (n > 0)
             close(more[--n]);
     }
 }
+
+#include "event_loop.h"
 
 static void nothing(void) {}
 
@@ -503,7 +514,8 @@ static const struct {
     {"threads", threads_begin, threads_step}, {"registers", nothing, registers_step},
     {"append", append_begin, append_step}, {"mapped", mapped_begin, mapped_step},
     {"masks", nothing, masks_step},        {"clock", nothing, clock_step},
-    {"few", few_begin, few_step},
+    {"few", few_begin, few_step},          {"fewest", fewest_begin, few_step},
+    {"loop", loop_begin, loop_step},
 #ifdef _OPENMP
     {"openmp", nothing, openmp_step},
 #endif

@@ -59,10 +59,9 @@ pub struct CaptureRequest {
     pub useless: *const [u64; 2],
     /// Number of pairs.
     pub useless_len: usize,
-    /// The caller's own descriptors at [`ftmpi_wire::control::fds::FIRST_OWN`] and above, in
-    /// ascending order, without those that a rank finds open when it starts. Any other descriptor
-    /// there belongs to the program, and there is no image while it is open. May be null if
-    /// `own_len` is 0.
+    /// The caller's own descriptors in ascending order, without those that a rank finds open when
+    /// it starts. Any other descriptor belongs to the program. There is no image while one of these
+    /// has a number from [`ftmpi_wire::control::fds::FIRST_OWN`] on. May be null if `own_len` is 0.
     pub own: *const c_int,
     /// Number of descriptors.
     pub own_len: usize,

@@ -1,7 +1,7 @@
 //! The check that a raw stream is complete. It follows the stream without keeping it. Hostile bytes
 //! are refused, never with a panic.
 
-use super::descriptors::{Descriptor, FileLock};
+use super::descriptors::{Descriptor, FileLock, Watch};
 use super::memory::{File, Map, Range};
 use super::process::{ProcessState, Signal, Thread, Timer};
 use super::record::{RECORD_MAGIC, RecordHeader, STREAM_VERSION, Totals, kind, limit};
@@ -217,6 +217,7 @@ impl StreamChecker {
             kind::SIGNALS => is_table::<Signal>(len, limit::SIGNALS),
             kind::LOCKS => is_table::<FileLock>(len, limit::LOCKS),
             kind::RANGES => is_table::<Range>(len, limit::RANGES),
+            kind::WATCHES => is_table::<Watch>(len, limit::WATCHES),
             kind::CONTENTS => len > 0 && len <= limit::CONTENT_BYTES,
             kind::PAGES => len > 0 && len.is_multiple_of(4096) && at.is_multiple_of(4096),
             kind::END => len == size_of::<Totals>() as u64,

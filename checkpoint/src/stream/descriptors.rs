@@ -1,4 +1,4 @@
-//! The tables DESCRIPTORS and LOCKS.
+//! The tables DESCRIPTORS, LOCKS and WATCHES, and the contents of sockets.
 
 use super::record::Text;
 
@@ -22,7 +22,8 @@ pub mod descriptor {
     pub const PIPE: u32 = 6;
     /// An `eventfd`. `offset` is its counter; `size` is 1 if it is a semaphore.
     pub const EVENTFD: u32 = 7;
-    /// The writing end of a [`PIPE`]. The reading end makes both.
+    /// The writing end of a [`PIPE`]. The reading end makes both. With a pipe, `other` is -1 if
+    /// nobody has the other end.
     pub const PIPE_END: u32 = 8;
     /// The file of the earlier descriptor `other`, which is a [`RECREATE`], opened once more.
     pub const AGAIN: u32 = 9;
@@ -31,6 +32,25 @@ pub mod descriptor {
     pub const REOPEN_GUARDED: u32 = 10;
     /// As [`REOPEN`]. It was open for writing, in this process only. (As a [`REOPEN_CUT`] was.)
     pub const REOPEN_ALONE: u32 = 11;
+    /// An `epoll` descriptor. The table of [`Watch`](super::Watch)es tells what it watches.
+    pub const EPOLL: u32 = 12;
+    /// A `timerfd`. `state`: clock and flags, expirations that were not read, nanoseconds until it
+    /// fires (or the time at which it fires), nanoseconds of the period.
+    pub const TIMERFD: u32 = 13;
+    /// A `signalfd`. `state[0]`: its signals.
+    pub const SIGNALFD: u32 = 14;
+    /// A descriptor of the process itself (`pidfd_open`), or, if `state[0]` is 1, of a process that
+    /// has ended.
+    pub const PIDFD: u32 = 15;
+    /// One end of a `socketpair` of the program to itself, whose other end is descriptor `other`
+    /// (-1: that end is closed). `state`: kind of socket and what is shut down, sizes of its
+    /// buffers, time limits. Made with the bytes that wait in it, `size` at the most.
+    pub const PAIR: u32 = 16;
+    /// A socket that is connected to nobody: unused, bound, listening, or with an address to send
+    /// datagrams to. Its contents are a [`SocketState`](super::SocketState).
+    pub const SOCKET: u32 = 17;
+    /// An `inotify` descriptor. The table of [`Watch`](super::Watch)es tells what it watches.
+    pub const INOTIFY: u32 = 18;
 }
 
 /// One open descriptor of the program.
@@ -41,7 +61,7 @@ pub struct Descriptor {
     pub fd: i32,
     /// One of [`descriptor`].
     pub how: u32,
-    /// The other descriptor of `DUPLICATE`, `STREAM`, `AGAIN` and pipes.
+    /// The other descriptor of `DUPLICATE`, `STREAM`, `AGAIN`, pipes and pairs.
     pub other: i32,
     /// `FD_CLOEXEC`.
     pub fd_flags: u32,
@@ -71,6 +91,89 @@ pub struct Descriptor {
     pub signal: i32,
     /// Seals of a `memfd` (`F_ADD_SEALS`).
     pub seals: u32,
+    /// What the kernel keeps for a descriptor of this kind: see [`descriptor`].
+    pub state: [u64; 4],
+}
+
+/// Something that an `epoll` or `inotify` descriptor watches.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Watch {
+    /// The descriptor that watches.
+    pub holder: i32,
+    /// `epoll`: the number under which a file is watched. `inotify`: the number of the watch.
+    pub target: i32,
+    /// `epoll`: a descriptor of that file. It differs from `target` if the program has closed or
+    /// replaced that number, and has the file open under another one.
+    pub file: i32,
+    /// Events, with their flags.
+    pub events: u32,
+    /// `epoll_event::data`
+    pub data: u64,
+    /// `inotify`: the path.
+    pub path: Text,
+}
+
+/// Options of a socket that are kept: level and name. All are numbers.
+pub const SOCKET_OPTIONS: [(i32, i32); 13] = [
+    (libc::SOL_SOCKET, libc::SO_REUSEADDR),
+    (libc::SOL_SOCKET, libc::SO_REUSEPORT),
+    (libc::SOL_SOCKET, libc::SO_BROADCAST),
+    (libc::SOL_SOCKET, libc::SO_KEEPALIVE),
+    (libc::SOL_SOCKET, libc::SO_OOBINLINE),
+    (libc::SOL_SOCKET, libc::SO_PASSCRED),
+    (libc::SOL_SOCKET, libc::SO_PRIORITY),
+    (libc::IPPROTO_IP, libc::IP_TOS),
+    (libc::IPPROTO_IP, libc::IP_MULTICAST_TTL),
+    (libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP),
+    (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY),
+    (libc::IPPROTO_TCP, libc::TCP_NODELAY),
+    (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT),
+];
+
+/// Bytes of an address of a socket, rounded up.
+pub const ADDRESS_BYTES: usize = 128;
+
+/// A socket that is connected to nobody.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketState {
+    /// `SO_DOMAIN`, `SO_TYPE`, `SO_PROTOCOL`.
+    pub kind: [i32; 3],
+    /// 1: the socket listens.
+    pub listens: u32,
+    /// `SO_SNDBUF`, `SO_RCVBUF`, as the kernel tells them (twice what a program asks for).
+    pub buffers: [i32; 2],
+    /// Which of [`SOCKET_OPTIONS`] there are, one bit each.
+    pub known: u32,
+    /// Their values.
+    pub values: [i32; SOCKET_OPTIONS.len()],
+    /// `SO_RCVTIMEO`, `SO_SNDTIMEO`: seconds and microseconds.
+    pub timeouts: [[i64; 2]; 2],
+    /// `SO_LINGER`
+    pub linger: [i32; 2],
+    /// Bytes of `name` and `peer`; 0: there is none.
+    pub lengths: [u32; 2],
+    /// The address that the socket is bound to.
+    pub name: [u8; ADDRESS_BYTES],
+    /// The address that its datagrams go to.
+    pub peer: [u8; ADDRESS_BYTES],
+}
+
+impl SocketState {
+    /// All zero.
+    pub const NONE: Self = Self {
+        kind: [0; 3],
+        listens: 0,
+        buffers: [0; 2],
+        known: 0,
+        values: [0; SOCKET_OPTIONS.len()],
+        timeouts: [[0; 2]; 2],
+        linger: [0; 2],
+        lengths: [0; 2],
+        name: [0; ADDRESS_BYTES],
+        peer: [0; ADDRESS_BYTES],
+    };
 }
 
 /// Receivers of the signals of a descriptor.

@@ -10,9 +10,10 @@
 //!
 //! A stream is a sequence of records, each a [`RecordHeader`] and `len` bytes. Each table comes
 //! once, in this order: PROCESS, DESCRIPTORS, FILES, MAPS, STRINGS, THREADS, TIMERS, SIGNALS,
-//! LOCKS, RANGES. Any number of CONTENTS follows (the bytes of files without a name and of pipes),
-//! then any number of PAGES with ascending addresses, then END. REFUSED may come instead of any
-//! record, and is the last one: the child found that this process cannot be imaged, and says why.
+//! LOCKS, RANGES, WATCHES. Any number of CONTENTS follows (the bytes of files without a name, of
+//! pipes and of sockets), then any number of PAGES with ascending addresses, then END. REFUSED may
+//! come instead of any record, and is the last one: the child found that this process cannot be
+//! imaged, and says why.
 //!
 //! All structures are `#[repr(C)]`, little-endian, for x86-64 only ([`ProcessState::arch`]). They
 //! hold numbers only, so that the boot library can write and read them in place, without
@@ -32,7 +33,10 @@ mod record;
 pub mod validate;
 
 pub use checker::{StreamChecker, StreamError};
-pub use descriptors::{Descriptor, FileLock, descriptor, lock, owner};
+pub use descriptors::{
+    ADDRESS_BYTES, Descriptor, FileLock, SOCKET_OPTIONS, SocketState, Watch, descriptor, lock,
+    owner,
+};
 pub use hash::Hash;
 pub use inspect::{Contents, InspectError, Inspector, Mapping, Open};
 pub use memory::{File, HASHED_BYTES_MAX, Map, Range, map, range};

@@ -128,6 +128,10 @@ pub struct ProcessState {
     pub locks: u32,
     /// Number of ranges.
     pub ranges: u32,
+    /// Number of watches.
+    pub watches: u32,
+    /// 0.
+    pub reserved_too: u32,
     /// [`validate::digest`](super::validate::digest) of this and all other tables.
     pub digest: u64,
 }

@@ -13,6 +13,8 @@ pub mod limit {
     pub const LOCKS: usize = 4096;
     /// Ranges of memory with properties that their mappings do not tell.
     pub const RANGES: usize = 8192;
+    /// What all `epoll` and `inotify` descriptors watch.
+    pub const WATCHES: usize = 16_384;
     /// Mapped files.
     pub const FILES: usize = 8192;
     /// Mappings. The kernel's own default limit is 65530.
@@ -55,17 +57,19 @@ pub mod kind {
     pub const LOCKS: u32 = 9;
     /// [`Range`](crate::stream::Range)s; guards come last, and may lie in others.
     pub const RANGES: u32 = 10;
+    /// [`Watch`](crate::stream::Watch)es, by descriptor.
+    pub const WATCHES: u32 = 11;
     /// Each kind up to here comes once, and its number is its place in the stream.
-    pub const LAST_TABLE: u32 = RANGES;
-    /// Bytes of the file or pipe behind a descriptor; `at` is
+    pub const LAST_TABLE: u32 = WATCHES;
+    /// Bytes of the file, pipe or socket behind a descriptor; `at` is
     /// [`content_at`](crate::stream::content_at).
-    pub const CONTENTS: u32 = 11;
+    pub const CONTENTS: u32 = 12;
     /// Contents of memory from address `at`.
-    pub const PAGES: u32 = 12;
+    pub const PAGES: u32 = 13;
     /// One [`Totals`](crate::stream::Totals).
-    pub const END: u32 = 13;
+    pub const END: u32 = 14;
     /// One line of text: no image.
-    pub const REFUSED: u32 = 14;
+    pub const REFUSED: u32 = 15;
 }
 
 /// The header of a record.

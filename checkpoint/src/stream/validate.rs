@@ -13,11 +13,11 @@
 //! [`digest`] is one number over all tables. It finds damage after the container's checksums, in
 //! the pipe or in memory. The rest of this module bounds what a wrong writer could do.
 
-use super::descriptors::{Descriptor, FileLock, descriptor, lock, owner};
+use super::descriptors::{Descriptor, FileLock, SocketState, Watch, descriptor, lock, owner};
 use super::hash::Hash;
 use super::memory::{File, Map, Range, map, range};
 use super::process::{ProcessState, Signal, Thread, Timer};
-use super::record::Text;
+use super::record::{Text, limit};
 use core::mem::size_of;
 
 /// The highest address of a process, plus one.
@@ -67,6 +67,8 @@ pub struct Tables<'a> {
     pub locks: &'a [FileLock],
     /// RANGES.
     pub ranges: &'a [Range],
+    /// WATCHES.
+    pub watches: &'a [Watch],
 }
 
 /// The process that is to become the process of the image.
@@ -93,7 +95,7 @@ pub type Wrong = &'static str;
 /// One number over all tables, in the order of the stream.
 /// [`ProcessState::digest`](super::ProcessState::digest) itself counts as 0.
 #[must_use]
-pub fn digest(tables: [&[u8]; 10]) -> u64 {
+pub fn digest(tables: [&[u8]; 11]) -> u64 {
     let [process, rest @ ..] = tables;
     let at = core::mem::offset_of!(ProcessState, digest).min(process.len());
     let behind = (at + 8).min(process.len());
@@ -114,6 +116,7 @@ pub fn check(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     mappings(tables, here)?;
     descriptors(tables, here)?;
     locks(tables)?;
+    watches(tables, here)?;
     ranges(tables, here)?;
     threads(tables, here)?;
     clockwork(tables)
@@ -240,6 +243,7 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
     }
     // The table is ascending, so entries can be found now.
     for it in tables.descriptors {
+        let alone = it.other == -1;
         let other = |how: u32| entry(tables, it.other).is_some_and(|other| other.how == how);
         let path = is_text(tables.strings, it.path);
         let kind = it.mode & KIND;
@@ -254,21 +258,37 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             descriptor::RECREATE => path && it.fd > 2 && it.size <= i64::MAX as u64,
             descriptor::AGAIN => it.other < it.fd && other(descriptor::RECREATE),
             descriptor::PIPE => {
-                it.fd > 2 && other(descriptor::PIPE_END) && (1..=1 << 31).contains(&it.size)
+                it.fd > 2
+                    && (alone || other(descriptor::PIPE_END))
+                    && (1..=1 << 31).contains(&it.size)
             }
-            descriptor::PIPE_END => it.fd > 2 && other(descriptor::PIPE),
+            descriptor::PIPE_END => {
+                it.fd > 2 && (alone || other(descriptor::PIPE)) && (1..=1 << 31).contains(&it.size)
+            }
             // No counter can have the highest value.
             descriptor::EVENTFD => it.offset < u64::MAX,
+            descriptor::EPOLL
+            | descriptor::SIGNALFD
+            | descriptor::PIDFD
+            | descriptor::INOTIFY
+            | descriptor::TIMERFD => true,
+            descriptor::PAIR => {
+                it.fd > 2 && (alone || other(descriptor::PAIR)) && it.size <= limit::CONTENT_BYTES
+            }
+            descriptor::SOCKET => it.fd > 2,
             _ => false,
         };
-        let pipe = matches!(it.how, descriptor::PIPE | descriptor::PIPE_END);
+        let paired = match it.how {
+            descriptor::PIPE | descriptor::PIPE_END | descriptor::PAIR => !alone,
+            _ => false,
+        };
         let told = it.owner <= owner::GROUP;
         let sealed = it.seals == 0 || it.how == descriptor::RECREATE;
         if !sane
             || !told
             || !sealed
             || !(0..=64).contains(&it.signal)
-            || pipe && entry(tables, it.other).is_none_or(|other| other.other != it.fd)
+            || paired && entry(tables, it.other).is_none_or(|other| other.other != it.fd)
         {
             return Err("a descriptor of no kind");
         }
@@ -307,6 +327,29 @@ fn locks(tables: &Tables<'_>) -> Result<(), Wrong> {
             return Err("a lock of no kind");
         }
         floor = held.fd;
+    }
+    Ok(())
+}
+
+/// Watches must belong to descriptors that watch, in their order. What an `epoll` descriptor
+/// watches must be open.
+fn watches(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
+    let mut floor = 0;
+    for it in tables.watches {
+        let sane = match entry(tables, it.holder).map(|holder| holder.how) {
+            Some(descriptor::EPOLL) => {
+                (0..here.descriptors_end).contains(&it.target)
+                    && it.target != it.holder
+                    && it.file != it.holder
+                    && entry(tables, it.file).is_some()
+            }
+            Some(descriptor::INOTIFY) => it.target > 0 && is_text(tables.strings, it.path),
+            _ => false,
+        };
+        if it.holder < floor || !sane {
+            return Err("a watch of no kind");
+        }
+        floor = it.holder;
     }
     Ok(())
 }
@@ -375,7 +418,8 @@ pub fn content_fits(table: &[Descriptor], before: Option<(u64, u64)>, at: u64, l
     let Some(entry) = table.get((at >> 48) as usize) else { return false };
     let inside = match entry.how {
         descriptor::RECREATE => offset.checked_add(len).is_some_and(|end| end <= entry.size),
-        descriptor::PIPE => offset == 0 && len <= entry.size,
+        descriptor::PIPE | descriptor::PAIR => offset == 0 && len <= entry.size,
+        descriptor::SOCKET => offset == 0 && len == size_of::<SocketState>() as u64,
         _ => false,
     };
     // The bounds on lengths keep an offset from reaching the number of the next entry.

@@ -31,11 +31,18 @@ fn state_of_the_process_comes_back() {
     items_come_back("torture_process.c", None, &items);
 }
 
+#[test]
+fn objects_of_the_kernel_come_back() {
+    let items = [("epoll", 4_000), ("pairs", 6_000), ("sockets", 1_500), ("times", 6_000)];
+    items_come_back("torture_objects.c", None, &items);
+}
+
 /// Many containers forbid `kcmp`, the call that compares descriptors.
 #[test]
 fn duplicates_are_found_without_kcmp() {
     let items = [("files", 15_000), ("deleted", 15_000), ("pipes", 2_000)];
     items_come_back_where("torture_files.c", None, &items, true);
+    items_come_back_where("torture_objects.c", None, &[("pairs", 3_000)], true);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use ftmpi_checkpoint::boot_abi::{
 };
 use ftmpi_checkpoint::stream::{
     Descriptor, File, FileLock, Map, ProcessState, Range as MemoryRange, RecordHeader, Signal,
-    Thread, Timer, kind, validate,
+    Thread, Timer, Watch, kind, validate,
 };
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -52,6 +52,7 @@ fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
         kind::SIGNALS,
         kind::LOCKS,
         kind::RANGES,
+        kind::WATCHES,
     ];
     let digest = validate::digest(all.map(table));
     let at = parts[&kind::PROCESS].start + offset_of!(ProcessState, digest);
@@ -70,16 +71,17 @@ macro_rules! words {
 /// The words that decide what the restore does: kind of the table, size of an entry, places in it.
 /// What only the program uses is left out: the contents of its mappings, its limits, its handlers.
 #[rustfmt::skip]
-const DECIDING: [(u32, usize, Words); 9] = [
+const DECIDING: [(u32, usize, Words); 10] = [
     (kind::PROCESS, size_of::<ProcessState>(), words![ProcessState;
         cwd: 4, cwd + 4: 4, executable: 4, executable + 4: 4, descriptors: 4, files: 4, maps: 4,
-        strings_len: 4, threads: 4, posix_timers: 4, contents: 4, signals: 4, locks: 4, ranges: 4,
+        strings_len: 4, threads: 4, posix_timers: 4, contents: 4, signals: 4, locks: 4, ranges: 4, watches: 4,
         umask: 4, heap_start: 8, heap_end: 8, resume_ip: 8, stack_end: 8, vdso_hash: 8,
         processor: 8, timers: 8, timers + 24: 8
     ]),
     (kind::DESCRIPTORS, size_of::<Descriptor>(), words![Descriptor;
         fd: 4, how: 4, other: 4, open_flags: 4, mode: 4, path: 4, path + 4: 4, offset: 8, size: 8,
-        owner: 4, owner_tid: 4, signal: 4, seals: 4
+        owner: 4, owner_tid: 4, signal: 4, seals: 4, state: 8, state + 8: 8, state + 16: 8,
+        state + 24: 8
     ]),
     (kind::FILES, size_of::<File>(), words![File;
         path: 4, path + 4: 4, size: 8, nameless: 4
@@ -102,6 +104,9 @@ const DECIDING: [(u32, usize, Words); 9] = [
     ]),
     (kind::RANGES, size_of::<MemoryRange>(), words![MemoryRange;
         start: 8, end: 8, reserved: 4
+    ]),
+    (kind::WATCHES, size_of::<Watch>(), words![Watch;
+        holder: 4, target: 4, file: 4, events: 4, path: 4, path + 4: 4
     ]),
 ];
 

@@ -206,10 +206,9 @@ fn passed_descriptors(header: &libc::msghdr) -> Came {
     passed
 }
 
-/// The descriptors from [`fds::FIRST_OWN`] on that are the library's. An image contains none of
-/// them and cannot contain others there, so they must be known. Bits, because they are set where
-/// nothing can be allocated. A number beyond them counts as the program's; then the program has too
-/// many for an image anyhow.
+/// The descriptors that are the library's, whatever their numbers. An image contains none of them,
+/// so they must be known. Bits, because they are set where nothing can be allocated. A number
+/// beyond them counts as the program's; then the program has too many for an image anyhow.
 static OWN: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 /// The word and the bit of a descriptor.
@@ -218,7 +217,8 @@ fn place(fd: i32) -> Option<(&'static AtomicU64, u64)> {
     Some((OWN.get(fd / 64)?, 1 << (fd % 64)))
 }
 
-/// Moves a descriptor out of the program's way.
+/// Makes a descriptor the library's, and moves it out of the program's way. If the program has
+/// lowered its hard limit on descriptors, the number stays.
 #[must_use]
 pub fn own(fd: i32) -> i32 {
     // SAFETY: a plain system call on a descriptor of ours.
@@ -228,6 +228,7 @@ pub fn own(fd: i32) -> i32 {
         high = with_all_descriptors(move_up).unwrap_or(-1);
     }
     if high < 0 {
+        note(fd);
         return fd;
     }
     close(fd);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::stream::Hash;
+use crate::stream::{Hash, SocketState};
 use proptest::prelude::*;
 
 fn record(sequence: u64, kind: u32, at: u64, payload: &[u8]) -> Vec<u8> {
@@ -31,12 +31,13 @@ fn stream() -> Vec<u8> {
     out.extend(record(7, kind::SIGNALS, 0, &[0; size_of::<Signal>()]));
     out.extend(record(8, kind::LOCKS, 0, &[0; size_of::<FileLock>()]));
     out.extend(record(9, kind::RANGES, 0, &[0; 3 * size_of::<Range>()]));
-    out.extend(record(10, kind::CONTENTS, 3, b"text"));
-    out.extend(record(11, kind::PAGES, 0x1000, &[7; 8192]));
-    out.extend(record(12, kind::PAGES, 0x3000, &[7; 4096]));
-    let mut totals = 13u64.to_le_bytes().to_vec();
+    out.extend(record(10, kind::WATCHES, 0, &[0; size_of::<Watch>()]));
+    out.extend(record(11, kind::CONTENTS, 3, b"text"));
+    out.extend(record(12, kind::PAGES, 0x1000, &[7; 8192]));
+    out.extend(record(13, kind::PAGES, 0x3000, &[7; 4096]));
+    let mut totals = 14u64.to_le_bytes().to_vec();
     totals.extend(12_288u64.to_le_bytes());
-    out.extend(record(13, kind::END, 0, &totals));
+    out.extend(record(14, kind::END, 0, &totals));
     out
 }
 
@@ -52,7 +53,7 @@ fn watch(bytes: &[u8], step: usize) -> Result<Totals, StreamError> {
 fn a_whole_stream_is_whole_and_all_else_is_not() {
     let bytes = stream();
     for step in [1, 7, 4096, usize::MAX] {
-        assert_eq!(watch(&bytes, step), Ok(Totals { records: 13, page_bytes: 12_288 }));
+        assert_eq!(watch(&bytes, step), Ok(Totals { records: 14, page_bytes: 12_288 }));
     }
     let mut watcher = StreamChecker::new();
     watcher.push(&bytes).unwrap();
@@ -76,12 +77,14 @@ fn a_refusal_is_told() {
 #[test]
 fn the_layout_is_fixed() {
     assert_eq!(size_of::<RecordHeader>(), 32);
-    assert_eq!(size_of::<Descriptor>(), 96);
+    assert_eq!(size_of::<Descriptor>(), 128);
     assert_eq!(size_of::<File>(), 56);
     assert_eq!(size_of::<Map>(), 40);
     assert_eq!(size_of::<FileLock>(), 32);
     assert_eq!(size_of::<Range>(), 24);
-    assert_eq!(size_of::<ProcessState>(), 3112);
+    assert_eq!(size_of::<Watch>(), 32);
+    assert_eq!(size_of::<SocketState>(), 384);
+    assert_eq!(size_of::<ProcessState>(), 3120);
 }
 
 #[test]

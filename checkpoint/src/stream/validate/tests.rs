@@ -22,6 +22,7 @@ struct Image {
     signals: Vec<Signal>,
     locks: Vec<FileLock>,
     ranges: Vec<Range>,
+    watches: Vec<Watch>,
 }
 
 impl Image {
@@ -37,6 +38,7 @@ impl Image {
             signals: &self.signals,
             locks: &self.locks,
             ranges: &self.ranges,
+            watches: &self.watches,
         }
     }
 }
@@ -97,6 +99,8 @@ fn no_state() -> ProcessState {
         signals: 0,
         locks: 0,
         ranges: 0,
+        watches: 0,
+        reserved_too: 0,
         digest: 0,
     }
 }
@@ -134,9 +138,17 @@ fn image() -> Image {
             Descriptor { size: 8192, ..one(5, descriptor::RECREATE) },
             other(6, descriptor::AGAIN, 5),
             Descriptor { size: 65536, ..other(7, descriptor::PIPE, 8) },
-            other(8, descriptor::PIPE_END, 7),
+            Descriptor { size: 65536, ..other(8, descriptor::PIPE_END, 7) },
             one(9, descriptor::EVENTFD),
             one(10, descriptor::REOPEN_CUT),
+            one(11, descriptor::EPOLL),
+            one(12, descriptor::INOTIFY),
+            Descriptor { size: 100, ..other(13, descriptor::PAIR, 14) },
+            other(14, descriptor::PAIR, 13),
+            Descriptor { size: 100, ..other(15, descriptor::PAIR, -1) },
+            one(16, descriptor::SOCKET),
+            Descriptor { size: 4096, ..other(17, descriptor::PIPE, -1) },
+            one(18, descriptor::TIMERFD),
         ],
         files: vec![
             File { path: name, hashed: 1, ..File::default() },
@@ -170,6 +182,11 @@ fn image() -> Image {
                 reserved: 0,
             },
             Range { start: 0x7100_0000, end: 0x7100_1000, flags: range::GUARD, reserved: 0 },
+        ],
+        watches: vec![
+            Watch { holder: 11, target: 0, file: 0, ..Watch::default() },
+            Watch { holder: 11, target: 40, file: 9, ..Watch::default() },
+            Watch { holder: 12, target: 1, path: name, ..Watch::default() },
         ],
     }
 }
@@ -226,14 +243,24 @@ fn promises(image: &Image) {
             descriptor::STREAM => assert!((0..3).contains(&it.other)),
             descriptor::DUPLICATE => assert!(named.unwrap().fd < it.fd),
             descriptor::AGAIN => assert_eq!(named.unwrap().how, descriptor::RECREATE),
-            descriptor::PIPE => assert_eq!(named.unwrap().how, descriptor::PIPE_END),
-            descriptor::PIPE_END => assert_eq!(named.unwrap().how, descriptor::PIPE),
+            descriptor::PIPE if it.other != -1 => {
+                assert_eq!(
+                    (named.unwrap().how, named.unwrap().other),
+                    (descriptor::PIPE_END, it.fd)
+                );
+            }
+            descriptor::PIPE_END if it.other != -1 => {
+                assert_eq!((named.unwrap().how, named.unwrap().other), (descriptor::PIPE, it.fd));
+            }
+            descriptor::PAIR if it.other != -1 => {
+                assert_eq!((named.unwrap().how, named.unwrap().other), (descriptor::PAIR, it.fd));
+            }
             descriptor::REOPEN
             | descriptor::REOPEN_CUT
             | descriptor::REOPEN_GUARDED
             | descriptor::REOPEN_ALONE
             | descriptor::RECREATE => text(it.path),
-            descriptor::EVENTFD => {}
+            descriptor::PIPE | descriptor::EVENTFD..=descriptor::INOTIFY => {}
             other => panic!("{other}"),
         }
     }
@@ -248,6 +275,15 @@ fn promises(image: &Image) {
             descriptor::AGAIN,
         ];
         assert!(made.contains(&it.how) && held.start.checked_add(held.len).is_some());
+    }
+    for watch in &image.watches {
+        let holder = image.descriptors.iter().find(|it| it.fd == watch.holder).unwrap();
+        if holder.how == descriptor::INOTIFY {
+            text(watch.path);
+        } else {
+            assert!(holder.how == descriptor::EPOLL && (0..1000).contains(&watch.target));
+            assert!(image.descriptors.iter().any(|it| it.fd == watch.file));
+        }
     }
     for range in &image.ranges {
         assert!(range.start < range.end && range.end <= USER_END);
@@ -267,7 +303,7 @@ fn what_is_sound_is_accepted() {
 #[test]
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
-    let cases: [(&str, Hurt); 54] = [
+    let cases: [(&str, Hurt); 62] = [
         ("directory", |i| i.process.cwd.len = 0),
         ("directory", |i| i.process.cwd.len = 5),
         ("directory", |i| i.process.executable.offset = u32::MAX),
@@ -295,12 +331,20 @@ fn what_is_not_is_named() {
         ("not open", |i| i.files[1].nameless = 4),
         ("heap", |i| i.process.heap_end = 0),
         ("descriptors out of order", |i| i.descriptors[2].fd = 1),
-        ("descriptors out of order", |i| i.descriptors[9].fd = 1000),
+        ("descriptors out of order", |i| i.descriptors[17].fd = 1000),
         ("descriptors out of order", |i| i.descriptors[0].fd = -1),
-        ("descriptor of no kind", |i| i.descriptors[3].other = 11),
+        ("descriptor of no kind", |i| i.descriptors[3].other = 20),
+        ("descriptor of no kind", |i| i.descriptors[13].other = 15),
+        ("descriptor of no kind", |i| i.descriptors[12].other = 9),
+        ("descriptor of no kind", |i| i.descriptors[14].size = limit::CONTENT_BYTES + 1),
+        ("watch of no kind", |i| i.watches[1].file = 19),
+        ("watch of no kind", |i| i.watches[1].target = 1000),
+        ("watch of no kind", |i| i.watches[0].target = 11),
+        ("watch of no kind", |i| i.watches[2].path.len = 0),
+        ("watch of no kind", |i| i.watches[2].holder = 9),
         ("descriptor of no kind", |i| i.descriptors[1].other = -1),
         ("descriptor of no kind", |i| i.descriptors[6].other = 6),
-        ("descriptor of no kind", |i| i.descriptors[2].how = 12),
+        ("descriptor of no kind", |i| i.descriptors[2].how = 19),
         ("descriptor of no kind", |i| i.descriptors[2].owner = 4),
         ("descriptor of no kind", |i| i.descriptors[2].signal = 65),
         ("descriptor of no kind", |i| i.descriptors[2].seals = 1),
@@ -343,7 +387,9 @@ fn contents_belong_to_what_is_made_anew() {
         (None, at(4, 0), 0),
         (None, at(4, 0), u64::MAX),
         (None, at(3, 0), 1),
+        (None, at(9, 0), 1),
         (None, at(10, 0), 1),
+        (None, at(15, 0), 1),
         (None, at(6, 0), 65537),
         (None, at(6, 1), 1),
         (Some((at(6, 0), 1)), at(6, 0), 1),
@@ -356,7 +402,7 @@ fn contents_belong_to_what_is_made_anew() {
 
 #[test]
 fn the_digest_sees_every_byte() {
-    let tables: [&[u8]; 10] = [
+    let tables: [&[u8]; 11] = [
         &[1; size_of::<ProcessState>()],
         &[2; 64],
         &[3; 48],
@@ -367,6 +413,7 @@ fn the_digest_sees_every_byte() {
         &[7; 8],
         &[8; 32],
         &[9; 24],
+        &[10; 32],
     ];
     let whole = digest(tables);
     for (n, table) in tables.iter().enumerate() {
@@ -419,7 +466,7 @@ fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u
             &mut $table[row % len]
         }};
     }
-    match (table % 9, field) {
+    match (table % 10, field) {
         (0, 0) => short(&mut image.process.cwd.offset),
         (0, 1) => short(&mut image.process.executable.len),
         (0, 2) => long(&mut image.process.heap_end),
@@ -455,6 +502,10 @@ fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u
         (7, 0) => long(&mut row!(image.ranges).start),
         (7, 1) => long(&mut row!(image.ranges).end),
         (7, _) => short(&mut row!(image.ranges).flags),
+        (8, 0) => number(&mut row!(image.watches).holder),
+        (8, 1) => number(&mut row!(image.watches).target),
+        (8, 2) => number(&mut row!(image.watches).file),
+        (8, _) => short(&mut row!(image.watches).path.len),
         (_, _) => {
             let at = row % image.strings.len();
             image.strings[at] = value as u8;
@@ -467,7 +518,7 @@ proptest! {
     /// Whatever is in the tables: no panic, and what is accepted keeps all promises.
     #[test]
     fn nonsense_is_refused_or_harmless(
-        changes in prop::collection::vec(((0usize..9, 0usize..16, 0usize..6), word()), 1..5),
+        changes in prop::collection::vec(((0usize..10, 0usize..16, 0usize..6), word()), 1..5),
     ) {
         let mut image = image();
         for (which, value) in changes {

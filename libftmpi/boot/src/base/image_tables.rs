@@ -16,6 +16,7 @@ pub fn tables(area: &ReservedArea, process: &'static ProcessState) -> validate::
         signals: &area.signals()[..process.signals as usize],
         locks: &area.locks()[..process.locks as usize],
         ranges: &area.ranges()[..process.ranges as usize],
+        watches: &area.watches()[..process.watches as usize],
     }
 }
 
@@ -36,5 +37,6 @@ pub fn digest(tables: &validate::Tables<'_>) -> u64 {
         bytes(tables.signals),
         bytes(tables.locks),
         bytes(tables.ranges),
+        bytes(tables.watches),
     ])
 }

@@ -202,6 +202,20 @@ pub fn numbered_at<'a>(
     path(buffer, format_args!("/proc/self/{folder}/{number}{rest}"))
 }
 
+/// Calls `found` for each line that the kernel tells about a descriptor.
+pub fn each_fdinfo_line(
+    buffer: &mut [u8],
+    fd: i32,
+    mut found: impl FnMut(&[u8]),
+) -> Result<(), Errno> {
+    let mut name = [0; 64];
+    let mut lines = Lines::open(numbered("fdinfo", fd as u32, &mut name), buffer)?;
+    while let Some(line) = lines.next()? {
+        found(line);
+    }
+    Ok(())
+}
+
 /// A short path, terminated, in `buffer`.
 pub fn path<'a>(buffer: &'a mut [u8; 64], text: core::fmt::Arguments<'_>) -> &'a CStr {
     use core::fmt::Write;

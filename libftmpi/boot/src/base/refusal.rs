@@ -229,6 +229,10 @@ pub enum Refusal<'a> {
         fd: i32,
         errno: Errno,
     },
+    SocketNotMade {
+        fd: i32,
+        errno: Errno,
+    },
     NotSealed {
         fd: i32,
         errno: Errno,
@@ -293,6 +297,7 @@ impl Refusal<'_> {
             | R::NotExecutable { errno }
             | R::NotMade { errno, .. }
             | R::NotFilled { errno, .. }
+            | R::SocketNotMade { errno, .. }
             | R::NotSealed { errno, .. }
             | R::NotOpened { errno, .. }
             | R::OwnerNotSet { errno, .. }

@@ -251,6 +251,12 @@ impl fmt::Display for Refusal<'_> {
             R::NotFilled { fd, errno } => {
                 write!(f, "descriptor {fd} cannot be filled again: {}", error_text(errno))
             }
+            R::SocketNotMade { fd, errno } => write!(
+                f,
+                "the socket that was descriptor {fd} cannot be made again on this host, with its \
+                 address: {}",
+                error_text(errno)
+            ),
             R::NotSealed { fd, errno } => write!(
                 f,
                 "mode and seals of descriptor {fd} cannot be set again: {}",

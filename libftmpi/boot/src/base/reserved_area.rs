@@ -13,7 +13,7 @@ use crate::base::text::Line;
 use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN};
 use ftmpi_checkpoint::stream::{
-    Descriptor, File, FileLock, Map, ProcessState, Range, Signal, Thread, Timer, limit,
+    Descriptor, File, FileLock, Map, ProcessState, Range, Signal, Thread, Timer, Watch, limit,
 };
 
 /// Start of the range where copies of shared memory are made during a capture.
@@ -98,6 +98,9 @@ pub const START_STACK_TOP: usize = START_STACK_GUARD + 256 * KIB;
 
 const SIGNALS: usize = RESERVED_AREA_BASE + 24 * MIB;
 
+/// What `epoll` and `inotify` descriptors watch.
+const WATCHES: usize = RESERVED_AREA_BASE + 26 * MIB;
+
 const _: () = {
     assert!(size_of::<Control>() <= CONTROL_LEN);
     assert!(size_of::<ProcessState>() <= PROCESS_LEN);
@@ -117,8 +120,9 @@ const _: () = {
     assert!(TIMERS + limit::TIMERS * size_of::<Timer>() <= PIECES);
     assert!(PIECES + limit::CONTENTS * size_of::<Piece>() <= START_STACK_GUARD);
     assert!(START_STACK_TOP <= SIGNALS);
+    assert!(SIGNALS + limit::SIGNALS * size_of::<Signal>() <= WATCHES);
     assert!(
-        SIGNALS + limit::SIGNALS * size_of::<Signal>() <= RESERVED_AREA_BASE + RESERVED_AREA_LEN
+        WATCHES + limit::WATCHES * size_of::<Watch>() <= RESERVED_AREA_BASE + RESERVED_AREA_LEN
     );
 };
 
@@ -198,6 +202,11 @@ impl ReservedArea {
     pub fn ranges(&self) -> &'static mut [Range] {
         // SAFETY: see above.
         unsafe { core::slice::from_raw_parts_mut(RANGES as *mut Range, limit::RANGES) }
+    }
+
+    pub fn watches(&self) -> &'static mut [Watch] {
+        // SAFETY: see above.
+        unsafe { core::slice::from_raw_parts_mut(WATCHES as *mut Watch, limit::WATCHES) }
     }
 
     pub fn files(&self) -> &'static mut [File] {

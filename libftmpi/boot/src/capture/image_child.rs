@@ -154,6 +154,7 @@ fn write(
     stream.table(kind::SIGNALS, &area.signals()[..process.signals as usize]);
     stream.table(kind::LOCKS, &area.locks()[..process.locks as usize]);
     stream.table(kind::RANGES, &area.ranges()[..process.ranges as usize]);
+    stream.table(kind::WATCHES, &area.watches()[..process.watches as usize]);
     for piece in &area.pieces()[..process.contents as usize] {
         stream.record_from(kind::CONTENTS, piece.at, piece.copy, piece.len);
     }

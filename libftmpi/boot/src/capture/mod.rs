@@ -296,7 +296,8 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     }
     let (count, own_place) = stop::stop_all(area)?;
     // The tables are not filled yet.
-    (area.process_state().locks, area.process_state().ranges) = (0, 0);
+    let process = area.process_state();
+    (process.locks, process.ranges, process.watches) = (0, 0, 0);
     let mut copies = Copies::new();
     let hooks = job.hooks;
     let result = match hooks.stopped.map_or(0, |stopped| stopped(hooks.context)) {

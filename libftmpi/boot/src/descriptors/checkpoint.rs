@@ -9,17 +9,19 @@ use crate::base::text::Shown;
 use crate::descriptors::candidate::Candidate;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::{
-    device, duplicate, eventfd, fd_owner, file_locks, memfd_or_deleted, pipe, regular_file,
-    standard_stream, unsupported,
+    device, duplicate, epoll, eventfd, fd_owner, file_locks, library_descriptors, memfd_or_deleted,
+    pidfd, pipe, regular_file, signalfd, socket, socket_pair, standard_stream, timerfd,
+    unsupported,
 };
-use ftmpi_checkpoint::stream::{Descriptor, limit};
+use ftmpi_checkpoint::stream::{Descriptor, descriptor as how, limit};
 use ftmpi_wire::control::fds;
 
 /// Fills the tables of descriptors, in ascending order, and of locks. Gives the number of
 /// descriptors.
 ///
-/// The descriptor of the image's stream is not the program's. From [`FIRST_LIBRARY`] on the
-/// descriptors in `own` are the library's; without that list all of them are. `still`: all threads
+/// The descriptor of the image's stream is not the program's. The descriptors in `own` are the
+/// library's; without that list, all from [`FIRST_LIBRARY`] on and those that the runtime has told.
+/// `still`: all threads
 /// stand still. Otherwise the call only finds out what makes an image impossible, and disturbs
 /// nothing.
 pub fn gather(
@@ -58,6 +60,12 @@ pub fn gather(
         count += 1;
     }
     pipe::pair(area, strings, &mut table[..count])?;
+    socket_pair::pair(area, strings, &mut table[..count])?;
+    if still {
+        let mut watches = 0;
+        epoll::gather(area, &table[..count], &mut watches)?;
+        area.process_state().watches = watches as u32;
+    }
     file_locks::keep(area, &table[..count], locks, still);
     Ok(count as u32)
 }
@@ -69,11 +77,11 @@ fn list(area: &ReservedArea, image_fd: i32, own: Option<&[i32]>) -> Result<usize
     let mut too_many = false;
     procfs::each_number(c"/proc/self/fd", area.text(), |fd| {
         let fd = fd as i32;
-        let is_library = || {
-            matches!(fd, fds::CONTROL | fds::STATUS)
-                || own.is_none_or(|own| own.binary_search(&fd).is_ok())
+        let is_library = match own {
+            Some(own) => matches!(fd, fds::CONTROL | fds::STATUS) || own.binary_search(&fd).is_ok(),
+            None => fd >= FIRST_LIBRARY || library_descriptors::is_library(fd),
         };
-        if fd == image_fd || fd >= FIRST_LIBRARY && is_library() {
+        if fd == image_fd || is_library {
             return;
         }
         match table.get_mut(numbers) {
@@ -137,9 +145,14 @@ fn examine(
         return Err(it.refuse("a place in the file system (O_PATH)"));
     }
     match it.file_type() {
+        _ if eventfd::is_eventfd(&it) => eventfd::examine(&mut it)?,
+        _ if epoll::is_epoll(&it) => it.entry.how = how::EPOLL,
+        _ if timerfd::is_timerfd(&it) => timerfd::examine(&mut it)?,
+        _ if signalfd::is_signalfd(&it) => signalfd::examine(&mut it)?,
+        _ if pidfd::is_pidfd(&it) => pidfd::examine(&mut it)?,
+        libc::S_IFSOCK => socket::examine(&mut it)?,
         libc::S_IFREG if stat.st_nlink == 0 => memfd_or_deleted::examine(&mut it)?,
         libc::S_IFIFO if pipe::is_pipe(&it) => pipe::examine(&mut it)?,
-        _ if eventfd::is_eventfd(&it) => eventfd::examine(&mut it)?,
         libc::S_IFREG | libc::S_IFDIR => regular_file::examine(&mut it)?,
         libc::S_IFCHR if device::is_harmless(it.path()) => device::examine(&mut it),
         _ => return Err(unsupported::refuse(&it)),

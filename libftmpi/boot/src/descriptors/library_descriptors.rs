@@ -7,7 +7,8 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use ftmpi_wire::control::fds;
 
-/// From here on descriptors belong to the library ([`ftmpi_wire::control::fds`]).
+/// From here on descriptors belong to the library ([`ftmpi_wire::control::fds`]). Some of the
+/// library's are lower, if the program's limit on descriptors leaves no other place.
 pub const FIRST_LIBRARY: i32 = fds::CONTROL;
 
 /// The library's descriptors at start, until the runtime tells its list.
@@ -43,7 +44,6 @@ fn words() -> &'static [AtomicU64] {
 /// The first descriptor of the library from `from` on.
 pub fn next_of_library(from: u32) -> Option<u32> {
     let words = words();
-    let from = from.max(fds::CONTROL as u32);
     let mut index = from as usize / 64;
     let mut mask = u64::MAX << (from % 64);
     loop {
@@ -60,7 +60,12 @@ pub fn in_the_rank() -> bool {
 }
 
 pub fn is_library(fd: c_int) -> bool {
-    u32::try_from(fd).is_ok_and(|fd| next_of_library(fd) == Some(fd)) && in_the_rank()
+    let has_bit = |fd: u32| {
+        words()
+            .get(fd as usize / 64)
+            .is_some_and(|word| word.load(Ordering::Relaxed) & 1 << (fd % 64) != 0)
+    };
+    u32::try_from(fd).is_ok_and(has_bit) && in_the_rank()
 }
 
 /// Keeps the library's descriptors from programs that the program executes.

@@ -1,4 +1,5 @@
-//! Pipes whose both ends are the program's: made again with what was in them.
+//! Pipes whose both ends are the program's, or whose other end nobody has: made again with what was
+//! in them.
 
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
@@ -54,11 +55,21 @@ pub fn pair(
         let (fd, path) = (entry.fd, Shown(strings.get(entry.path)));
         match (others.next(), others.next()) {
             (Some(other), None) if other.how != entry.how => table[at].other = other.fd,
+            (None, _) if is_alone(&entry) => table[at].other = -1,
             (None, _) => return Err(area.refuse(Refusal::PipeToOthers { fd, path })),
             _ => return Err(area.refuse(Refusal::PipeOpenedTwice { fd, path })),
         }
     }
     Ok(())
+}
+
+/// Whether nobody has the other end open.
+fn is_alone(entry: &Descriptor) -> bool {
+    let end = if entry.how == how::PIPE { libc::POLLHUP } else { libc::POLLERR };
+    let mut asked = libc::pollfd { fd: entry.fd, events: 0, revents: 0 };
+    // SAFETY: one valid entry. The call does not wait.
+    let answer = unsafe { syscalls::call!(libc::SYS_poll, &raw mut asked, 1, 0) };
+    answer == Ok(1) && asked.revents & end != 0
 }
 
 fn is_end(entry: &Descriptor) -> bool {
@@ -105,13 +116,32 @@ fn new_pipe() -> Result<[i32; 2], Errno> {
     Ok(pair)
 }
 
-/// Makes both ends, before the memory of the new process is replaced.
-pub fn create(entry: &Descriptor) -> Result<(), Errno> {
-    let pair = new_pipe()?;
+/// Makes both ends, before the memory of the new process is replaced. If nobody had the other end,
+/// `inode` is its number until [`fill`] is over ([`close_other`]).
+pub fn create(entry: &mut Descriptor) -> Result<(), Errno> {
+    if entry.how == how::PIPE_END && entry.other >= 0 {
+        // Made with the other end.
+        return Ok(());
+    }
+    let mut pair = new_pipe()?;
     syscalls::fcntl(pair[1], libc::F_SETPIPE_SZ, entry.size as usize)?;
+    if entry.how == how::PIPE_END {
+        pair.reverse();
+    }
     let pair = [move_up(pair[0])?, move_up(pair[1])?];
     syscalls::move_descriptor(pair[0], entry.fd, libc::O_CLOEXEC)?;
+    if entry.other < 0 {
+        entry.inode = pair[1] as u64;
+        return Ok(());
+    }
     syscalls::move_descriptor(pair[1], entry.other, libc::O_CLOEXEC)
+}
+
+/// Closes the other end, if nobody had it at the image.
+pub fn close_other(entry: &Descriptor) {
+    if entry.other < 0 {
+        syscalls::close(entry.inode as i32);
+    }
 }
 
 /// Writes the next `len` bytes of the image's stream into the pipe.
@@ -119,9 +149,8 @@ pub fn fill(area: &ReservedArea, entry: &Descriptor, image: i32, len: u64) -> Re
     if len > entry.size {
         return Err(libc::EBADMSG);
     }
-    syscalls::copy_exactly(image, len, area.content(), |bytes| {
-        syscalls::write_all(entry.other, bytes)
-    })
+    let into = if entry.other < 0 { entry.inode as i32 } else { entry.other };
+    syscalls::copy_exactly(image, len, area.content(), |bytes| syscalls::write_all(into, bytes))
 }
 
 /// Sets the flags of one end, in the restored process.

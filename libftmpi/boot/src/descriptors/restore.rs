@@ -7,7 +7,8 @@ use crate::base::syscalls;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::reopen::Incarnation;
 use crate::descriptors::{
-    duplicate, eventfd, file_locks, memfd_or_deleted, pipe, reopen, standard_stream,
+    duplicate, epoll, eventfd, file_locks, memfd_or_deleted, pidfd, pipe, reopen, signalfd, socket,
+    socket_pair, standard_stream, timerfd,
 };
 use crate::process::process_state;
 use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
@@ -43,6 +44,12 @@ pub fn restore(
         how::AGAIN => memfd_or_deleted::open_again(area, entry),
         how::PIPE | how::PIPE_END => pipe::restore(area, entry),
         how::EVENTFD => eventfd::restore(area, entry),
+        how::EPOLL => epoll::restore(area, entry),
+        how::TIMERFD => timerfd::restore(area, entry),
+        how::SIGNALFD => signalfd::restore(area, entry),
+        how::PIDFD => pidfd::restore(area, entry),
+        how::PAIR => socket_pair::restore(area, entry),
+        how::SOCKET => socket::restore(area, entry),
         _ => reopen::restore(area, entry, strings, &incarnation),
     });
     // When all descriptors are open that are opened through others.
@@ -50,6 +57,8 @@ pub fn restore(
         let mut made = table.iter().filter(|entry| entry.how == how::RECREATE);
         made.try_for_each(|entry| memfd_or_deleted::finish(area, entry))
     });
+    let watches = &area.watches()[..process.watches as usize];
+    let result = result.and_then(|()| epoll::watch_again(area, table, watches));
     if result.is_ok() {
         let locks = &area.locks()[..process.locks as usize];
         file_locks::restore(locks, table, strings, process.rank, streams[2]);

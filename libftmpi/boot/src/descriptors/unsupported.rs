@@ -1,5 +1,5 @@
-//! Descriptors that an image cannot contain: sockets, `timerfd`, `signalfd`, `epoll`, `inotify`,
-//! `pidfd`, `userfaultfd`, message queues, block devices, other character devices.
+//! Descriptors that an image cannot contain: `fanotify`, `io_uring`, `userfaultfd`, message queues,
+//! block devices, other character devices.
 //!
 //! An image is refused, with one line that names the descriptor. To support one of these kinds,
 //! add a file for the kind beside this one: `examine` for the capture, called from

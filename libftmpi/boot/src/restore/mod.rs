@@ -31,7 +31,7 @@ use core::mem::size_of;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
 use ftmpi_checkpoint::stream::{
     ARCH_X86_64, Descriptor, File, FileLock, Map, ProcessState, Range, RecordHeader,
-    STREAM_VERSION, Signal, Thread, Timer, kind, limit,
+    STREAM_VERSION, Signal, Thread, Timer, Watch, kind, limit,
 };
 use ftmpi_wire::control::{RankEnv, fds};
 
@@ -123,12 +123,24 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
         (process.contents, limit::CONTENTS),
         (process.locks, limit::LOCKS),
         (process.ranges, limit::RANGES),
+        (process.watches, limit::WATCHES),
     ];
     if counts.iter().any(|(count, limit)| *count as usize > *limit) || process.threads == 0 {
         return Err(damaged(image_reader::damaged(area, "impossible numbers")));
     }
-    let [descriptors, files, map_count, strings_len, threads, timers, signals, _, locks, ranges] =
-        counts.map(|(count, _)| count as usize);
+    let [
+        descriptors,
+        files,
+        map_count,
+        strings_len,
+        threads,
+        timers,
+        signals,
+        _,
+        locks,
+        ranges,
+        watches,
+    ] = counts.map(|(count, _)| count as usize);
     let process: &ProcessState = process;
     read_table::<Descriptor>(area, kind::DESCRIPTORS, &mut area.descriptors()[..descriptors])
         .and_then(|()| read_table::<File>(area, kind::FILES, &mut area.files()[..files]))
@@ -139,6 +151,7 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
         .and_then(|()| read_table::<Signal>(area, kind::SIGNALS, &mut area.signals()[..signals]))
         .and_then(|()| read_table::<FileLock>(area, kind::LOCKS, &mut area.locks()[..locks]))
         .and_then(|()| read_table::<Range>(area, kind::RANGES, &mut area.ranges()[..ranges]))
+        .and_then(|()| read_table::<Watch>(area, kind::WATCHES, &mut area.watches()[..watches]))
         .map_err(damaged)?;
     let mut strings = Strings::loaded(area, strings_len);
     let tables = tables(area, process);

@@ -34,7 +34,7 @@ struct file { struct text path; u64 size, hash, device, inode, birth; u32 hashed
 struct record { u32 magic, kind; u64 sequence, at, len; };
 struct totals { u64 records, page_bytes; };
 
-enum { RECORD_MAGIC = 0x4d544652, PAGES = 12, END = 13 };
+enum { RECORD_MAGIC = 0x4d544652, PAGES = 13, END = 14 };
 enum { SHARED = 1, STACK = 2, GROWS_DOWN = 4, MAY_WRITE = 8, HUGE = 16, NO_HUGE = 32, DONT_DUMP = 64,
        MERGEABLE = 256, DROPPABLE = 512 };
 #define NO_FILE 0xffffffffu

@@ -6,7 +6,7 @@ use crate::base::report;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
-use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream};
+use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream, timerfd};
 use crate::memory::{locked_memory, page_attributes};
 use crate::process::{credentials, limits, process_attributes, process_state};
 use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
@@ -63,8 +63,10 @@ fn restore_kernel_state(area: &ReservedArea) {
     standard_stream::remember(control.streams);
     library_descriptors::mark_close_on_exec();
     let threads = &area.threads()[..process.threads as usize];
+    let table = &area.descriptors()[..process.descriptors as usize];
     let result = recreate::recreate_all(area, process)
         .and_then(|()| posix_timers::restore(area, process))
+        .and_then(|()| timerfd::start_all(area, table))
         .and_then(|()| fd_owner::restore(area, process))
         .and_then(|()| page_attributes::restore(area, process));
     if result.is_err() {

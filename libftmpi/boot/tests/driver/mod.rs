@@ -32,8 +32,11 @@ pub fn boot_library() -> PathBuf {
             let mut build = Command::new(env!("CARGO"));
             build.args(["build", "--quiet", "--package", "ftmpi-boot", "--target-dir"]);
             build.arg(folder.parent().unwrap());
-            if folder.ends_with("release") {
-                build.arg("--release");
+            match folder.file_name().and_then(|name| name.to_str()) {
+                None | Some("debug") => {}
+                Some(profile) => {
+                    build.args(["--profile", profile]);
+                }
             }
             assert!(build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
             folder.join("libftmpi_boot.so")

@@ -2,6 +2,7 @@
  * usage: refused LETTER */
 #include "rank.h"
 #include <alloca.h>
+#include <arpa/inet.h>
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -14,10 +15,7 @@
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/prctl.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -99,6 +97,28 @@ static void *go_on_alone(void *none)
     return none;
 }
 
+/* A process that is no child of this one has the second end for some seconds. */
+static void leave(int pair[2])
+{
+    pid_t between = fork();
+    if (between == 0) {
+        if (fork() == 0)
+            sleep(3);
+        _exit(0);
+    }
+    require(waitpid(between, 0, 0) == between && close(pair[1]) == 0);
+    pair[1] = -1;
+}
+
+static void pass(int socket, int fd)
+{
+    struct iovec part = { "x", 1 };
+    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof fd)]; } control = { { CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS } };
+    memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+    require(sendmsg(socket, &message, 0) == 1);
+}
+
 int main(int argc, char **argv)
 {
     require(argc == 2);
@@ -116,9 +136,30 @@ int main(int argc, char **argv)
     int set = -1, queue = -1, key = -1;
     switch (argv[1][0]) {
     case 't': require(pthread_create(&thread, 0, wait_for_it, 0) == 0); break;
-    case 'p': require(pipe(pair) == 0); close(pair[1]); pair[1] = -1; break;
-    case 's': require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0); break;
-    case 'e': fd = epoll_create1(0); break;
+    case 'p':
+        /* Another process has the other end, as in 'u'. */
+        require(pipe(pair) == 0);
+        leave(pair);
+        break;
+    case 's':
+        require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+        leave(pair);
+        break;
+    case 'e': {
+        /* A connection over the network. */
+        struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        socklen_t len = sizeof any;
+        pair[0] = socket(AF_INET, SOCK_STREAM, 0);
+        require(bind(pair[0], (void *)&any, len) == 0 && listen(pair[0], 1) == 0 && getsockname(pair[0], (void *)&any, &len) == 0);
+        pair[1] = socket(AF_INET, SOCK_STREAM, 0);
+        require(connect(pair[1], (void *)&any, len) == 0);
+        break;
+    }
+    case 'j':
+        /* A descriptor is on its way. */
+        require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+        pass(pair[0], 0);
+        break;
     case 'u':
         /* A process that is no child of this one opens the file, too. */
         fd = open(".", O_TMPFILE | O_RDWR, 0600);
@@ -206,16 +247,8 @@ int main(int argc, char **argv)
         require(fd >= 0 && fcntl(fd, F_SETOWN, getppid()) == 0);
         break;
     case 'h': fd = memfd_create("huge", MFD_HUGETLB); break;
-    case 'i': {
-        sigset_t one;
-        sigemptyset(&one);
-        sigaddset(&one, SIGUSR1);
-        fd = signalfd(-1, &one, 0);
-        break;
-    }
-    case 'I': fd = timerfd_create(CLOCK_MONOTONIC, 0); break;
     case 'n': fd = inotify_init(); break;
-    case 'g': fd = syscall(SYS_pidfd_open, getpid(), 0); break;
+    case 'g': fd = syscall(SYS_pidfd_open, getppid(), 0); break;
     case 'G': fd = syscall(SYS_userfaultfd, 1); break;
     case 'k':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -3,8 +3,10 @@
 #include "rank.h"
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 static void *other(void *nothing)
@@ -39,6 +41,12 @@ int main(int argc, char **argv)
     int log = open("log", O_CREAT | O_WRONLY | O_APPEND, 0600);
     require(log >= 0 && dup(log) >= 0 && dup(1) >= 0 && eventfd(3, 0) >= 0);
     require(open("/dev/null", O_RDWR) >= 0 && open(".", O_RDONLY | O_DIRECTORY) >= 0);
+    int loop = epoll_create1(0);
+    struct epoll_event watched = { .events = EPOLLIN };
+    require(loop >= 0 && epoll_ctl(loop, EPOLL_CTL_ADD, ends[0], &watched) == 0);
+    int pair[2];
+    require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && write(pair[1], "pair", 4) == 4);
+    require(timerfd_create(CLOCK_MONOTONIC, 0) >= 0 && socket(AF_INET, SOCK_DGRAM, 0) >= 0);
     struct flock part = { .l_type = F_WRLCK, .l_len = 10 };
     require(fcntl(log, F_SETLK, &part) == 0);
     char *apart = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
