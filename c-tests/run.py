@@ -45,7 +45,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import (  # noqa: E402
     bad_input, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb, install,
     kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade, restart,
-    server_faults, slurm, speed, standard, torture, wrappers,
+    server_faults, slurm, speed, standard, torture, without_images, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -116,6 +116,7 @@ def arguments() -> argparse.Namespace:
     suite("committed", "output that is held until it is final")
     suite("remade", "objects that are made and freed in every step, and a rank that dies")
     suite("cuts", "connections broken while no rank dies")
+    suite("without-images", "programs of which no image can be taken")
     suite("restart", "the whole job dies or is stopped, and goes on")
     suite("object-store", "images in an object store, and servers whose disk is lost")
     p = suite("torture", "every kind of state in images, killed and restored again and again")
@@ -203,6 +204,8 @@ def main() -> int:
                 cuts.cuts(setting)
             case "remade":
                 remade.remade(setting)
+            case "without-images":
+                without_images.without_images(setting)
             case "object-store":
                 object_store.object_store(setting)
             case "torture":
@@ -282,6 +285,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("cuts", lambda: cuts.cuts(setting)),
             ("slurm", lambda: slurm.slurm(setting)),
             ("remade", lambda: remade.remade(setting)),
+            ("without-images", lambda: without_images.without_images(setting)),
         ],
         3: [
             # With a kill every two seconds these runs last several times as long as without.
@@ -302,7 +306,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("swept", lambda: conformance_kills.kills_at_every_event(setting, ["files"], 5)),
             ("restart", lambda: restart.restart(setting)),
             ("object-store", lambda: object_store.object_store(setting)),
-            ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers"], True)),
+            ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers", "loop", "fewest"], True)),
         ],
         "quick": [
             ("conformance", lambda: conformance.conformance(

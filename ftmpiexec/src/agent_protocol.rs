@@ -342,6 +342,8 @@ pub enum Report {
         /// Bytes of payload held.
         bytes: u64,
     },
+    /// No image of the rank can be taken, and full logs have dropped what it has received.
+    Unprotected,
     /// The rank shares memory with ranks of its host, under waves of images.
     SharesMemory,
     /// The rank is about to change this file. The file returns with the ranks, unless there is a

@@ -575,7 +575,7 @@ impl Link for SimLink {
         if with(|world| world.refuses_image()) || !self.stop_with_others(image) {
             self.pass(image);
             with(|world| world.refuse_image(self.me));
-            return Captured::Refused;
+            return Captured::Refused { lasts: false };
         }
         self.stop.pause(Pause::Image);
         // The present incarnation is not in the rank's memory: the image was taken before this

@@ -220,6 +220,9 @@ pub enum FromRank {
         /// All of them.
         objects: Vec<LoadedObject>,
     },
+    /// No image of this rank can be taken, and the sender logs of others were full: they have
+    /// dropped what this rank has received. It cannot be recovered until it has an image.
+    Unprotected,
 }
 
 /// A program or library in memory.

@@ -32,6 +32,9 @@ pub enum Kind {
     /// What the speaker's newest offered image has received: an image of the listener need not have
     /// it in its log.
     ImageHas = 11,
+    /// The speaker's sender log is full, and holds messages to the listener. If no image of the
+    /// listener can be taken, it answers with a [`Kind::LogCut`] of all that it has received.
+    LogFull = 12,
 }
 
 /// Flag: the sender waits for the match (`MPI_Ssend`).
@@ -97,6 +100,7 @@ impl Header {
             9 => Kind::Piggyback,
             10 => Kind::Place,
             11 => Kind::ImageHas,
+            12 => Kind::LogFull,
             _ => return Err(DecodeError::new("message header", "unknown kind of frame")),
         };
         if words[1] > Self::LEN_MAX {

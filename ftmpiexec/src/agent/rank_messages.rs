@@ -85,6 +85,7 @@ impl Agent {
             FromRank::KeepFile { .. } => {}
             FromRank::Loaded { objects } => self.loaded((rank, incarnation), objects),
             FromRank::NeedFile { file } => self.need_file((rank, incarnation), file),
+            FromRank::Unprotected => report(Report::Unprotected),
         }
     }
 

@@ -101,6 +101,8 @@ struct Launcher {
     loaded: BTreeMap<Rank, Vec<LoadedObject>>,
     /// Reasons for a rank without images that were printed.
     no_image_reasons: HashSet<String>,
+    /// It was printed that full logs gave up a rank without images.
+    unprotected_said: bool,
     /// The launcher's own queue, for its tasks.
     events: mpsc::UnboundedSender<LauncherEvent>,
 }
@@ -201,6 +203,7 @@ impl Launcher {
             in_mpi: BTreeSet::new(),
             loaded: BTreeMap::new(),
             no_image_reasons: HashSet::new(),
+            unprotected_said: false,
             job,
             key,
             begin: Instant::now(),

@@ -93,6 +93,16 @@ pub fn log_full(rank: Rank, bytes: u64) -> String {
     format!("the sender log of rank {rank} holds {:.0} MB: images now", bytes as f64 / 1e6)
 }
 
+/// Full sender logs gave up a rank of which no image can be taken.
+pub fn unprotected(rank: Rank) -> String {
+    format!(
+        "rank {rank}: no image of it can be taken (see the line about its image), and the sender logs \
+         of others are full: they no longer keep what it has received. If it dies before it has an \
+         image, the job ends. To avoid that, close what an image cannot contain, give the logs more \
+         room (--log-limit), or use --protocol coordinated (this is said once, for all such ranks)"
+    )
+}
+
 /// A rank has no images.
 pub fn no_image(rank: Rank, why: &str) -> String {
     format!(

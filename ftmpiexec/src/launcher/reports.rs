@@ -115,6 +115,12 @@ impl Launcher {
                 }
                 Input::LogFull
             }
+            Report::Unprotected => {
+                if !std::mem::replace(&mut self.unprotected_said, true) {
+                    self.printer.notice(notices::unprotected(rank));
+                }
+                return None;
+            }
             Report::LoggerTrouble { why, for_good } => {
                 Input::LoggerTrouble { rank, incarnation, why, for_good }
             }

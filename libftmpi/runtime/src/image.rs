@@ -16,16 +16,18 @@ pub(crate) fn capture(
     image: ImageNo,
     useless: &mut dyn Iterator<Item = &[u8]>,
 ) -> Captured {
-    let Some((_, fd)) = world.image_due.take() else { return Captured::Refused };
+    let Some((_, fd)) = world.image_due.take() else {
+        return Captured::Refused { lasts: false };
+    };
     let Some(boot) = world.boot else {
         close(fd);
         world.report_refused_image(image, "the boot library is not loaded (start with ftmpiexec)");
-        return Captured::Refused;
+        return Captured::Refused { lasts: true };
     };
     if (boot.0.reap)() == 1 {
         close(fd);
         world.report_refused_image(image, "the image before it is still being written");
-        return Captured::Refused;
+        return Captured::Refused { lasts: false };
     }
     let written = [
         world.status.stream_position(1, word::STDOUT_BUSY, word::STDOUT_READ, false),
@@ -40,7 +42,7 @@ pub(crate) fn capture(
             image,
             "no memory for a copy of what this rank shares with others",
         );
-        return Captured::Refused;
+        return Captured::Refused { lasts: false };
     }
     let useless: Vec<_> = useless.filter_map(pages_of).collect();
     let (own, guarded) = (all_own(), world.disk.descriptors());
@@ -99,7 +101,8 @@ pub(crate) fn capture(
             unsafe { (boot.0.why_refused)(text.as_mut_ptr().cast(), text.len()) };
             let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
             world.report_refused_image(image, &String::from_utf8_lossy(&text[..end]));
-            Captured::Refused
+            // Everything else passes: something is busy, or the host lacks something now.
+            Captured::Refused { lasts: result == -libc::EOPNOTSUPP }
         }
     }
 }

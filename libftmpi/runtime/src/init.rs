@@ -84,6 +84,9 @@ fn start(wanted: Threads) -> Result<Threads> {
     engine.set_log_limit(limit);
     engine.reserve_log(reserve);
     engine.lean_images(world_lean);
+    if boot.is_none() {
+        engine.expect_no_images();
+    }
     status.phase(if again { Phase::Replaying } else { Phase::Running });
     if again {
         engine.replay_from_start();

@@ -161,8 +161,9 @@ impl State {
         } else {
             format!(
                 "rank {rank} cannot be recovered: it restarted from a state that lacks messages of \
-                 rank {me} from {first} on, which the log of rank {me} has no more because newer \
-                 images of rank {rank} had been committed; those images are lost or damaged"
+                 rank {me} from {first} on, which the log of rank {me} has no more. Either newer \
+                 images of rank {rank} had been committed, which are lost or damaged; or no image of \
+                 rank {rank} could be taken, and the log was full (a line has told so)"
             )
         });
     }

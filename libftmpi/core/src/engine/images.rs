@@ -145,7 +145,10 @@ impl<L: Link> Engine<L> {
         let captured = self.link.capture(image, &mut memory.useless());
         match captured {
             Captured::Running => {}
-            Captured::Refused => self.state.snapshots.forget(image),
+            Captured::Refused { lasts } => {
+                self.state.snapshots.forget(image);
+                self.state.snapshots.refused(lasts);
+            }
             Captured::Restored(incarnations) => {
                 self.restored(image, &incarnations);
                 return true;

@@ -76,6 +76,7 @@ impl Sink for State {
 
     fn image_failed(&mut self, image: ImageNo) {
         self.snapshots.forget(image);
+        self.snapshots.refused(false);
         self.image_over(image);
         self.commands_to_queues();
     }
@@ -117,9 +118,12 @@ impl State {
                 }
                 self.landings.discard()
             }
-            Kind::Resume | Kind::LogCut | Kind::ImageHas | Kind::Protocol | Kind::Piggyback => {
-                self.control_landing(from, header)
-            }
+            Kind::Resume
+            | Kind::LogCut
+            | Kind::ImageHas
+            | Kind::LogFull
+            | Kind::Protocol
+            | Kind::Piggyback => self.control_landing(from, header),
             Kind::Place => self.landings.discard(),
         }
     }
@@ -156,6 +160,7 @@ impl State {
             Kind::Resume => self.resumed(from, &payload),
             Kind::LogCut => self.log_cut(from, &payload),
             Kind::ImageHas => self.image_has(from, header.ssn, &payload),
+            Kind::LogFull => self.give_way(from),
             Kind::Protocol => {
                 self.protocol.on_frame(from, &payload);
                 self.commands_to_queues();

@@ -90,7 +90,10 @@ pub enum Token {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Captured {
     /// It was not taken; the link has reported why.
-    Refused,
+    Refused {
+        /// The reason does not pass by itself: the program has what no image can contain.
+        lasts: bool,
+    },
     /// It is being written; this incarnation goes on.
     Running,
     /// This is a later incarnation, restored from it; the ranks now have these incarnations.
@@ -231,7 +234,7 @@ pub trait Link {
     /// contents of `useless` memory are not wanted in it: such an incarnation may find zeros there;
     /// in this one they stay.
     fn capture(&mut self, _image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
-        Captured::Refused
+        Captured::Refused { lasts: false }
     }
     /// The image that is due will not be taken.
     fn refuse(&mut self, _image: ImageNo, _why: &str) {}

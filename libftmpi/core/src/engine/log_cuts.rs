@@ -89,6 +89,33 @@ impl State {
         }
     }
 
+    /// The sender log of a peer is full. If no image of this rank can be taken, nothing else ever
+    /// cuts the peer's log: the peer may forget all that this rank has received. From then on this
+    /// rank cannot be recovered, until it has an image again.
+    pub(super) fn give_way(&mut self, rank: Rank) {
+        if rank == self.me || !self.hooks.log_payload || !self.snapshots.are_impossible() {
+            return;
+        }
+        let peer = self.channels.peer_mut(rank);
+        if !peer.logged || !peer.received.exceeds(&peer.sent_cut) {
+            return;
+        }
+        peer.sent_cut = peer.received.clone();
+        let payload = control::encode(&peer.received.to_wire());
+        self.control_frame(rank, Kind::LogCut, Ssn(0), payload);
+        self.snapshots.given_way();
+    }
+
+    /// The log is full: tells all peers that the log has messages to.
+    pub(super) fn plead_for_room(&mut self) {
+        for rank in self.channels.ranks() {
+            let peer = self.channels.peer(rank);
+            if rank != self.me && peer.logged && !peer.log.is_empty() && !peer.absent {
+                self.control_frame(rank, Kind::LogFull, Ssn(0), Vec::new());
+            }
+        }
+    }
+
     /// Sends to a peer what its images need not have in the log for us, if that is news.
     pub(super) fn send_newest(&mut self, rank: Rank) {
         let Some(snapshot) = self.snapshots.newest_lean() else { return };

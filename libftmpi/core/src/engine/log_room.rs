@@ -7,8 +7,10 @@ use ftmpi_wire::control::FromRank;
 
 impl<L: Link> Engine<L> {
     /// If the sender log is above its limit: asks for images, which let it be cut, and waits until
-    /// it was cut, up to a minute. Not within a schedule: the calls that run schedules ask
-    /// themselves.
+    /// it was cut. Not within a schedule: the calls that run schedules ask themselves.
+    ///
+    /// Peers of which no image can be taken are asked too: they give up what they have received
+    /// ([`State::give_way`](super::state::State::give_way)), and the log is cut without images.
     #[inline]
     pub fn make_log_room(&mut self) {
         if self.state.logs.are_full() {
@@ -18,7 +20,7 @@ impl<L: Link> Engine<L> {
 
     #[cold]
     fn wait_for_log_room(&mut self) {
-        let begin = self.link.clock();
+        let mut begin = self.link.clock();
         let mut asked = f64::NEG_INFINITY;
         while self.state.logs.are_full()
             && !self.state.protocol.repeating()
@@ -26,31 +28,37 @@ impl<L: Link> Engine<L> {
         {
             let now = self.link.clock();
             if now - begin > LOG_ROOM_PATIENCE_S {
-                let megabytes = self.state.logs.memory().held() >> 20;
-                self.state.logs.double_limit();
-                self.link.notify_agent(FromRank::Warning {
-                    text: if self.state.hooks.memory {
-                        format!(
-                            "{megabytes} MiB of its messages have waited for channel memories for a \
-                             minute; look whether the disks of the channel memories are full or slow"
-                        )
-                    } else {
-                        format!(
-                            "its sender log holds {megabytes} MiB, and no image has let it be cut for \
-                             a minute; if memory runs out, take images more often (--ckpt-interval) \
-                             or find out why they fail"
-                        )
-                    },
-                });
-                return;
+                begin = now;
+                self.tell_log_stays_full();
+                self.state.logs.widen_limit();
+                continue;
             }
             if now - asked > LOG_ROOM_ASK_EVERY_S && !self.state.hooks.memory {
                 asked = now;
                 let bytes = self.state.logs.memory().held();
                 self.link.notify_agent(FromRank::LogFull { bytes });
+                self.state.plead_for_room();
+                self.work();
             }
             self.block();
         }
+    }
+
+    fn tell_log_stays_full(&mut self) {
+        let megabytes = self.state.logs.memory().held() >> 20;
+        let text = if self.state.hooks.memory {
+            format!(
+                "{megabytes} MiB of its messages have waited for channel memories for a minute; look \
+                 whether the disks of the channel memories are full or slow"
+            )
+        } else {
+            format!(
+                "its sender log holds {megabytes} MiB, and no image has let it be cut for a minute, so \
+                 it waits; look whether ranks answer (--verbose) and whether the storage of images is \
+                 slow, or give more room (--log-limit)"
+            )
+        };
+        self.link.notify_agent(FromRank::Warning { text });
     }
 
     /// Reserves memory for the sender log, if there is one: the first touch of its pages happens
@@ -67,6 +75,11 @@ impl<L: Link> Engine<L> {
         let hooks = &self.state.hooks;
         let lean = lean && hooks.log_payload && !hooks.memory;
         self.state.snapshots.set_lean(lean);
+    }
+
+    /// No image of this rank will ever be taken.
+    pub fn expect_no_images(&mut self) {
+        self.state.snapshots.refused(true);
     }
 
     /// Bytes of payload that the sender log may hold before it asks for images.

@@ -195,6 +195,9 @@ impl<L: Link> Engine<L> {
             self.end_if_decided();
             self.tend_channels();
             let state = &mut self.state;
+            if state.snapshots.take_given_way() {
+                self.link.notify_agent(FromRank::Unprotected);
+            }
             if state.event_log.take_request() {
                 self.link.notify_agent(FromRank::OpenEventLog);
             }

@@ -39,8 +39,12 @@ pub(super) const LATE_LOG_MIN: usize = 16 << 10;
 /// Bytes that are copied into the log between two looks at the channels: some microseconds.
 pub(super) const LATE_LOG_PIECE: usize = 32 << 10;
 
-/// Seconds for which a send waits for room in the sender log.
+/// Seconds for which a send waits for room in the sender log before a line tells so, and the log
+/// may grow once.
 pub(super) const LOG_ROOM_PATIENCE_S: f64 = 60.0;
+/// Images in a row that are refused for reasons that pass, or are lost, before a rank expects no
+/// other: some seconds while a log is full, which is longer than a command that a program runs.
+pub(super) const REFUSALS_MAX: u32 = 30;
 /// Seconds between two requests for images that let the log be cut.
 pub(super) const LOG_ROOM_ASK_EVERY_S: f64 = 0.1;
 

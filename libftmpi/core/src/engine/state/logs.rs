@@ -31,6 +31,8 @@ pub(crate) struct Logs {
     memory: LogMemory,
     /// Bytes that the logs may hold before images are asked for.
     limit: u64,
+    /// The limit was doubled.
+    widened: bool,
     /// Messages under way into the log.
     late: Vec<Rest>,
     late_min: usize,
@@ -42,6 +44,7 @@ impl Logs {
         Self {
             memory: LogMemory::default(),
             limit: u64::MAX,
+            widened: false,
             late: Vec::new(),
             late_min: LATE_LOG_MIN,
             late_piece: LATE_LOG_PIECE,
@@ -68,12 +71,14 @@ impl Logs {
 
     /// Sets the bytes that the logs may hold.
     pub fn set_limit(&mut self, bytes: u64) {
-        self.limit = bytes;
+        (self.limit, self.widened) = (bytes, false);
     }
 
-    /// Nothing cuts the logs: they may grow to twice as much.
-    pub fn double_limit(&mut self) {
-        self.limit = self.limit.saturating_mul(2);
+    /// Nothing cuts the logs: they may grow to twice as much, once.
+    pub fn widen_limit(&mut self) {
+        if !std::mem::replace(&mut self.widened, true) {
+            self.limit = self.limit.saturating_mul(2);
+        }
     }
 
     /// From which length on messages may come into the log late, and how much of them at a time.

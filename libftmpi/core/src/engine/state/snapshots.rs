@@ -1,5 +1,6 @@
 //! What the images of this rank hold: it decides what may be cut from logs.
 
+use super::super::tuning::REFUSALS_MAX;
 use ftmpi_protocols::received::Received;
 use ftmpi_wire::{EventNo, ImageNo, Rank};
 use std::collections::VecDeque;
@@ -26,11 +27,28 @@ pub(crate) struct Snapshots {
     newest: ImageNo,
     /// Images leave out of the logs what the newest image of the receiver has.
     lean: bool,
+    /// Images that were not taken or were lost since the last one that is stable.
+    refused: u32,
+    /// One of them for a reason that does not pass by itself.
+    lasting: bool,
+    /// Peers have cut their logs although this rank has no image of what they dropped.
+    unprotected: bool,
+    /// That was not said yet.
+    unsaid: bool,
 }
 
 impl Snapshots {
     pub const fn new() -> Self {
-        Self { list: VecDeque::new(), oldest: ImageNo(0), newest: ImageNo(0), lean: false }
+        Self {
+            list: VecDeque::new(),
+            oldest: ImageNo(0),
+            newest: ImageNo(0),
+            lean: false,
+            refused: 0,
+            lasting: false,
+            unprotected: false,
+            unsaid: false,
+        }
     }
 
     /// Images leave out of the logs what the newest image of each receiver has, or not.
@@ -53,15 +71,45 @@ impl Snapshots {
         self.list.retain(|snapshot| snapshot.image != image);
     }
 
+    /// An image was not taken, or was lost. `lasts`: the reason does not pass by itself.
+    pub fn refused(&mut self, lasts: bool) {
+        self.refused = self.refused.saturating_add(1);
+        self.lasting |= lasts;
+    }
+
+    /// Whether this rank has no image to expect.
+    pub fn are_impossible(&self) -> bool {
+        self.lasting || self.refused >= REFUSALS_MAX
+    }
+
+    /// A peer was told to cut its log although this rank has no image.
+    #[cold]
+    pub fn given_way(&mut self) {
+        self.unsaid |= !self.unprotected;
+        self.unprotected = true;
+    }
+
+    /// Whether that is to be said now. Once.
+    #[inline]
+    pub fn take_given_way(&mut self) -> bool {
+        std::mem::take(&mut self.unsaid)
+    }
+
+    fn are_possible(&mut self) {
+        (self.refused, self.lasting, self.unprotected) = (0, false, false);
+    }
+
     /// The incarnation begins from this image.
     pub fn begin_from(&mut self, image: ImageNo) {
         self.newest = image;
+        self.are_possible();
     }
 
     /// `image` is stable, and nobody asks for one before `oldest`. `Some`: the oldest one, if this
     /// rank knows what it holds.
     pub fn committed(&mut self, image: ImageNo, oldest: ImageNo) -> Option<&Snapshot> {
         self.newest = image.max(self.newest);
+        self.are_possible();
         while self.list.front().is_some_and(|snapshot| snapshot.image < oldest) {
             self.list.pop_front();
         }
@@ -93,5 +141,39 @@ impl Snapshots {
     /// Whether no image reaches back to this image of a peer, or to a newer one.
     pub fn all_reach_before(&self, peer: Rank, image: ImageNo) -> bool {
         self.list.iter().all(|snapshot| snapshot.reach[peer.index()] < image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lasting_reason_counts_at_once_and_others_after_many() {
+        let mut snapshots = Snapshots::new();
+        (1..REFUSALS_MAX).for_each(|_| snapshots.refused(false));
+        assert!(!snapshots.are_impossible());
+        snapshots.refused(false);
+        assert!(snapshots.are_impossible());
+        snapshots.committed(ImageNo(1), ImageNo(1));
+        assert!(!snapshots.are_impossible());
+        snapshots.refused(true);
+        assert!(snapshots.are_impossible());
+        snapshots.begin_from(ImageNo(1));
+        assert!(!snapshots.are_impossible());
+    }
+
+    #[test]
+    fn it_is_said_once_until_there_is_an_image() {
+        let mut snapshots = Snapshots::new();
+        assert!(!snapshots.take_given_way());
+        snapshots.given_way();
+        snapshots.given_way();
+        assert!(snapshots.take_given_way() && !snapshots.take_given_way());
+        snapshots.given_way();
+        assert!(!snapshots.take_given_way());
+        snapshots.committed(ImageNo(1), ImageNo(1));
+        snapshots.given_way();
+        assert!(snapshots.take_given_way());
     }
 }
