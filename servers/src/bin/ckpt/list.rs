@@ -18,7 +18,7 @@ pub fn list(directory: &Path, json: bool) -> anyhow::Result<bool> {
                 serde_json::json!({
                     "rank": image.rank,
                     "image": image.image,
-                    "life": image.incarnation,
+                    "incarnation": image.incarnation,
                     "bytes": image.bytes,
                     "damaged": image.damaged || image.note.is_err(),
                     "file": image.path,

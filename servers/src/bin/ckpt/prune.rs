@@ -94,7 +94,7 @@ fn plan(job: &Job, keep: usize) -> Plan {
     }
     for (id, path, bytes) in &job.bases {
         let file = (path.clone(), *bytes);
-        // Images that cannot be read now stay, and so does what they may need.
+        // Images that cannot be read now stay. The images that these may need stay as well.
         let unreadable = job
             .images
             .get(&id.rank)
