@@ -1,7 +1,7 @@
 """Tests images in an object store, with checkpoint servers that lose their disks.
 
-A test counts only if images were in the store when the disk was lost, the job continued from these images with the
-right result, and its end left nothing in the store."""
+A test counts only if images were in the store when the disk was lost, and the job continued from these images with
+the right result. Its end must leave nothing in the store."""
 
 from __future__ import annotations
 

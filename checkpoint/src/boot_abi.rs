@@ -50,7 +50,7 @@ pub struct CaptureRequest {
     pub fd: c_int,
     /// Must be 0.
     pub reserved: c_int,
-    /// The number of the image. The restored process is told it as well.
+    /// The number of the image. The restored process learns it as well.
     pub image_no: u64,
     /// Private anonymous memory whose contents are not wanted in the image, as pairs of begin and
     /// end on page boundaries. It is zero in the restored process. In this process the pages stay;
@@ -112,7 +112,7 @@ pub struct BootTable {
     pub version: u32,
     /// Size of this structure in bytes.
     pub size: u32,
-    /// 1 if this process was started as a rank, or by one, as a wrapper script does: the control
+    /// 1 if this process is a rank, or was started by one (as by a wrapper script): the control
     /// socket and the status page are open. 0: all functions refuse.
     pub is_rank: c_int,
     /// 1 if this incarnation began from an image.

@@ -1,7 +1,7 @@
 //! What binds an image to a host: the features of its processor and the contents of its vDSO.
 //!
-//! Guarantee: the boot library, which takes and restores images, and the launcher, which compares
-//! hosts before it starts a job, get the same values from here.
+//! Guarantee: the boot library and the launcher get the same values from here. The boot library
+//! takes and restores images; the launcher compares hosts before it starts a job.
 #![allow(unsafe_code)]
 
 use crate::stream::{Hash, Processor};

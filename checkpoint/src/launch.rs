@@ -49,8 +49,8 @@ impl StackLimit {
 
 /// Prepares a rank between fork and exec (`pre_exec`). Switches address randomisation off, sets the
 /// limit on the stack, and raises the soft limit on descriptors. Marks all descriptors from 3 on
-/// close-on-exec, except those of [`ftmpi_wire::control::fds`] that a rank is given: descriptors
-/// that the launcher inherited (pipes of a shell or batch system) would prevent images.
+/// close-on-exec, except those of [`ftmpi_wire::control::fds`] that a rank is given. Inherited
+/// descriptors of the launcher (pipes of a shell or batch system) would prevent images.
 ///
 /// Async-signal-safe: system calls only, no allocation.
 ///

@@ -8,7 +8,7 @@ pub(crate) const READ_BYTES: usize = 256 << 10;
 /// from all of them.
 pub(crate) const CHAIN_IMAGES_MAX: u32 = 16;
 /// Percent of the used bytes that all containers of a chain may take before there is a complete
-/// image again: the price of incremental images on the disk.
+/// image again. This is the price of incremental images on the disk.
 pub(crate) const CHAIN_BYTES_PERCENT_MAX: u64 = 150;
 /// Bytes of one sample when a chunk is tested for compressibility.
 pub(crate) const SAMPLE_BYTES: usize = 4096;

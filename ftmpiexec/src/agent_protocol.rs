@@ -16,8 +16,8 @@ use std::net::SocketAddr;
 /// The most bytes of one frame: a job view of some 100 000 ranks fits.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes of output that an agent may have on the way to the launcher, so that a stopped terminal
-/// holds back the ranks' output and nothing else.
+/// Bytes of output that an agent may have on the way to the launcher. So a stopped terminal holds
+/// back the ranks' output and nothing else.
 pub const OUTPUT_WINDOW_BYTES: usize = 1 << 20;
 
 /// What a new agent reads from its standard input, as one line of JSON.
@@ -71,7 +71,7 @@ pub enum Commitment {
 /// The facts about the job that do not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What ranks are told. The agent fills in the parts about one rank (`app_number`, `retained`,
+    /// What ranks receive. The agent fills in the parts about one rank (`app_number`, `retained`,
     /// `inject`) and the part that is known only when all hosts are known (`oversubscribed`).
     pub view: JobView,
     /// The parts of the command line.

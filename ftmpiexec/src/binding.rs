@@ -229,7 +229,7 @@ mod tests {
         let filled = places("socket", "core");
         assert_eq!((filled.len(), filled[0].len()), (8, 8));
         assert!(filled[3].contains(&0) && filled[4].contains(&4));
-        // The larger unit counts, whatever its name is.
+        // The larger unit counts, no matter what its name is.
         assert_eq!(places("core", "hwthread:4")[..3], [[0, 8], [2, 10], [4, 12]]);
         assert_eq!(places("core", "hwthread:4").len(), 8);
         assert_eq!(places("socket", "core:8").len(), 2);

@@ -32,7 +32,7 @@ pub const UNANSWERED_MIN: u64 = 2;
 pub struct MissedBeats(u32);
 
 impl MissedBeats {
-    /// A heartbeat came, or the agent starts anew.
+    /// A heartbeat came, or the agent starts again.
     pub fn reset(&mut self) {
         self.0 = 0;
     }
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_begins_the_count_anew() {
+    fn a_heartbeat_restarts_the_count() {
         let mut missed = MissedBeats::default();
         assert!((0..MISSED_MAX).all(|_| !missed.interval_passed()));
         assert!(missed.interval_passed());

@@ -1,8 +1,8 @@
 //! `ftmpiexec` that a rank starts: a script may be a rank and run MPI programs of its own.
 //!
-//! Guarantees: the process, and what it starts, has nothing of that rank. It has not the rank's
-//! descriptors, whose numbers the agent needs for ranks of its own; not the rank's variables; and
-//! not the preloaded library, which could take this process for the rank.
+//! Guarantees: the process, and what it starts, has nothing of that rank. It does not have the
+//! rank's descriptors, because the agent needs their numbers for its own ranks. It has neither the
+//! rank's variables nor the preloaded library, which could take this process for the rank.
 
 use crate::agent::spawn::library_directory;
 use anyhow::Context;
@@ -12,11 +12,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Variables that an agent gives a rank, besides [`RANK_ENV`].
+/// Variables that an agent gives a rank, in addition to [`RANK_ENV`].
 const OF_A_RANK: &[&str] = &["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"];
 
-/// Begins this program anew without the variables and libraries of a rank, if it has any. Does not
-/// return then.
+/// Executes this program again without the variables and libraries of a rank, if it has any. Does
+/// not return then.
 ///
 /// # Errors
 /// The program cannot be executed again.

@@ -109,7 +109,7 @@ pub const SERVER_GOOD_RUN: Duration = Duration::from_secs(10);
 pub const SERVER_IN_USE_PATIENCE: Duration = Duration::from_secs(90);
 /// How often the same kind of line of a server is printed.
 pub const SERVER_LINE_REPEATS_MAX: u32 = 10;
-/// Kinds of lines of a server that are told apart.
+/// Kinds of lines of a server that are distinguished.
 pub const SERVER_LINE_KINDS_MAX: usize = 200;
 /// Lines that are kept of a server which does not serve yet.
 pub const SERVER_LINES_WAITING_MAX: usize = 2000;

@@ -1,8 +1,8 @@
-//! Whole jobs with a rank that speaks the control protocol and nothing else: this executable is
-//! both the test and the rank (it is a rank when `FTMPI_RANK` is set).
+//! Whole jobs with a rank that speaks only the control protocol. This executable is both the test
+//! and the rank (it is a rank when `FTMPI_RANK` is set).
 //!
-//! The tests need nothing but `ftmpiexec`. Those that need servers are skipped if the servers are
-//! not built beside it.
+//! The tests need nothing but `ftmpiexec`. Tests that need servers are skipped if the folder of
+//! this program has none.
 
 #[path = "jobs/channels.rs"]
 mod channels;

@@ -14,7 +14,7 @@ pub enum LauncherKind {
     Slurm,
     /// By ssh, or the command of --rsh
     Ssh,
-    /// All on this host, whatever the hosts are called (for tests)
+    /// All on this host, no matter what the hosts are called (for tests)
     Fork,
 }
 

@@ -172,7 +172,8 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 impl OptionError {
-    /// There is no such option: a near one, what another launcher's means here, or where to look.
+    /// There is no such option: a similar one, what another launcher's means here, or where to
+    /// look.
     #[must_use]
     pub fn unknown(option: &str, command: &clap::Command) -> Self {
         let program = command.get_name().to_owned();

@@ -1,8 +1,8 @@
 //! The options of every program, as one table.
 //!
-//! From this table follow the parsing of command lines, `-h`, `--help`, `--help TOPIC`, what is
-//! users read about a wrong command line, the manual pages, the completions of three shells, and
-//! `docs/reference/options.md`.
+//! From this table follow the parsing of command lines, `-h`, `--help` and `--help TOPIC`, and the
+//! errors about a wrong command line. The manual pages, the completions of three shells and
+//! `docs/reference/options.md` follow from it too.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -12,7 +12,7 @@ pub enum ValueError {
     /// It should be a time.
     #[error("`{0}` is not a time; write a number and a unit (ms, s, m or h), such as 30s or 500ms")]
     Time(String),
-    /// It is a time that nobody lives to see.
+    /// The time is too long to matter.
     #[error("`{0}` is more than a hundred years; write a shorter time, such as 24h")]
     TooLong(String),
     /// It should be a number.

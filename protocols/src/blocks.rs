@@ -1,8 +1,8 @@
 //! A queue in blocks.
 //!
 //! Guarantees: an element that is added or taken at an end moves no other element. One more element
-//! costs at most one block of memory, however many there are: a queue in one piece doubles, and
-//! stands still while it copies. Empty blocks are filled again.
+//! costs at most one block of memory, however many elements there are. A queue in one piece
+//! doubles, and stands still while it copies. Empty blocks are filled again.
 
 use crate::tuning::BLOCK;
 use std::collections::VecDeque;

@@ -2,28 +2,29 @@
 //! that mpich-v-2006 §5 announces; HydEE and SPBC are its successors).
 //!
 //! Guarantees: a failure returns the ranks of *one* cluster to its last complete wave, where they
-//! repeat what is recorded of them; all other ranks go on. It is the composition of two protocols
-//! that know nothing of each other: [`crate::coordinated`] speaks only to *cluster peers* (ranks of
-//! the own cluster), a logging protocol records events. [`crate::pessimistic`] and
-//! [`crate::causal`] see to it that nobody depends on one that can be lost; under
-//! [`crate::optimistic`] the cluster of an orphan returns as if the orphan had failed: a cluster
-//! peer's messages can be had again only from the cluster peer itself.
+//! repeat their recorded events. All other ranks continue. It is the composition of two protocols
+//! that know nothing of each other. [`crate::coordinated`] speaks only to *cluster peers* (ranks of
+//! the own cluster). A logging protocol records events. Under [`crate::pessimistic`] and
+//! [`crate::causal`] no rank depends on an event that can be lost. Under [`crate::optimistic`] the
+//! cluster of an orphan returns as if the orphan had failed, because only the cluster peer itself
+//! can send its messages again.
 //!
 //! - *Payload* is logged for ranks of other clusters only ([`Protocol::logs_payload`]). What a
 //!   cluster peer had sent is in the wave or is sent again by the cluster peer itself, which comes
 //!   back with us.
 //! - *Determinants* are made of all events, also of messages from cluster peers. Logging only what
-//!   crosses clusters would be sound for send-deterministic programs alone (HydEE's assumption):
-//!   others could send something else when they run again, and the other clusters have seen what
-//!   they sent first.
-//! - *Every message waits for* (or carries) the events before it, also inside the cluster: a
+//!   crosses clusters would be sound for send-deterministic programs alone (HydEE's assumption).
+//!   Other programs could send something else when they run again, although the other clusters have
+//!   seen the first message.
+//! - *Every message waits for* (or carries) the events before it, also inside the cluster. A
 //!   recorded match of a cluster peer's message is repeated only if the cluster peer sends that
-//!   message again, so all events before its sending must have survived. The answer to an announced
-//!   message tells a cluster peer that it was matched, and no log can pretend that: it is gated
-//!   like an acknowledgement. (Optimistic logging does not wait: what the cluster peer's log lost
-//!   of that ends the log of whoever depends on it, also where all have returned.)
-//! - *Waves begin only when every cluster peer has repeated all that is recorded of it* (the
-//!   dispatcher waits for that): one that still repeats may need what another sends after its
+//!   message again, so all events before its sending must survive. The answer to an announced
+//!   message reveals to a cluster peer that it was matched, and no log can reproduce that. So the
+//!   answer is gated like an acknowledgement. (Optimistic logging does not wait. If the cluster
+//!   peer's log lost an event of these, the logs of all ranks that depend on it end there, also
+//!   where all have returned.)
+//! - *Waves begin only when every cluster peer has repeated all its recorded events.* The
+//!   dispatcher waits for that: a rank that still repeats may need what another sends after its
 //!   image.
 
 use crate::protocol::*;
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn payload_stays_for_others_and_every_event_gates_also_for_mates() {
+    fn payload_stays_for_others_and_every_event_gates_also_for_cluster_peers() {
         let between = Box::new(Pessimistic::new(false, true));
         let mut p = Hierarchical::new(waves(), between, Rank(1), &[0, 0, 1, 1]);
         let logged: Vec<bool> = (0..4).map(|rank| p.logs_payload(Rank(rank))).collect();

@@ -3,14 +3,15 @@
 //!
 //! Logged messages live long and die in the order of their birth, because an image of a peer frees
 //! all messages before it. Free lists of single blocks would gain nothing. Slabs keep neighbours
-//! together and waste nothing to size classes. They touch fresh pages only while the log grows: the
-//! slab that was emptied last is filled next, and as much is kept as was held at most since the
-//! image before the last one. Large slabs are meant for huge pages; the allocator provides them.
+//! together and waste nothing to size classes. They touch fresh pages only while the log grows. The
+//! slab that was emptied last is filled next. The memory that is kept is the most that was held
+//! since the image before the last one. Large slabs are meant for huge pages; the allocator
+//! provides them.
 //!
 //! An image of the rank need not contain all of this memory. Empty slabs and the room between
 //! blocks have no contents. Blocks may be *spared* ([`LogMemory::spare`]): they are held for a peer
 //! that might begin from an older image, and images leave them out. Logs for several peers share a
-//! slab, and the peers take their images one after the other, so the wanted bytes are counted by
+//! slab, and the peers take their images one after the other. So the wanted bytes are counted by
 //! the page ([`LogMemory::useless`]).
 
 use crate::tuning::{
@@ -29,8 +30,8 @@ const NO_SLAB: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     slab: u32,
-    /// Where it begins, in units of [`ALIGN`]: a slab made for one huge message may be longer than
-    /// 4 GiB, and is filled with short ones later.
+    /// Where it begins, in units of [`ALIGN`]. A slab that was made for one huge message may be
+    /// longer than 4 GiB, and is filled with short ones later.
     line: u32,
     len: usize,
 }
@@ -267,9 +268,9 @@ impl LogMemory {
         KEPT_MIN.max(self.ready).max(highest + highest / 8)
     }
 
-    /// Has so many bytes ready, touched: a log that grows into them meets no page for the first
-    /// time, which takes 0.06 s a GiB where memory is at hand, and 1 to 3 where a virtual machine
-    /// has to ask its host.
+    /// Makes this many bytes ready and touches them, so that a log that grows into them causes no
+    /// page faults. First touches cost time, most of all where a virtual machine asks its host for
+    /// memory.
     pub fn reserve(&mut self, bytes: usize) {
         const PAGE: usize = 4096;
         while self.reserved < bytes {
@@ -298,9 +299,9 @@ impl LogMemory {
         }
     }
 
-    /// Memory of which nothing is to be in an image: whatever is there in an incarnation that
-    /// begins from it may be something else, such as zero. (Empty slabs, what was not filled of
-    /// others, what lies between blocks, and blocks that are spared.)
+    /// Memory whose contents an image need not have. An incarnation that begins from the image
+    /// finds other contents there, such as zeros. (Empty slabs, what was not filled of others, what
+    /// lies between blocks, and blocks that are spared.)
     pub fn useless(&self) -> impl Iterator<Item = &[u8]> {
         self.slabs.iter().flat_map(Slab::useless)
     }
@@ -426,9 +427,8 @@ mod tests {
         assert_eq!(memory.reserved(), sum(&memory));
     }
 
-    /// Periods of the same traffic between images, cut at the second image: after the first few
-    /// hardly any memory is touched that was not touched before, whatever the sizes of the
-    /// messages.
+    /// Periods of the same traffic between images, cut at the second image. After the first few
+    /// periods hardly any new memory is touched, with messages of any size.
     #[test]
     fn periods_of_the_same_traffic_need_no_fresh_memory() {
         for sizes in [&[100usize, 5000][..], &[40_000], &[3_000_000], &[900_000, 1_100_000, 64]] {

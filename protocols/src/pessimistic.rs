@@ -1,8 +1,8 @@
 //! Pessimistic sender-based message logging (MPICH-V2; mpich-v-2006 §3.3).
 //!
 //! Payload stays in the sender's log, and determinants go to the event logger. *No message leaves
-//! before every earlier determinant of its sender is stable.* A rank that dies can therefore always
-//! return to a state that agrees with everything it ever sent, and only that rank restarts.
+//! before every earlier determinant of its sender is stable.* So a rank that dies can always return
+//! to a state that agrees with everything it ever sent. Only that rank restarts.
 //!
 //! Determinants are gathered and sent in batches: at the latest when a message wants to leave or
 //! the rank waits. Determinants that are not acknowledged are kept, so a logger that dies loses

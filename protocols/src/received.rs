@@ -6,8 +6,8 @@
 //!
 //! A channel has two sequences of numbers. Messages of the program are counted at its calls.
 //! Replies to one-sided operations have the number that the *asking* rank gave the request
-//! ([`reply_ssn`]): the moment of a reply depends on timing, and so would its place among the
-//! program's sends.
+//! ([`reply_ssn`]). The moment of a reply depends on timing, so its place among the program's sends
+//! does too.
 
 use ftmpi_wire::{Ssn, header::Received as Wire};
 use std::collections::BTreeMap;

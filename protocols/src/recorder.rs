@@ -106,9 +106,9 @@ impl Recorder {
 
     /// A new incarnation begins that is to repeat these.
     ///
-    /// Negative answers since the image's last determinant belong to the state of the image; those
-    /// that were told afterwards are counted in the recorded events from zero, because an image is
-    /// taken only after [`Recorder::settle`].
+    /// Negative answers since the image's last determinant belong to the state of the image. Later
+    /// negative answers are counted in the recorded events from zero, because an image is taken
+    /// only after [`Recorder::settle`].
     pub fn begin(&mut self, recorded: Vec<Determinant>) {
         self.fails = 0;
         self.recorded = recorded.len() as u64;

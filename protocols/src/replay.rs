@@ -1,9 +1,9 @@
 //! What a restarted rank repeats: the determinants that were stable when it died.
 //!
 //! Matches are looked up by the number of the receive. Outcomes are consumed in program order. A
-//! receive without a recorded match is held back while anything is left: in the first incarnation
-//! it had not matched when the last recorded event happened. It must not take now what another
-//! receive, or a later state of the program, is to have.
+//! receive without a recorded match is held back while anything is left. In the first incarnation
+//! the receive had not matched when the last recorded event happened. It must not take now what
+//! another receive, or a later state of the program, is to have.
 
 use crate::protocol::{Answer, Decision, NAMED, Pin, Service};
 use ftmpi_wire::{Determinant, Rank, Ssn};

@@ -17,7 +17,7 @@
 //! - At most one image of a rank is under way.
 //! - The interval counts from the *end* of the last transfer, so a slow store never queues images.
 //! - The first images are spread over one interval, and at most `at_once_max` ranks stream at the
-//!   same time, so that not all ranks reach the store together.
+//!   same time. So not all ranks reach the store together.
 //!
 //! What a rank has received since its last image is what the logs of others hold for it. `payload`
 //! therefore needs one counter of each rank.
@@ -203,8 +203,9 @@ impl Scheduler {
         self.failures += 1;
     }
 
-    /// The time between images: as set, or √(2 · cost of an image · time between failures), with
-    /// one failure more than was seen, so that a job without any takes ever fewer images.
+    /// The time between images: as set, or √(2 · cost of an image · time between failures). The
+    /// number of failures counts one more than was seen, so a job without failures takes ever fewer
+    /// images.
     #[must_use]
     pub fn interval(&self, now: Duration) -> Duration {
         let (paused, count) = self.pauses;

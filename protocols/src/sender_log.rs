@@ -1,5 +1,5 @@
-//! The sender-based payload log of one channel (Johnson & Zwaenepoel; mpich-v-2006 §3.3): every
-//! message to one peer, by its number, until no offered image of that peer can need it.
+//! The sender-based payload log of one channel (Johnson & Zwaenepoel; mpich-v-2006 §3.3). It holds
+//! every message to one peer, by its number, until no offered image of that peer can need it.
 //!
 //! The bytes lie in a [`LogMemory`] that all channels of a rank share. They stay in place until
 //! their entry is cut, so the engine may send straight from the log.
@@ -117,8 +117,8 @@ impl SenderLog {
         self.cut.absorb(received);
     }
 
-    /// The newest image of the peer has these, so an image of this rank need not have them: they
-    /// are kept for a peer that has to begin from an older one.
+    /// The newest image of the peer has these, so an image of this rank need not have them. They
+    /// are kept for the case that the peer has to begin from an older image.
     pub fn spare(&mut self, received: &Received, memory: &mut LogMemory) {
         for entry in self.entries.iter_mut().chain(self.replies.iter_mut()) {
             if !entry.spared && received.contains(entry.ssn) {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spared_is_lost_with_this_life_and_wanted_again_when_the_peer_begins_anew() {
+    fn what_is_spared_is_lost_with_this_incarnation_and_needed_again_when_the_peer_begins_again() {
         let (mut log, mut memory) = (SenderLog::default(), LogMemory::default());
         for ssn in 1..=6 {
             put(&mut log, &mut memory, ssn, &[ssn as u8; 40_000]);

@@ -14,8 +14,8 @@ pub(crate) const BATCH_RECORDS: u64 = RECORDS_MAX as u64 / 4;
 pub(crate) const CAUSAL_GATHER: u64 = 256;
 /// Records that optimistic logging gathers then: fewer, because what is not stable may be lost.
 pub(crate) const OPTIMISTIC_GATHER: u64 = 32;
-/// Events of other ranks that are held before the logger is asked whether they are stable: a rank
-/// that only receives would hold them for ever.
+/// Events of other ranks that are held before the logger is asked whether they are stable. Without
+/// this limit a rank that only receives would hold them for ever.
 pub(crate) const HELD_UNASKED: u64 = 1024;
 /// Bytes of an answer to a recovering rank in one frame: other frames must not wait for long.
 pub(crate) const ANSWER_PART_BYTES: usize = 4 << 20;

@@ -1,5 +1,5 @@
-//! Which waves of images a cluster of ranks has: which ranks are still to report about the wave
-//! under way, and to which wave the cluster returns after a failure.
+//! The waves of images of a cluster of ranks: which ranks still have to report about the wave under
+//! way, and to which wave the cluster returns after a failure.
 //!
 //! Calling convention: call the methods with what happened; a method that ends a wave returns it
 //! ([`Over`]). Queries never change state. The caller passes in time.
@@ -7,8 +7,8 @@
 //! Guarantees:
 //! - A wave counts only when the image of *every* rank of the cluster is durable.
 //! - One wave is under way at a time, until every rank has reported about it.
-//! - The images of the last [`KEPT`] complete waves are kept until a later wave is complete,
-//!   whatever becomes of the waves between. A damaged image is therefore survivable.
+//! - The images of the last [`KEPT`] complete waves are kept until a later wave is complete, also
+//!   if waves in between fail. A damaged image is therefore survivable.
 
 use crate::dispatcher::ImageFacts;
 use ftmpi_wire::{ImageNo, Rank};
@@ -75,11 +75,11 @@ impl Waves {
     }
 
     /// As an earlier run of the job left them: the images of each rank that are offered, and the
-    /// highest number that one ever had; `start_offered`: that of all of them, as far as servers
-    /// know. They hear of a second complete wave, after which logs were cut, with the image after
-    /// it, and until then both are there. If an image is missing, one of them may have been lost:
-    /// then the start counts only as long as there is nothing else (and whoever begins there finds
-    /// whether logs reach back so far). A wave of which every rank's image is there is complete,
+    /// highest number that one ever had. `start_offered` holds if servers still offer the start of
+    /// all ranks. They hear of a second complete wave, after which logs were cut, with the image
+    /// after it, and until then both are there. If an image is missing, it may have been lost. Then
+    /// the start counts only if there is nothing else, and the rank that begins there finds out
+    /// whether logs reach back so far. A wave of which every rank's image is there is complete,
     /// also if that run's launcher did not live to hear of the last one.
     #[must_use]
     pub fn found(
@@ -146,7 +146,7 @@ impl Waves {
         self.issued
     }
 
-    /// The waves whose images are to be kept beside the one under way; 0: none.
+    /// The waves whose images are to be kept in addition to the one under way; 0: none.
     #[must_use]
     pub fn kept(&self) -> [ImageNo; KEPT] {
         let mut kept = [ImageNo(0); KEPT];
@@ -225,8 +225,8 @@ impl Waves {
     }
 
     /// How far back logs of what came from outside must reach after a wave whose oldest kept one is
-    /// this: two places to return to are always kept, and the start of the program counts as one
-    /// (number 0).
+    /// this. Two places to return to are always kept, and the start of the program (number 0)
+    /// counts as one.
     #[must_use]
     pub fn reach(&self, oldest: ImageNo) -> ImageNo {
         if self.start_gone { oldest } else { ImageNo(0) }

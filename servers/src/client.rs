@@ -182,7 +182,7 @@ impl ImageStore {
         }
     }
 
-    /// Tells the server which images to keep beside the next one.
+    /// Names the images that the server is to keep in addition to the next one.
     ///
     /// # Errors
     /// The connection broke.

@@ -1,9 +1,9 @@
-//! The state of a job, as its directory tells it: does the job run, has it ended, can it be
+//! The state of a job, as its directory shows it: does the job run, has it ended, can it be
 //! continued?
 //!
 //! A launcher holds the lock of the directory while it works on the job. The header of the file
-//! `progress` says whether the job has ended for good. The launcher writes that header with
-//! [`ProgressHeader::encode`].
+//! `progress` says whether the job has ended and cannot be continued. The launcher writes that
+//! header with [`ProgressHeader::encode`].
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -34,7 +34,7 @@ pub struct ProgressHeader {
     pub ranks: u32,
     /// Standard input is at its end.
     pub input_ended: bool,
-    /// The exit code of a job that has ended for good.
+    /// The exit code of a job that has ended and cannot be continued.
     pub exit_code: Option<i32>,
 }
 
@@ -79,7 +79,7 @@ impl ProgressHeader {
 pub enum JobState {
     /// A launcher works on the job. The text says which one.
     Running(String),
-    /// The job has ended for good, with this exit code.
+    /// The job has ended with this exit code and cannot be continued.
     Ended(i32),
     /// Nobody works on the job, and a launcher can continue it.
     Interrupted,
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_tells_whether_its_job_runs_has_ended_or_can_be_continued() {
+    fn a_directory_shows_whether_its_job_runs_has_ended_or_can_be_continued() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         assert_eq!(JobState::of(path).unwrap(), JobState::Unknown);

@@ -57,7 +57,7 @@ pub fn log_line(server: &str, text: impl std::fmt::Display) {
 #[derive(Debug)]
 pub struct PrivateDir {
     path: PathBuf,
-    /// The lock. The system releases it when the process ends, in whatever way.
+    /// The lock. The system releases it when the process ends.
     _lock: File,
 }
 

@@ -133,7 +133,7 @@ pub(crate) mod object_tier {
     /// Bytes that one download request asks for: a request has a time limit, an image any size.
     #[cfg(feature = "object-store")]
     pub const RANGE_BYTES: u64 = 16 << 20;
-    /// Time for which a failing request is repeated before its caller is told.
+    /// Time for which a failing request is repeated before its caller hears of it.
     #[cfg(feature = "object-store")]
     pub const RETRY_LIMIT: Duration = Duration::from_secs(10);
     /// Time to connect.
@@ -160,7 +160,7 @@ pub(crate) mod files {
     pub const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
     /// Blocks that wait for the disk, or for their reader. As many again are in use.
     pub const WAITING_BLOCKS: usize = 2;
-    /// Bytes through the page cache after which the disk is told to write.
+    /// Bytes through the page cache after which the disk is asked to write.
     pub const WRITEBACK_BYTES: u64 = 32 << 20;
     /// Blocks of a file from which on it is read ahead: for smaller ones a thread does not pay.
     pub const READ_AHEAD_MIN_BLOCKS: u64 = 4;

@@ -116,7 +116,7 @@ fn keeps_the_two_newest_over_a_kill_and_gives_them_back() {
 }
 
 #[test]
-fn late_images_of_a_dead_life_are_refused() {
+fn late_images_of_a_dead_incarnation_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let key = JobKey::generate();
     let server = start(dir.path(), &key);
@@ -306,7 +306,7 @@ proptest! {
 
     /// After any change to a stored image the image is not given out.
     #[test]
-    fn whatever_happens_to_a_file_no_wrong_image_is_given(
+    fn no_damage_of_a_file_leads_to_a_wrong_image(
         at in any::<prop::sample::Index>(), cut in any::<bool>(), bits in 1u8..=255,
     ) {
         let dir = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ fn stores_acknowledges_and_gives_back() {
                 other => break other,
             }
         };
-        assert_eq!(end, Some(Frame::Refused), "the old life is told");
+        assert_eq!(end, Some(Frame::Refused), "the old incarnation is refused");
         assert_eq!(rank.next().await, None);
         let Err(error) = RankConnection::open(&server, 3, 0).await else { panic!("let in") };
         assert!(matches!(error.problem, Problem::Stale), "{error}");
@@ -150,7 +150,7 @@ fn a_torn_end_is_cut_off_and_the_rest_serves() {
 }
 
 #[test]
-fn a_flipped_bit_is_told_and_never_replayed_and_the_living_go_on() {
+fn a_flipped_bit_is_reported_and_never_replayed_and_running_ranks_go_on() {
     let dir = tempfile::tempdir().unwrap();
     let key = JobKey::generate();
     log_of(dir.path(), &key, &[1..=10, 11..=20, 21..=30]);
@@ -349,7 +349,7 @@ proptest! {
 
     /// After any damage the server starts, and gives no part of the log as if it were complete.
     #[test]
-    fn whatever_happens_to_the_file_no_wrong_event_is_given(
+    fn no_damage_of_the_file_leads_to_a_wrong_event(
         at in any::<prop::sample::Index>(), cut in any::<bool>(), bits in 1u8..=255,
     ) {
         let dir = tempfile::tempdir().unwrap();
@@ -376,7 +376,7 @@ proptest! {
 
 /// Needs the right to mount; says so and passes without it.
 #[test]
-fn a_full_disk_is_told_and_nothing_is_lost_when_there_is_room_again() {
+fn a_full_disk_is_reported_and_nothing_is_lost_when_there_is_room_again() {
     let dir = tempfile::tempdir().unwrap();
     let mount = |program: &str, args: &[&str]| {
         std::process::Command::new(program).args(args).arg(dir.path()).output()

@@ -65,7 +65,7 @@ async fn everything_of(server: &Server, rank: u32, incarnation: u32) -> usize {
 }
 
 #[test]
-fn what_is_in_a_ring_is_told_to_the_next_life_and_the_old_one_stores_nothing_more() {
+fn events_in_a_ring_reach_the_next_incarnation_and_the_old_one_stores_nothing_more() {
     let dir = tempfile::tempdir().unwrap();
     let server = start(dir.path(), &JobKey::generate());
     block_on(async {

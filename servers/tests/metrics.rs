@@ -26,7 +26,7 @@ fn page(address: SocketAddr) -> Page {
 }
 
 #[test]
-fn every_server_tells_what_the_catalogue_declares() {
+fn every_server_publishes_what_the_catalogue_declares() {
     let key = JobKey::generate();
     let programs = [
         (env!("CARGO_BIN_EXE_ftmpi-event-logger"), &catalogue::EVENT_LOGGER),
@@ -53,7 +53,7 @@ fn every_server_tells_what_the_catalogue_declares() {
 }
 
 #[test]
-fn an_event_logger_counts_events_and_tells_of_each_rank() {
+fn an_event_logger_counts_events_of_each_rank() {
     let (dir, key, address) = (tempfile::tempdir().unwrap(), JobKey::generate(), free_address());
     let program = env!("CARGO_BIN_EXE_ftmpi-event-logger");
     let server = Server::start(program, dir.path(), &key, &["--metrics", &address.to_string()]);

@@ -97,7 +97,7 @@ fn start(dir: &Path, options: &[&str]) -> Server {
 }
 
 #[test]
-fn images_written_beside_the_server_are_images() {
+fn images_written_on_the_servers_host_are_images() {
     let dir = tempfile::tempdir().unwrap();
     let key = JobKey::generate();
     let server = Server::start(SERVER, dir.path(), &key, &[]);
@@ -162,7 +162,7 @@ fn only_the_very_file_is_written() {
 }
 
 #[test]
-fn what_is_told_must_be_there() {
+fn an_announced_file_must_exist() {
     let dir = tempfile::tempdir().unwrap();
     let server = start(dir.path(), &[]);
     block_on(async {
@@ -220,7 +220,7 @@ fn damage_on_the_way_is_seen_by_its_writer() {
 }
 
 #[test]
-fn limits_and_lives_hold_here_too() {
+fn limits_and_incarnations_hold_here_too() {
     let dir = tempfile::tempdir().unwrap();
     let server = start(dir.path(), &["--max-bytes", "3M"]);
     block_on(async {
@@ -277,7 +277,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_told_no_image_comes_of_it(
+    fn no_false_announcement_becomes_an_image(
         bytes in any::<u64>(), places in prop::collection::vec(any::<u8>(), 0..200),
         content in prop::collection::vec(any::<u8>(), 0..100),
     ) {

@@ -41,8 +41,8 @@ fn class(layout: Layout) -> usize {
     layout.size().max(layout.align()).max(16).next_power_of_two().trailing_zeros() as usize
 }
 
-// SAFETY: blocks of an arena are disjoint (a bump pointer and free lists by size class, each block
-// aligned to its size up to a page); all other requests go to the system's allocator. An arena is
+// SAFETY: blocks of an arena are disjoint: a bump pointer and free lists by size class, each block
+// aligned to its size up to a page. All other requests go to the system's allocator. An arena is
 // used by one thread at a time: the one that simulates its rank.
 unsafe impl GlobalAlloc for Arenas {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

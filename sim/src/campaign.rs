@@ -206,8 +206,8 @@ fn conditions_of_mutant(setup: &mut Setup) {
     }
 }
 
-/// The cluster of each rank: all in one, one each, pairs, one rank beside all others, in turn (as
-/// when ranks are dealt to hosts).
+/// The cluster of each rank: all in one, one each, pairs, one rank alone and all others together,
+/// or in turn (as when ranks are dealt to hosts).
 fn clusters(variant: Variant, ranks: u32, kind: u64) -> Vec<u32> {
     let cluster = |rank: u32| match kind {
         _ if variant.is_coordinated() => 0,

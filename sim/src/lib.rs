@@ -3,11 +3,11 @@
 //!
 //! One thread, one heap of events, one random generator: a seed replays exactly. A rank is a
 //! coroutine whose memory ([`arena`]) can be copied and put back, which is its image. Programs
-//! ([`programs`]) are ordinary blocking code over the engine and check what they see; a run is
-//! right if every program says so, and if no [invariant](invariants) is broken. Chaos (crashes at
-//! random and at named points, delays, refused pushes, payloads broken off, loggers that come and
-//! go, hosts that break, users who suspend the job) is followed by quiet, in which everything must
-//! finish. Only a log that a disk has damaged may end a job otherwise.
+//! ([`programs`]) are ordinary blocking code over the engine and check what they see. A run is
+//! right if every program says so and no [invariant](invariants) is broken. A run begins with
+//! chaos: crashes at random and at named points, delays, refused pushes, interrupted payloads,
+//! restarts of loggers, broken hosts, users who suspend the job. Chaos is followed by quiet, in
+//! which everything must finish. Only a log that a disk has damaged may end a job otherwise.
 //!
 //! [`mutants`] are deliberate bugs; each must be caught by some seed.
 //!

@@ -90,7 +90,7 @@ impl Logger {
             file.records.truncate(left);
             file.written = left;
             // After a loss of power what is found is durable. Else a round has to come first, after
-            // what ranks have stored beside the logger.
+            // the ranks' events in the rings.
             let early = self.mutant == Some(Mutant::MarkBeforeRings);
             file.synced = power || early;
             file.durable = if file.synced { left } else { file.durable.min(left) };
@@ -122,7 +122,7 @@ impl Logger {
         true
     }
 
-    /// The incarnations that were refused for good since the last call, and why.
+    /// The incarnations that were refused for ever since the last call, and why.
     pub fn take_refused(&mut self) -> Vec<(Rank, Incarnation, String)> {
         std::mem::take(&mut self.refused)
     }
@@ -145,7 +145,7 @@ impl Logger {
         self.handle(Input::Frame { conn, frame })
     }
 
-    /// The deliberate bug: the whole log, whatever is durable of it.
+    /// The deliberate bug: the whole log, although not all of it is durable.
     fn answer_at_once(&mut self, conn: ConnId, from: EventNo) -> Vec<Answer> {
         let Some(&(rank, incarnation)) = self.connections.get(&conn) else { return Vec::new() };
         let next = self.files.get(&rank).map_or(from, |file| file.last(file.records.len() + 1));
@@ -333,7 +333,7 @@ impl Logger {
                 }
             }
             Output::Restart { rank, first } => {
-                self.whole.begins_anew(rank);
+                self.whole.log_begins_again(rank);
                 let incarnation = self.files.get(&rank).map_or(Incarnation(0), |f| f.incarnation);
                 self.files.insert(rank, File::new(incarnation, first));
             }

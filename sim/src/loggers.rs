@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 
 /// Numbers of connections of logger `n` begin at `n << SHIFT`.
 const SHIFT: u32 = 40;
-/// Among them, those of fellows.
+/// Among them, the clocks of other loggers.
 const FELLOWS: u64 = 1 << 30;
 
 /// Clocks on their way from one logger.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct ClockNews {
     /// From which; and its incarnation, and that of the one that it goes to.
     from: usize,
     starts: (u32, u32),
@@ -153,7 +153,7 @@ impl Loggers {
     }
 
     /// The clocks that loggers send now, to each other or to the hosts.
-    pub fn news(&mut self) -> Vec<Told> {
+    pub fn news(&mut self) -> Vec<ClockNews> {
         let count = self.loggers.len();
         let mut news = Vec::new();
         for from in 0..count {
@@ -170,7 +170,7 @@ impl Loggers {
                 }
                 if !clocks.is_empty() {
                     let starts = (self.starts[from], to.map_or(0, |to| self.starts[to]));
-                    news.push(Told { from, starts, to, clocks });
+                    news.push(ClockNews { from, starts, to, clocks });
                 }
             }
         }
@@ -178,8 +178,8 @@ impl Loggers {
     }
 
     /// The clocks arrive. The result: what ranks must hear at once.
-    pub fn told(&mut self, told: Told) -> Option<Vec<(Rank, EventNo)>> {
-        let Told { from, starts, to, clocks } = told;
+    pub fn on_clock_news(&mut self, news: ClockNews) -> Option<Vec<(Rank, EventNo)>> {
+        let ClockNews { from, starts, to, clocks } = news;
         let Some(to) = to else {
             for &(rank, clock) in &clocks {
                 let known = self.known.entry(rank).or_default();

@@ -34,7 +34,7 @@ pub struct Memories {
 }
 
 /// A frame for a caller.
-pub type Told = (ConnId, Header, Vec<u8>);
+pub type CallerFrame = (ConnId, Header, Vec<u8>);
 
 impl Memories {
     /// So many, without any file.
@@ -134,7 +134,7 @@ impl Memories {
     }
 
     /// All frames for callers.
-    pub fn told(&mut self) -> Vec<Told> {
+    pub fn caller_frames(&mut self) -> Vec<CallerFrame> {
         let mut out = Vec::new();
         for (&conn, caller) in &self.callers {
             let home = caller.2 % self.servers.len();

@@ -38,12 +38,11 @@ pub enum Mutant {
     ImageBeforeStable,
     /// What a logger that died did not acknowledge is not sent again.
     LoggerLossForgotten,
-    /// What a rank had stored beside its logger is not in its log when its next incarnation asks.
+    /// What a rank had stored in its ring is not in its log when its next incarnation asks.
     RingForgotten,
-    /// Logs become durable without what is stored beside them at that instant.
+    /// Logs become durable without what the rings hold at that instant.
     RoundWithoutRings,
-    /// A logger that begins again calls durable what it finds, before it has looked for what is
-    /// stored beside it.
+    /// A logger that begins again calls durable what it finds, before it has read the rings.
     MarkBeforeRings,
     /// The logger acknowledges before it writes.
     AcknowledgedBeforeWritten,
@@ -58,9 +57,9 @@ pub enum Mutant {
     AnsweredBeforeDurable,
     /// Payloads are not logged.
     PayloadNotLogged,
-    /// Peers are told to forget one message too many.
+    /// Peers are asked to forget one message too many.
     LogCutTooEarly,
-    /// Peers are told that the newest image has one message more than it has.
+    /// Peers are informed that the newest image has one message more than it has.
     ImageToldTooMuch,
     /// A message that came twice is taken twice.
     DuplicateAccepted,
@@ -82,15 +81,15 @@ pub enum Mutant {
     IncompleteWave,
     /// Payloads between clusters are not logged.
     BetweenNotLogged,
-    /// Determinants are made only of what comes from other clusters (right for programs whose sends
-    /// do not depend on the order of receptions, and for no others).
+    /// Determinants are made only of what comes from other clusters. That is right only for
+    /// programs whose sends do not depend on the order of receptions.
     DeterminantInsideNotMade,
     /// What only older images needed is forgotten when an image is durable, though its wave is not
     /// complete.
     LogCutAtIncompleteWave,
     /// Clusters in which nothing failed are rolled back with the one that failed.
     OthersRolledBack,
-    /// The answer to an announcement of a cluster_peer leaves before the match that it reveals is
+    /// The answer to an announcement of a cluster peer leaves before the match that it reveals is
     /// stable.
     ClearToSendNotGated,
     /// A marker leaves only with the next step of the program, for which a rank that stands still
@@ -134,8 +133,8 @@ pub enum Mutant {
     /// A new incarnation does not repeat the last event of its log that it could.
     RolledBackTooFar,
     /// Losses are not sent to peers with whom a channel begins.
-    LossNotTold,
-    /// An orphan goes back to a wave, and its cluster_peers do not.
+    LossNotSent,
+    /// An orphan goes back to a wave, and its cluster peers do not.
     OrphanReturnsAlone,
     /// An incarnation that was given up before its process began begins all the same.
     GivenUpIncarnationBegins,
@@ -143,7 +142,8 @@ pub enum Mutant {
     IntentNotMade,
     /// It is done before its intent, and what led to it, is stable.
     EffectNotGated,
-    /// It is done when the rank's own events are stable, whatever it depends on of others.
+    /// It is done when the rank's own events are stable, although events of others that it depends
+    /// on may not be.
     OthersNotCommitted,
     /// A logger that begins again does not see that a log is damaged.
     DamageNotSeen,
@@ -175,7 +175,7 @@ pub enum Mutant {
     ReplyNotGated,
     /// The restart handshake claims a reply that has not come.
     ReplyClaimed,
-    /// A rank that asks for an exclusive lock of a window gets it beside others.
+    /// A rank that asks for an exclusive lock of a window gets it while another rank holds one.
     ExclusiveLockShared,
     /// Messages do not name the generation of their communicator or window.
     GenerationNotNamed,
@@ -303,7 +303,7 @@ impl Mutant {
             | Self::OrphanMessageTaken
             | Self::RolledBackTooShort
             | Self::RolledBackTooFar
-            | Self::LossNotTold => {
+            | Self::LossNotSent => {
                 vec![
                     Variant::Optimistic,
                     Variant::OptimisticStandard,

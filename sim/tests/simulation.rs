@@ -115,8 +115,8 @@ fn seeds_that_failed_once_do_not_again() {
         (Variant::Nonblocking, 11),
         (Variant::Hierarchical, 2920),
         (Variant::Hierarchical, 2201),
-        // A logger that began again made what it found durable, and not yet what was stored beside
-        // it before.
+        // A logger that restarted made durable what it found, without the events that were stored
+        // in rings before.
         (Variant::Optimistic, 37),
     ] {
         let outcome = check(&setup(seed, Some(variant), None, false));

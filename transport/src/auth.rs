@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A proof is HMAC-SHA256 with the job's key over a label (its direction and step), both nonces and
-//! the contents that it proves; it is compared in constant time. Labels differ, so nothing can be
+//! the contents that it proves. It is compared in constant time. Labels differ, so nothing can be
 //! reflected; nonces are fresh on both sides, so nothing can be replayed. What follows the
 //! handshake is not encrypted: the key keeps strangers and other jobs out, it does not hide.
 //!

@@ -11,7 +11,7 @@
 //!   nothing else is. The position is published by one compare-exchange, after the bytes.
 //! - After [`Reader::seal`] nothing is stored any more, until [`Reader::unseal`]: the seal is a bit
 //!   of the writer's position. A logger that seals all rings has them all at one instant.
-//! - Whatever the other side writes into it, no address outside of the ring is touched.
+//! - Any bytes that the other side writes into it lead to no address outside of the ring.
 //!
 //! ```text
 //! 0 magic u64 | cookie u64 | rank u64 | incarnation u64 | boot id (64 bytes)
@@ -159,7 +159,7 @@ pub struct Writer {
 /// There is none, or it is not for us.
 pub fn file_of(process: u32, descriptor: u32) -> io::Result<File> {
     let path = format!("/proc/{process}/fd/{descriptor}");
-    // Whatever else it may be that has this number here: opening it is to have no consequences.
+    // The number may belong to something else here: opening it must have no consequences.
     let harmless = libc::O_NOCTTY | libc::O_NONBLOCK;
     let file = File::options().read(true).write(true).custom_flags(harmless).open(path)?;
     if !file.metadata()?.is_file() {
@@ -189,7 +189,7 @@ impl Writer {
         // SAFETY: by the caller.
         let memory = unsafe { Memory::map(fd, at)? };
         let get = |offset| memory.word(offset).load(Ordering::Acquire);
-        // (It may be sealed, for the moment of a round or for good.)
+        // (It may be sealed, for the moment of a round or for ever.)
         if get(0) != MAGIC || get(8) != cookie || get(TAIL) & !SEALED != 0 {
             return Err(io::Error::other("this is not the event ring that was meant"));
         }

@@ -1,16 +1,16 @@
 //! Channels between ranks of one host: a shared segment with a ring in each direction.
 //!
-//! A ring is a sequence of 64-byte *lines*, and a *bulk* area beside it. The first word of a line
+//! A ring is a sequence of 64-byte *lines*, and a separate *bulk* area. The first word of a line
 //! carries its position (plus one) and is stored last. So a reader polls one cache line and gets
-//! header and small payload with it; a line of an earlier lap, and the payload in it, can never be
-//! taken for a new one. Two of the shortest frames that follow each other share a line: the second
-//! half of it has a first word of its own, which is empty until then. Larger payloads go through
+//! header and small payload with it. A line of an earlier lap, and the payload in it, can never be
+//! taken for a new one. Two of the shortest frames that follow each other share a line. The second
+//! half of the line has its own first word, which is empty until then. Larger payloads go through
 //! the bulk area in chunks. Lines announce the chunks, while the writer already copies the next
 //! one. Or the reader fetches the payload with the kernel's single copy, where that is quicker
 //! (`single_copy_policy`, `single_copy`).
 //!
-//! Guarantees: first-in first-out. A writer that dies leaves no half-published frame: the head of
-//! an inline frame is published after the rest of it, and a frame that is in chunks, offered or
+//! Guarantees: first-in first-out. A writer that dies leaves no half-published frame. The head of
+//! an inline frame is published after the rest of it. A frame that is in chunks, offered or
 //! announced early ends with its channel. A hostile writer is bounded: offsets and lengths are
 //! checked against the segment.
 //!
@@ -110,8 +110,8 @@ impl<T: Copy> Channel<T> {
     }
 
     /// For ranks that share fewer processors. A writer of a single copy would wait for its reader's
-    /// turn on a processor, while one that puts the payload into the ring does not; and many
-    /// channels touch as few pages as they can.
+    /// turn on a processor; a writer that puts the payload into the ring does not. Many channels
+    /// touch as few pages as they can.
     #[must_use]
     pub fn oversubscribed(mut self) -> Self {
         self.writer.set_oversubscribed();
@@ -159,9 +159,9 @@ impl<T: Copy> Channel<T> {
         self.reader.take_expected(receiver)
     }
 
-    /// If the next frame does not come in chunks, has this context and tag (any if none is given),
-    /// no flags, and a number that is `fresh`, and fits: puts its payload to `at`. `blocks`: the
-    /// begin of it may be put there while the rest comes.
+    /// Puts the payload of the next frame to `at`, if the frame does not come in chunks, has no
+    /// flags, has this context and tag (any if none is given), has a number that is `fresh`, and
+    /// fits. `blocks`: the begin of it may be put there while the rest comes.
     ///
     /// # Safety
     /// `at` is writable for `capacity` bytes.
@@ -207,8 +207,8 @@ impl<T: Copy> Channel<T> {
         sleeps
     }
 
-    /// Whether the other side has learnt since the last question that there is room again, sleeps,
-    /// and waits for just that: then its doorbell must be rung.
+    /// Whether the other side sleeps and waits for just the room that it has learnt of since the
+    /// last question. Then its doorbell must be rung.
     #[inline]
     pub fn must_ring_for_room(&mut self) -> bool {
         let sleeping = self.writer.out.sleeping();

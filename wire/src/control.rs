@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// Bytes of one datagram at the most.
 pub const DATAGRAM_BYTES_MAX: usize = 128 << 10;
 
-/// Descriptors that a rank finds open when it starts, and where the library keeps its own: high,
-/// so that neither a program nor a restored process is in the way.
+/// Descriptors that a rank finds open when it starts, and where the library keeps its own. The
+/// numbers are high, so neither a program nor a restored process is in the way.
 pub mod fds {
     /// The control socket.
     pub const CONTROL: i32 = 1000;
@@ -396,7 +396,7 @@ pub struct JobView {
     /// Images are taken, so a sender log that is full can be cut.
     pub images: bool,
     /// Bytes of payload that a rank's sender log may hold before it asks for images and waits for
-    /// them; 0: a share of the host's memory.
+    /// them. 0: a share of the host's memory.
     pub log_limit: u64,
     /// Bytes of memory for it that a rank touches before it begins.
     pub log_reserve: u64,

@@ -16,17 +16,17 @@ pub enum Determinant {
     Match {
         /// Negative answers since the last event: a replay must repeat them before this match.
         fails: u32,
-        /// The n-th wildcard receive that the rank posted; 0 for a receive from a named source,
-        /// which replay need not be told about (`--events all` records it nevertheless).
+        /// The n-th wildcard receive that the rank posted. 0 for a receive from a named source,
+        /// which replay does not need (`--events all` records it nevertheless).
         post: u64,
         /// Who sent the message.
         source: Rank,
         /// Which message of that sender.
         ssn: Ssn,
     },
-    /// After `fails` negative answers (tests and probes that found nothing), a call answered with
-    /// a success that needs no more than a number: the index that `MPI_Waitany` chose, 1 for a
-    /// successful test.
+    /// After `fails` negative answers (tests and probes that found nothing), a call answered with a
+    /// success that needs only a number: the index that `MPI_Waitany` chose, 1 for a successful
+    /// test.
     Outcome {
         /// Negative answers since the last event.
         fails: u32,
@@ -62,7 +62,7 @@ pub enum Determinant {
         post: u64,
     },
     /// Only in a log: the next `count` records are no events of this rank, but those of `creator`
-    /// from number `first` on, on which the events behind them depend (causal logging).
+    /// from number `first` on. The events behind them depend on these (causal logging).
     Witness {
         /// Whose events follow.
         creator: Rank,
@@ -71,8 +71,8 @@ pub enum Determinant {
         /// Number of the first.
         first: EventNo,
     },
-    /// In its `call`-th call since it has windows the rank served a one-sided request; or, without
-    /// a message, had served nothing more when something left it.
+    /// In its `call`-th call since it has windows the rank served a one-sided request. Without a
+    /// message: it had served nothing more when something left it.
     Served {
         /// Negative answers since the last event.
         fails: u32,
@@ -92,7 +92,7 @@ pub enum Determinant {
         place: EventNo,
     },
     /// Only in a log: here an incarnation of this rank began, after the record at place `after`;
-    /// whatever lies between is void (optimistic logging).
+    /// everything between is void (optimistic logging).
     Begins {
         /// Which incarnation.
         incarnation: Incarnation,

@@ -1,5 +1,5 @@
-//! The envelope of a message between two ranks: 24 bytes, laid out by hand because the fast path
-//! writes it into one cache line of a ring together with the payload.
+//! The envelope of a message between two ranks: 24 bytes, laid out by hand. The fast path writes it
+//! into one cache line of a ring together with the payload.
 
 use crate::{DecodeError, Ssn};
 

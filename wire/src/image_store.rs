@@ -2,7 +2,7 @@
 //! `u32` length (little-endian) of at most [`FRAME_BYTES_MAX`] bytes.
 //!
 //! An image travels as a *container* (`ftmpi_checkpoint::container`): a byte stream of checksummed
-//! chunks, which the server stores as it is and verifies before it commits or offers it.
+//! chunks. The server stores it as it is and verifies it before it commits or offers it.
 
 use crate::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
@@ -192,8 +192,8 @@ pub struct SameHostFile {
     pub stored: Stored,
     /// The directory of the server's images.
     pub directory: String,
-    /// What tells it from a file of the same name elsewhere: device, inode, seconds and nanoseconds
-    /// of its last change, bytes.
+    /// What distinguishes it from a file of the same name elsewhere: device, inode, seconds and
+    /// nanoseconds of its last change, bytes.
     pub identity: [u64; 5],
 }
 
@@ -202,7 +202,7 @@ pub struct SameHostFile {
 pub struct Room {
     /// Where it is.
     pub path: String,
-    /// What tells it from a file of the same name elsewhere, as in [`SameHostFile`].
+    /// What distinguishes it from a file of the same name elsewhere, as in [`SameHostFile`].
     pub identity: [u64; 5],
     /// Which machine, and since which start of it.
     pub boot: String,
@@ -219,8 +219,8 @@ pub struct Counts {
     pub consumed: u64,
 }
 
-/// What stands beside the chunks of an image's container, as JSON, so that tools of other versions
-/// can read it.
+/// What an image's container holds in addition to its chunks, as JSON, so that tools of other
+/// versions can read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {

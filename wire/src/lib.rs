@@ -1,7 +1,7 @@
 //! What ftmpi's processes send to one another: names, frames and their encodings.
 //!
 //! Guarantees: no I/O, no `unsafe`. Every decoder takes hostile bytes and answers with an error,
-//! never with a panic, and never with an allocation larger than a constant times the given bytes.
+//! never with a panic. No allocation is larger than a constant times the given bytes.
 //!
 //! | module | between |
 //! | --- | --- |

@@ -37,7 +37,7 @@ number!(
 );
 number!(
     /// Sender's sequence number: the n-th message of one rank to one other rank, counted from 1 at
-    /// the program's call, therefore the same in every replay. 0 means "none yet".
+    /// the program's call. So it is the same in every replay. 0 means "none yet".
     Ssn(u64)
 );
 number!(

@@ -52,7 +52,7 @@ impl ProtocolTraits {
         matches!(self.recovery, Recovery::Waves | Recovery::ClusterWaves)
     }
 
-    /// Whether all ranks of the job return together, so that a new incarnation may take another
+    /// Whether all ranks of the job return together. Then a new incarnation may take another
     /// course: hosts may change, and files return to the wave.
     #[must_use]
     pub const fn all_return(self) -> bool {

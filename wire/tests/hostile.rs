@@ -1,6 +1,6 @@
 //! Every decoder of this crate, fed with noise and with damaged messages.
 //!
-//! Nothing may panic, and no single allocation may exceed what the bytes at hand justify: the
+//! Nothing may panic, and no single allocation may exceed what the given bytes justify: the
 //! allocator of this test refuses more than `ALLOCATION_MAX`. What is decoded can be encoded again.
 //! All draws come from fixed seeds.
 
@@ -106,7 +106,7 @@ fn control_messages_of_any_bytes_are_read_or_refused() {
         ("Note", messages::<Note>("Note", None)),
     ];
     for (name, accepted) in counts {
-        // A view of a job is too long for noise to hit: it is refused, whatever comes.
+        // A view of a job is too long for noise to hit, so it is always refused.
         assert!(
             accepted > 5 || name == "JobView",
             "{name}: {accepted} were read, nothing was tested"

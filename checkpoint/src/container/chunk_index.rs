@@ -1,8 +1,8 @@
 //! The index of stored chunks that a writer of incremental images keeps.
 //!
-//! Chunks are told apart by 128 bits of HighwayHash. The key of this pseudo-random function is
-//! drawn for each writer and kept secret. Therefore nobody who supplies a program's data can make
-//! two different chunks with the same hash, and chance does not either.
+//! 128 bits of HighwayHash distinguish chunks. The key of this pseudo-random function is drawn for
+//! each writer and kept secret. Therefore nobody who supplies a program's data can make two
+//! different chunks with the same hash, and chance does not either.
 //!
 //! A writer keeps two indexes and uses them in turn. The two images that are kept have no chunk in
 //! common: one damaged chunk never costs both.

@@ -2,8 +2,8 @@
 //! the holder can make.
 //!
 //! Guarantees: every chunk is encrypted by XChaCha20-Poly1305 under a nonce that is never used
-//! twice: 16 random bytes of the container, then the number of the chunk. The encryption binds a
-//! chunk to its rank, length and kind. A keyed BLAKE3 hash, the *seal*, covers the image's
+//! twice. A nonce is 16 random bytes of the container and the number of the chunk. The encryption
+//! binds a chunk to its rank, length and kind. A keyed BLAKE3 hash, the *seal*, covers the image's
 //! identity, the tags of all chunks in their order, and the note. A reader therefore notices chunks
 //! of another image, another order, or another note. Both keys are derived from the image key and
 //! used for nothing else.

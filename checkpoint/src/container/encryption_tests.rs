@@ -138,7 +138,7 @@ fn forge(of: ImageId, chunks: &[(u32, u32, Vec<u8>)], seal: &[u8], note: &[u8]) 
 }
 
 #[test]
-fn whoever_has_no_key_cannot_put_one_together() {
+fn without_the_key_no_container_can_be_made() {
     let raw = memory(4, 5);
     let (good, _) = sealed(1, &raw, ChunkIndex::default());
     let (mut chunks, mut at) = (Vec::new(), HEADER_BYTES);

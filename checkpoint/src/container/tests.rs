@@ -244,7 +244,7 @@ impl Incremental {
 
 /// The end of a stream is not cut like its pieces, and is the same in many images.
 #[test]
-fn what_only_the_end_rests_on_is_told() {
+fn what_only_the_end_rests_on_is_reported() {
     let mut incremental = Incremental::default();
     let end = raw(100, 1);
     let before = raw(8 * PIECE, 2);

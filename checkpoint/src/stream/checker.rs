@@ -101,7 +101,8 @@ impl StreamChecker {
 
     /// How many of the next bytes, at least 1, belong to one piece. A piece ends with the record,
     /// or at a multiple of [`WINDOW_BYTES`] addresses; bytes that are not memory are one piece.
-    /// Unchanged memory then falls into equal pieces in two images, whatever changed around it.
+    /// Unchanged memory then falls into equal pieces in two images, even if memory around it has
+    /// changed.
     #[must_use]
     pub fn piece_left(&self) -> usize {
         let left = match self.payload_left {

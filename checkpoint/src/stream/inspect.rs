@@ -194,7 +194,7 @@ impl Inspector {
         let bytes = std::mem::take(&mut self.held);
         match header.kind {
             kind::PROCESS => {
-                // The version comes first, whatever the rest is.
+                // The version comes first, in every version.
                 let version = bytes.get(..4).map(|b| u32::from_le_bytes(b.try_into().expect("4")));
                 match version {
                     Some(STREAM_VERSION) => {}

@@ -1,7 +1,7 @@
 //! The validation of an image's tables: a new process asks for it before it gives up anything.
 //!
 //! Guarantees: no allocation, no panic, no `unsafe`. The time grows with the length of the tables
-//! times its logarithm, whatever is in them. After [`check`] has succeeded:
+//! times its logarithm, for any contents. After [`check`] has succeeded:
 //! - every index and every text is inside of its table,
 //! - every mapping is at a possible place,
 //! - every descriptor has a number that belongs to the program, and refers to an existing one,

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A number of this boot of the system; 0: not known. It is read each time: the memory of a process
+/// A number of this boot of the system; 0: not known. It is read each time. The memory of a process
 /// is in its image, and may be restored on another host, or after a loss of power.
 fn boot() -> u64 {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -27,7 +27,7 @@ fn name_of(path: &Path) -> io::Result<&str> {
     name.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "the name of the file is no text"))
 }
 
-/// The path of a file's journal, beside the file.
+/// The path of a file's journal, in the same directory.
 ///
 /// # Errors
 /// The name of the file is not text.
@@ -114,7 +114,7 @@ fn is_not_ours(e: &io::Error) -> bool {
 
 impl Journal {
     /// Opens and locks the journal of a file. `None`: this job has none, and none is to be made.
-    /// The journal of another job is begun anew.
+    /// The journal of another job is replaced by a new one.
     ///
     /// # Errors
     /// The journal cannot be made, or is damaged.

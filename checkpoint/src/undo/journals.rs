@@ -218,8 +218,8 @@ impl Journals {
     }
 
     /// Deletes a file: gives it another name. If this process has it `open` and uses it further,
-    /// the other name gets a copy, because an image holds the contents of an open file only if the
-    /// file has no name.
+    /// the other name gets a copy. An image holds the contents of an open file only if the file has
+    /// no name.
     ///
     /// # Errors
     /// The file is still there.

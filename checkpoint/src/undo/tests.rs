@@ -1,4 +1,4 @@
-//! Journals against a model: whatever was done, a file returns to its contents at the wave.
+//! Journals against a model: after any changes, a file returns to its contents at the wave.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,8 +1,8 @@
-//! What the process of a rank really executed, if that is not what the command line names: behind a
+//! What the process of a rank really executed, if the command line names something else. Behind a
 //! wrapper script or `env`, the process that calls `MPI_Init` is another program.
 //!
-//! An image fits only a process that was executed in the same way: the same file by the same path,
-//! and arguments and environment of the same length (`ftmpi_checkpoint::launch`). A restart without
+//! An image fits only a process that was executed in the same way (`ftmpi_checkpoint::launch`): the
+//! same file by the same path, with arguments and environment of the same length. A restart without
 //! an image runs the wrapper again. A restart from an image executes the program directly and
 //! leaves out what the wrapper would do after the program.
 

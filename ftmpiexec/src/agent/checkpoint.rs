@@ -2,9 +2,9 @@
 //! in [`super::restore`].
 //!
 //! Guarantees: an image is committed only if its raw stream was whole, and only after every event
-//! that had been written when the image was taken is durable. Whatever the image depends on, own
-//! events or those of other ranks, was written before (`servers::event_store`). The counts of the
-//! output are part of the image. Compression runs outside of the agent's thread, with bounded
+//! that had been written when the image was taken is durable. Everything that the image depends on,
+//! own events or those of other ranks, was written before (`servers::event_store`). The counts of
+//! the output are part of the image. Compression runs outside of the agent's thread, with bounded
 //! memory. A server that is being restarted is waited for. For a server on this host, the agent
 //! writes the server's file itself ([`SameHostWriter`]).
 
@@ -71,7 +71,7 @@ struct PackJob {
     /// The copy on this host.
     copy: Option<Copy>,
     compression: Compression,
-    /// Threads beside the one that reads the image.
+    /// Threads in addition to the one that reads the image.
     workers: usize,
     secret: Option<Secret>,
 }
@@ -189,8 +189,8 @@ pub(super) async fn connect(
     }
 }
 
-/// Threads beside the one that reads an image: as many as the ranks leave processors to them. Where
-/// they leave none, a second thread would only take time from the ranks.
+/// Threads in addition to the one that reads an image: as many as the ranks leave processors to
+/// them. Where they leave none, a second thread would only take time from the ranks.
 fn workers(processors: usize, ranks: usize) -> usize {
     if ranks >= processors { 0 } else { (processors / ranks.max(1)).max(1) }
 }

@@ -1,9 +1,9 @@
 //! The two chains of incremental images of one incarnation.
 //!
 //! An image holds what is new since the last image of its chain and names the rest
-//! (`ftmpi_checkpoint::container`). Images are assigned to the chains so that those that are kept
-//! for a restart are never in the same chain: the newest two images, or the newest wave and the
-//! image under way. Such images have no chunk in common, so damage costs one of them at most.
+//! (`ftmpi_checkpoint::container`). Images are assigned to the chains so that images for a restart
+//! are never in the same chain. These are the newest two images, or the newest wave and the image
+//! under way. Such images have no chunk in common, so damage costs one of them at most.
 
 use ftmpi_checkpoint::container::ChunkIndex;
 use ftmpi_wire::ImageNo;

@@ -2,9 +2,9 @@
 //! not answer.
 //!
 //! Guarantees: when the launcher counts a host as lost and starts its ranks elsewhere
-//! ([`crate::heartbeat::MISSED_MAX`]), no rank runs any more on a host that was cut off. So
-//! two incarnations of a rank never write the same files. A launcher that is slow, or stopped by
-//! its user, costs nothing: its kernel still answers.
+//! ([`crate::heartbeat::MISSED_MAX`]), no rank runs any more on a host that was cut off. So two
+//! incarnations of a rank never write the same files. A launcher that is slow, or stopped by its
+//! user, costs nothing: its kernel still answers.
 //!
 //! Source: leases of Gray and Cheriton (SOSP 1989). The side that may be cut off decides first, by
 //! its own clock.
@@ -45,8 +45,8 @@ impl Lease {
     }
 }
 
-/// How often data or probes were sent in vain since the other side of a connection last answered:
-/// columns `retrnsmt` and `timeout` of proc_net_tcp, in the line with this inode.
+/// How often data or probes were sent in vain since the other side of a connection last answered.
+/// The source is proc_net_tcp, columns `retrnsmt` and `timeout`, in the line with this inode.
 fn unanswered(table: &str, socket: u64) -> Option<u64> {
     table.lines().skip(1).find_map(|line| {
         let mut words = line.split_ascii_whitespace().skip(6);

@@ -3,9 +3,9 @@
 //! The agent writes here what goes to the checkpoint server, and a rank that begins again on the
 //! same host reads its image from here. When all ranks of a coordinated job return to a wave, only
 //! those of lost hosts ask the server. The server's copy is the one that counts: an image is
-//! committed when the server has it, and a copy that is missing or damaged costs only the way to
-//! the server. Copies are checked as a whole before they are used, need not survive a loss of
-//! power, and go with the job.
+//! committed when the server has it. A copy that is missing or damaged costs only the way to the
+//! server. Copies are checked as a whole before they are used, need not survive a loss of power,
+//! and go with the job.
 
 use crate::tuning::LOCAL_COPIES_KEPT;
 use ftmpi_checkpoint::container::ImageId;

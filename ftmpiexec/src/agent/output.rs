@@ -1,8 +1,8 @@
 //! The pipes of a rank: standard output and error to the launcher, standard input from it.
 //!
-//! Guarantees: every byte has a position in all that the program ever wrote, over all incarnations,
-//! and a byte that an earlier incarnation delivered is not sent again. A read and its count appear
-//! to the rank as one step (`ftmpi_wire::status`, the `*_BUSY` words). Lines of the boot library,
+//! Guarantees: every byte has a position in all that the program ever wrote, over all incarnations.
+//! A byte that an earlier incarnation delivered is not sent again. A read and its count appear to
+//! the rank as one step (`ftmpi_wire::status`, the `*_BUSY` words). Lines of the boot library,
 //! which come before a restored program goes on, are not the program's text and have no position in
 //! it. A launcher that cannot print holds back the rank's output and nothing else.
 

@@ -2,14 +2,14 @@
 //!
 //! A program may print what it saw before that is stable. If its rank dies then, the next
 //! incarnation may see, and print, something else. With `committed` the agent holds a rank's text
-//! until the text is final: an image that was taken after it is durable, or the rank answers that
+//! until the text is final. That is so when a later image is durable, or when the rank answers that
 //! all its events up to then are stable. The agent asks by
 //! [`ToRank::Settle`](ftmpi_wire::control::ToRank::Settle), which also reaches a program that
 //! computes or is blocked in its write. Text of an incarnation that dies before is dropped: the
 //! next incarnation writes it again, or writes something else.
 //!
-//! Guarantees: the order within a stream stays; no text is released twice over all incarnations;
-//! the held text is bounded as long as the rank can be asked.
+//! Guarantees: the order within a stream stays. No text is released twice over all incarnations.
+//! The held text is bounded as long as the rank can be asked.
 
 use super::launcher_link::LauncherLink;
 use super::output_window::{Forwarded, Window};

@@ -1,4 +1,4 @@
-//! What ranks tell their agent, and what a rank is told when it says hello.
+//! What ranks send their agent, and the answer that a rank gets to its hello.
 
 use super::checkpoint::Begun;
 use super::control::Datagram;
@@ -156,8 +156,8 @@ impl Agent {
         if let Some(process) = self.ranks.newest(rank) {
             let start = &process.start;
             if start.images.is_empty() && view.traits.all_return() {
-                // All ranks begin anew and nothing is repeated: the program may learn on which host
-                // it runs now, and with whom it can share memory.
+                // All ranks begin again and nothing is repeated: the program may learn on which
+                // host it runs now, and with whom it can share memory.
                 view.node_of.clone_from(&view.host_of);
             }
             view.inject.clone_from(&start.inject);

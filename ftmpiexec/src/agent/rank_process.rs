@@ -45,7 +45,7 @@ impl InputFeed {
 pub struct EndState {
     /// The program is about to call `exit`.
     pub exiting: bool,
-    /// The rank was told that all programs have ended: its end is in order.
+    /// The rank has heard that all programs have ended, so its end is in order.
     pub released: bool,
     /// The process was to be killed.
     pub killed: bool,

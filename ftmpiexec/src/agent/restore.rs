@@ -2,9 +2,9 @@
 //! process.
 //!
 //! Guarantees: an incarnation is declared before its image is searched, so that no image of the
-//! incarnation before is stored any more. Whatever streams is checked on the way, and the new
-//! process notices a stream that is not whole. Decompression runs outside of the agent's thread,
-//! with bounded memory. A server that is being restarted is waited for.
+//! incarnation before is stored any more. Every stream is checked on the way, and the new process
+//! notices a stream that is not whole. Decompression runs outside of the agent's thread, with
+//! bounded memory. A server that is being restarted is waited for.
 
 use super::checkpoint::connect;
 use super::directory::Directory;

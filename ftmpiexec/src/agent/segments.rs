@@ -1,7 +1,7 @@
 //! Memory that ranks of this host share (`MPI_Win_allocate_shared`).
 //!
 //! Guarantees: all ranks that ask for one name get the same memory, and no other rank does. A rank
-//! that returned to an earlier state never gets memory of the later state: all ranks of its cluster
+//! that returned to an earlier state never gets memory of the later state. All ranks of its cluster
 //! have new incarnations then, and the creator's incarnation is part of the key. Nothing is left in
 //! the file system. The agent drops the memory when the first rank that has it leaves it.
 

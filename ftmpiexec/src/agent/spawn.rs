@@ -2,7 +2,7 @@
 //!
 //! Guarantees: the process has its descriptors at the numbers of `wire::control::fds` and no
 //! others. Its environment has the same length in every incarnation, because an image fits only if
-//! the stack begins at the same address. It maps exactly our libmpi, whatever search path the
+//! the stack begins at the same address. It maps exactly our libmpi, with any search path that the
 //! program carries. It dies with the agent.
 
 use super::actual_command;
@@ -62,8 +62,8 @@ impl SpawnError {
     }
 }
 
-/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib/ftmpi` beside the directory of this
-/// program.
+/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib/ftmpi` in the parent folder of this
+/// program's folder.
 #[must_use]
 pub fn library_directory() -> PathBuf {
     if let Some(directory) = std::env::var_os("FTMPI_LIB_DIR") {
@@ -310,7 +310,7 @@ fn joined(first: &Path, rest: &str) -> String {
 }
 
 /// Reserves the numbers of `wire::control::fds`, so that no descriptor of the agent has one of them
-/// between fork and exec of a rank, and allows descriptors beyond them.
+/// between fork and exec of a rank. Allows descriptors beyond them.
 ///
 /// # Errors
 /// The hard limit on descriptors is too low.

@@ -9,7 +9,7 @@ use ftmpi_options::ftmpiexec::read;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
-/// Ranks of the largest job; a plan has no more, whatever is asked for.
+/// Ranks of the largest job; no plan has more.
 const RANKS: usize = 16_384;
 
 /// Values as users mistype them, and numbers at the ends of their ranges.

@@ -1,8 +1,8 @@
 //! `plan`: what a later launcher must know to go on with the job.
 //!
 //! Guarantees: the file is written in one step, with version and checksum. What an image depends on
-//! (environment, arguments, numbers within hosts, the limit of the stack) comes from this file and
-//! not from the later launcher's own surroundings.
+//! comes from this file and not from the later launcher's own surroundings: environment, arguments,
+//! numbers within hosts, the limit of the stack.
 
 use crate::agent_protocol::{ActualCommand, Program};
 use crate::cli::{Machine, Plan};
@@ -32,12 +32,12 @@ pub struct Saved {
     pub programs: Vec<Program>,
     /// The part that each rank runs.
     pub program_of: Vec<u32>,
-    /// Host of each rank, as the program was told at its first start.
+    /// Host of each rank, as the program heard it at its first start.
     pub node_of: Vec<u32>,
-    /// Number of each rank on its host, as the program was told at its first start.
+    /// Number of each rank on its host, as the program heard it at its first start.
     pub local_rank_of: Vec<u32>,
     /// Some host had more ranks than processors at the first start. A plan without this key says
-    /// no, as its ranks were told.
+    /// no, which is what its ranks heard.
     // Word: the key of plans that are already on disk.
     #[serde(default, rename = "crowded")]
     pub oversubscribed: bool,

@@ -1,5 +1,6 @@
-//! `progress`: what only the launcher knows and a later launcher must know: how much of each rank's
-//! output was printed, the ranks' incarnations and processes, whether input and job have ended.
+//! `progress`: what only the launcher knows and a later launcher must know. That is how much of
+//! each rank's output was printed, the ranks' incarnations and processes, and whether input and job
+//! have ended.
 //!
 //! Guarantees: after the death of the launcher the file is at most one piece of output behind what
 //! was printed. It is never ahead, so no output is lost. Every record has its checksum, and a
@@ -123,7 +124,7 @@ impl Progress {
         }
     }
 
-    /// The exit code of the job in this directory, if the job has ended for good.
+    /// The exit code of the job in this directory, if the job has ended and cannot be continued.
     pub fn ended(directory: &Path) -> Option<i32> {
         ProgressHeader::read(directory)?.exit_code
     }
@@ -173,7 +174,7 @@ impl Progress {
         self.write_header();
     }
 
-    /// The job has ended for good.
+    /// The job has ended and cannot be continued.
     pub fn has_ended(&mut self, code: i32) {
         self.ended = Some(code);
         self.write_header();
@@ -302,7 +303,7 @@ mod tests {
     }
 
     proptest! {
-        /// Only what was written for a rank counts, whatever bytes the file has.
+        /// Only what was written for a rank counts, even if the file has more bytes.
         #[test]
         fn any_bytes_are_taken_for_what_they_are(
             bytes in proptest::collection::vec(any::<u8>(), 0..6 * PROGRESS_BYTES),

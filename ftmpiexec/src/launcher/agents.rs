@@ -120,7 +120,7 @@ pub struct Agents {
     events: mpsc::UnboundedSender<LauncherEvent>,
 }
 
-/// What agents are told when they start.
+/// What agents receive when they start.
 #[derive(Debug)]
 pub struct AgentKeys {
     /// The job's key.

@@ -1,7 +1,8 @@
 //! The socket in the job's directory, where users ask for images, and the address for metrics.
 //!
-//! Whoever may write in the directory may ask. One line asks (`images`). Lines of JSON answer: one
-//! for each rank, with its image or why there is none, and a last line that ends the answer.
+//! Every user who may write in the directory may ask. One line asks (`images`). Lines of JSON
+//! answer: one for each rank, with its image or why there is none, and a last line that ends the
+//! answer.
 
 use super::events::{ImageAnswers, LauncherEvent};
 use super::{Launcher, notices};

@@ -1,10 +1,10 @@
 //! The end of a run: the last output, the report, what is kept and what is removed.
 //!
-//! Guarantees: what was printed is recorded before the directory is let go, so that a continued job
+//! Guarantees: what was printed is recorded before the directory is given up. So a continued job
 //! begins from no image that is ahead of its output. What a return would need (journals of files,
-//! images in the object store) is removed only when no later launcher can go on with the job, and
-//! when that is on the disk. A launcher that is killed at any point of its end leaves a job that
-//! can be continued as a whole, or a job that is marked as ended.
+//! images in the object store) is removed last. By then no later launcher can continue the job, and
+//! that is on the disk. A launcher that is killed at any point of its end leaves a job that can be
+//! continued as a whole, or a job that is marked as ended.
 
 use super::events::LauncherEvent;
 use super::signals::Signals;

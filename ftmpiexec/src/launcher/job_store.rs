@@ -115,7 +115,7 @@ impl JobStore {
         stored
     }
 
-    /// A rank begins anew on this host, and its program is told so.
+    /// A rank begins again on this host, and its program hears that.
     pub fn set_node(&mut self, rank: Rank, host: u32) {
         let node = &mut self.saved.node_of[rank.index()];
         self.plan_changed |= std::mem::replace(node, host) != host;
@@ -203,7 +203,7 @@ impl JobStore {
         }
     }
 
-    /// The job has ended for good with this exit code, and that is on the disk.
+    /// The job has ended with this exit code and cannot be continued, and that is on the disk.
     pub fn has_ended(&mut self, code: i32) {
         if let Some(progress) = &mut self.progress {
             progress.has_ended(code);

@@ -74,7 +74,7 @@ use tokio::sync::mpsc;
 /// The state of the launcher.
 struct Launcher {
     plan: Plan,
-    /// What every agent is told first.
+    /// What every agent receives first.
     job: Job,
     key: JobKey,
     begin: Instant,

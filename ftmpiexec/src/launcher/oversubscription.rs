@@ -2,7 +2,7 @@
 //! their algorithms by it.
 //!
 //! Guarantees: the answer is decided once, before the first rank of the job starts, and stored
-//! before any rank is told. A later launcher takes the stored answer, whatever hosts it has,
+//! before any rank hears it. A later launcher takes the stored answer, also with other hosts,
 //! because a replay must repeat the messages of the first incarnation.
 
 use super::Launcher;

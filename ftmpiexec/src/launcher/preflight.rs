@@ -1,5 +1,5 @@
-//! Everything in a run that can fail before anything is started: programs and output files are
-//! checked, and what agents are told first is put together.
+//! Everything in a run that can fail before anything is started. Programs and output files are
+//! checked, and the first message to the agents is put together.
 
 use super::events::LauncherEvent;
 use super::input::StandardInput;
@@ -127,7 +127,7 @@ fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
     ])
 }
 
-/// What every agent is told first.
+/// The first message to every agent.
 fn job(plan: &Plan) -> anyhow::Result<Job> {
     let size = plan.placement.len();
     let stack = StackLimit::current().context("the limit on the stack")?;

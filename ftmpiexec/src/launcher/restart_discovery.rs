@@ -1,10 +1,10 @@
 //! What an earlier run left: the servers are asked, and their answers are compared with what the
 //! launcher of that run stored.
 //!
-//! Guarantees: no incarnation of the continued job has a number that any incarnation of the job
-//! ever had, as far as a server or the launcher's own record knows. A rank does not begin from an
-//! image whose program had written more than was ever printed, if an older image or the start will
-//! do: that output would be lost.
+//! Guarantees: no incarnation of the continued job has the number of an earlier incarnation, as far
+//! as a server or the launcher's own record knows. A rank does not begin from an image whose
+//! program had written more than was ever printed, if an older image or the start will do. Else
+//! that output would be lost.
 
 use super::discovered::{DiscoveryError, Found};
 use super::events::LauncherEvent;

@@ -1,6 +1,6 @@
 //! The connection to the checkpoint scheduler, and what comes over it.
 //!
-//! Guarantees: the launcher connects again as long as the scheduler's process lives. Late messages
+//! Guarantees: the launcher connects again as long as the scheduler's process runs. Late messages
 //! of an earlier connection are ignored. If the scheduler cannot be kept alive, one line says so,
 //! and the dispatcher's own copy decides.
 

@@ -33,7 +33,7 @@ pub struct Outcome {
 pub struct RunState {
     /// All servers are up, and what an earlier run left is known.
     pub servers_up: bool,
-    /// A rank was told to start.
+    /// A rank was started.
     pub started: bool,
     /// A signal or `--timeout` ends the job.
     pub interrupted: bool,

@@ -1,9 +1,9 @@
 //! Output of ranks to files (`-outfile-pattern`, `-errfile-pattern`), as under Hydra.
 //!
-//! Guarantees: every file is there before a rank starts, empty if the job is a new one, so a path
-//! that cannot be written is an error at once. Text goes to a file once, whatever incarnation wrote
-//! it. Few descriptors are open, however many ranks there are. A file that cannot be written any
-//! more is reported once, and the job's exit code shows it.
+//! Guarantees: every file is there before a rank starts, empty if the job is a new one. So a path
+//! that cannot be written is an error at once. Text goes to a file once, over all incarnations. Few
+//! descriptors are open, however many ranks there are. A file that cannot be written any more is
+//! reported once, and the job's exit code shows it.
 
 use crate::tuning::OUTPUT_FILES_OPEN_MAX;
 use anyhow::Context;

@@ -1,8 +1,8 @@
 //! Standard output and error of the ranks, printed once, by a thread of its own.
 //!
-//! Guarantees: a byte that was printed is not printed again, whatever incarnation wrote it. A
-//! terminal that stands still holds back the ranks' output and nothing else of the job. The
-//! launcher's own lines come between the ranks' lines, not inside them.
+//! Guarantees: a byte that was printed is not printed again by a later incarnation. A terminal that
+//! stands still holds back the ranks' output and nothing else of the job. The launcher's own lines
+//! come between the ranks' lines, not inside them.
 
 mod files;
 mod lines;
@@ -44,8 +44,8 @@ enum Work {
     End,
 }
 
-/// Called when the text has been printed: with whether somebody reads it, and with how many bytes
-/// of the stream are held back until their line is whole.
+/// Called when the text has been printed. The arguments: whether somebody reads it, and how many
+/// bytes of the stream are held back until their line is whole.
 type Token = Box<dyn FnOnce(bool, usize) + Send>;
 
 impl std::fmt::Debug for Printer {
@@ -81,8 +81,8 @@ impl Printer {
         wait
     }
 
-    /// Prints output of a rank. `printed` is called afterwards: with `false` if nobody reads the
-    /// text any more, and with the number of bytes that are held back until their line is whole.
+    /// Prints output of a rank. `printed` is called afterwards, with `false` if nobody reads the
+    /// text any more. The number: the bytes that are held back until their line is whole.
     pub fn rank(
         &self,
         rank: u32,

@@ -1,7 +1,7 @@
 //! What happened in a job, for `--report`.
 //!
 //! All times are milliseconds or seconds of the launcher's clock since it began. Counters are sums
-//! over ranks. The counters of a restarted rank go on from its image, which holds them, so the sums
+//! over ranks. The counters of a restarted rank go on from its image, which holds them. So the sums
 //! say what the program did and not what was repeated.
 
 mod contents;

@@ -7,7 +7,7 @@
 //!
 //! All of it lies in a part of the address space of its own, far from where the kernel puts the
 //! program's mappings. How much the library needs by when depends on timing. The program's mappings
-//! must have the same addresses in its next incarnation: it may send addresses to others
+//! must have the same addresses in its next incarnation. The program may send addresses to others
 //! (`MPI_Get_address`, for windows whose memory is attached), and no replay repeats an address that
 //! has changed.
 
@@ -148,8 +148,8 @@ impl Allocator {
     }
 }
 
-// SAFETY: both parts return memory of the layout's size and alignment that nobody else has, and the
-// size alone tells which part a piece came from.
+// SAFETY: both parts return memory of the layout's size and alignment that nobody else has. The
+// size alone says which part a piece came from.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) {

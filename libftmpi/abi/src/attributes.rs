@@ -4,12 +4,12 @@
 //! may call MPI again, also on the same object. A copy function that fails keeps the object from
 //! being duplicated. A delete function that fails keeps the attribute.
 //!
-//! Values know from which language they came (MPI-4.1, 19.3.7): C, its callbacks included, gets a
-//! pointer that C set as it is, and of a value that Fortran set its address. A C copy function that
-//! returns that address (`MPI_DUP_FN` does) makes a copy of the value, which remains Fortran's; any
+//! Values know from which language they came (MPI-4.1, 19.3.7). C and its callbacks get a pointer
+//! that C set as it is. Of a value that Fortran set they get the address. A C copy function that
+//! returns that address (`MPI_DUP_FN` does) makes a copy of the value, which remains Fortran's. Any
 //! other pointer that it returns is a value set in C. Callbacks in Fortran get the value, or the
-//! bits of the pointer, and the copy remains what the original was: `MPI_COMM_DUP_FN` of Fortran
-//! hands C's pointers on.
+//! bits of the pointer, and the copy keeps the kind of the original. `MPI_COMM_DUP_FN` of Fortran
+//! passes C's pointers on.
 
 use crate::calls::{
     self, enter, job, not_running, nowhere, on_comm, on_job, on_win, raise_code, raise_on_win,

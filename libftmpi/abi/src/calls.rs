@@ -1,9 +1,9 @@
 //! What every call has in common: entering the library, finding the job, reporting an error.
 //!
 //! Guarantees: no body runs unless MPI is initialised and not finalized (except the few that MPI
-//! allows). An error reaches the error handler of the communicator that it belongs to, with a text
-//! that names the call, the communicator, the rank and the offending value. No borrow of the job is
-//! held while a handler of the program runs, since it may call MPI again.
+//! allows). An error reaches the error handler of the communicator that it belongs to. Its text
+//! names the call, the communicator, the rank and the offending value. No borrow of the job is held
+//! while a handler of the program runs, since it may call MPI again.
 
 use crate::constants::MPI_SUCCESS;
 use crate::error_codes;
@@ -27,7 +27,8 @@ const FINALIZED: u8 = 2;
 /// Phase of the library. There is one thread in it; the atomic is only for tools that look from
 /// another one.
 static PHASE: AtomicU8 = AtomicU8::new(BEFORE_INIT);
-/// Phase of the world model: a program may use sessions before, beside or instead of `MPI_Init`.
+/// Phase of the world model: a program may use sessions before, during, after or instead of
+/// `MPI_Init`.
 static WORLD: AtomicU8 = AtomicU8::new(BEFORE_INIT);
 
 /// `MPI_Init` was called.
@@ -66,8 +67,8 @@ pub fn set_finalized() {
     PHASE.store(FINALIZED, Ordering::Relaxed);
 }
 
-/// Held while the program is inside a call: the signal handler of the runtime then only notes what
-/// it was called for, and the end of the call looks at the note.
+/// Held while the program is inside a call. The signal handler of the runtime then only notes its
+/// reason, and the end of the call looks at the note.
 pub struct Inside(());
 
 /// The guard of every `#[entry]`.
@@ -78,7 +79,7 @@ pub fn enter() -> Inside {
 }
 
 /// The guard of a call that the standard allows before `MPI_Init`, from several threads at once
-/// (MPI-4.1, 11.4.1): one of them starts MPI, the others wait for it.
+/// (MPI-4.1, 11.4.1). One of them starts MPI, the others wait for it.
 pub fn enter_first() -> Inside {
     if !is_running() && !has_ended() {
         ftmpi_runtime::let_threads_in();

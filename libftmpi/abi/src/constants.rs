@@ -1,7 +1,7 @@
 //! Integers of the MPICH ABI as `mpi.h` compiles them into applications.
 //!
 //! Guarantees: every value equals the one in the public headers of MPICH 3.1 and later (the ABI
-//! that Intel MPI, MVAPICH and Cray share); a C test compiles both headers and compares. Handles
+//! that Intel MPI, MVAPICH and Cray share). A C test compiles both headers and compares. Handles
 //! are in [`crate::handle`], error classes in `ftmpi_core::error`.
 
 use std::ffi::{c_int, c_void};

@@ -1,9 +1,9 @@
 //! Error codes, classes, texts and error handlers (MPI-4.1, 9.3 to 9.5).
 //!
-//! Guarantees: the code that a call returns is the number of its class, so that programs which
-//! compare the two directly are right; `MPI_Error_string` adds what the last error of that class
-//! was about. Classes and codes that the program adds get numbers above the predefined ones, the
-//! same in every replay.
+//! Guarantees: the code that a call returns is the number of its class, so programs that compare
+//! the two directly are right. `MPI_Error_string` adds the subject of the last error of that class.
+//! Classes and codes that the program adds get numbers above the predefined ones, the same in every
+//! replay.
 
 use crate::calls::{anywhere, enter, enter_first, on_comm, on_job};
 use crate::constants::MPI_MAX_ERROR_STRING;

@@ -118,8 +118,9 @@ impl Drop for Sections {
     }
 }
 
-/// Array sections with gaps take part in this collective by copies: `act(state, 0)` copies in when
-/// it begins again, `act(state, 1)` out when it is complete, `act(state, 2)` gives the memory back.
+/// Array sections with gaps take part in this collective by copies. `act(state, 0)` copies in when
+/// it begins again, `act(state, 1)` copies out when it is complete, and `act(state, 2)` gives the
+/// memory back.
 #[unsafe(no_mangle)]
 pub extern "C" fn ftmpi_fortran_stage(request: u32, state: *mut c_void, act: Stage) {
     let _guard = enter();

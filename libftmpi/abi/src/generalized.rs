@@ -1,8 +1,8 @@
 //! Generalized requests: calling the program's functions.
 //!
-//! Guarantees: they run when the call has done everything else and nothing of MPI is borrowed; what
-//! they return reaches the program as the standard says (MPI-4.1, 13.2): as the call's own code
-//! where there is one request, in the status where there are several.
+//! Guarantees: they run when the call has done everything else and nothing of MPI is borrowed. What
+//! they return reaches the program as the standard says (MPI-4.1, 13.2): as the call's own code for
+//! one request, in the status for several.
 
 use crate::calls::{Job, enter, job, nowhere, on_requests, raise_code};
 use crate::constants::MPI_SUCCESS;

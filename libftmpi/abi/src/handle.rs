@@ -4,8 +4,8 @@
 //! of another kind, a null handle or garbage is refused with the error class of the expected kind.
 //! None of them is mistaken for an object.
 //!
-//! Layout: bits 30–31 say null (00), predefined (01), made at run time (10); bits 26–29 say of
-//! which kind the object is; the rest is its number. A predefined datatype carries its size in bits
+//! Layout: bits 30–31 say null (00), predefined (01), made at run time (10). Bits 26–29 say of
+//! which kind the object is. The rest is its number. A predefined datatype carries its size in bits
 //! 8–15.
 
 use ftmpi_core::error::{ErrorClass, MpiError};

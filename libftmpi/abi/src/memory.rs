@@ -1,8 +1,8 @@
 //! The pointers that a C program passes, as types that cannot be used wrongly by accident.
 //!
 //! Guarantees: bodies of MPI functions contain no raw dereference. A value of these types exists
-//! only as an argument of an exported function; that its target is valid for the length of the call
-//! (for communication buffers: until completion) is the caller's duty by the MPI standard. A null
+//! only as an argument of an exported function. By the MPI standard the caller guarantees that its
+//! target is valid for the length of the call (for communication buffers: until completion). A null
 //! pointer where memory is needed becomes `MPI_ERR_ARG`, not a crash.
 
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
@@ -103,7 +103,7 @@ impl<T: Copy> OutArray<T> {
             return Err(null("an array argument"));
         }
         // SAFETY: not null; the caller promised `count` elements that nobody else uses during the
-        // call; no body makes two slices of one array or keeps one.
+        // call. No body makes two slices of one array or keeps one.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.0, count) })
     }
 
@@ -135,7 +135,7 @@ impl Text {
             return Err(null(what));
         }
         // SAFETY: not null; the caller promised a text that ends with a zero byte, for the length
-        // of the call, and no body keeps it longer.
+        // of the call. No body keeps it longer.
         Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 

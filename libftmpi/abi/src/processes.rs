@@ -1,7 +1,7 @@
 //! Ports, names and new processes (MPI-4.1, chapter 11): not supported, and reported as such.
 //!
 //! Guarantees: every call fails at once with an error class that the standard gives it, and a text
-//! that says what to do instead; no argument is read.
+//! that says what to do instead. No argument is read.
 
 // Support matrix: clear error.
 

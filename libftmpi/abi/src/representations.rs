@@ -1,8 +1,8 @@
 //! Data representations that the program registers (MPI-4.1, 14.5.3).
 //!
-//! Guarantees: a conversion function is called with the handle that the program used, with no more
-//! values than its kind of count can hold, and only for memory that the program gave. An extent
-//! function is called only for predefined types.
+//! Guarantees: a conversion function is called with the handle that the program used, and only for
+//! memory that the program gave. The number of values never exceeds what its kind of count can
+//! hold. An extent function is called only for predefined types.
 
 use crate::calls::enter;
 use crate::files::on_no_file;

@@ -25,9 +25,9 @@ unsafe fn named(name: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("an MPI call")
 }
 
-/// The type of which one value is `count` values of `datatype` in an array section: bytes of an
-/// element, and extent and distance in bytes of each dimension. `whole`: no value may lie across a
-/// gap. The program's handles are not touched; the caller frees the type.
+/// The type of which one value is `count` values of `datatype` in an array section. The section is
+/// given by the bytes of an element, and extent and distance in bytes of each dimension. `whole`:
+/// no value may lie across a gap. The program's handles are not touched; the caller frees the type.
 ///
 /// # Safety
 /// `call` is a constant text of our Fortran library.
@@ -70,8 +70,8 @@ pub unsafe extern "C" fn ftmpi_fortran_section(
     }
 }
 
-/// The partitions of a request are equal parts of one value of this type at `buffer`: an array
-/// section that is the buffer of `MPI_Psend_init` or `MPI_Precv_init`.
+/// The partitions of a request are equal parts of one value of this type at `buffer`. The buffer is
+/// an array section, passed to `MPI_Psend_init` or `MPI_Precv_init`.
 ///
 /// # Safety
 /// `call` is a constant text of our Fortran library.

@@ -1,7 +1,7 @@
 //! Sessions, process sets, communicators from groups (MPI-4.1, 11.3).
 //!
-//! Guarantees: a session may be opened before, beside, after or instead of `MPI_Init` and
-//! `MPI_Finalize`, and again after all were finalized. A process leaves the job when it ends.
+//! Guarantees: a session may be opened before, during, after or instead of the time from `MPI_Init`
+//! to `MPI_Finalize`, and again after all were finalized. A process leaves the job when it ends.
 
 use crate::calls::{self, Job, enter, enter_first, job, not_running, nowhere, raise, raise_to};
 use crate::constants::MPI_SUCCESS;

@@ -1,8 +1,8 @@
 //! `MPI_Status` of the MPICH ABI.
 //!
-//! Guarantees: layout and meaning of the five integers are those of MPICH 3.1 and later, so that
+//! Guarantees: layout and meaning of the five integers are those of MPICH 3.1 and later. So
 //! `MPI_Get_count` of a profiling tool or of inlined code reads them rightly. The number of bytes
-//! has 63 bits: its low half comes first, its high half is shifted left by one, because the lowest
+//! has 63 bits. Its low half comes first. Its high half is shifted left by one, because the lowest
 //! bit of the second word means "cancelled".
 
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};

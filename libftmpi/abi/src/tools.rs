@@ -7,9 +7,9 @@
 //! | `tool_categories` | the two categories |
 //! | `tool_events` | events: there is none |
 //!
-//! Guarantees: calls return their codes and never reach an error handler; nothing can be written;
-//! what a program reads of a counter is recorded like every answer that depends on timing, so that
-//! a replay reads the same.
+//! Guarantees: calls return their codes and never reach an error handler. Nothing can be written.
+//! What a program reads of a counter is recorded like every answer that depends on timing, so a
+//! replay reads the same.
 
 use crate::calls::enter_first;
 use crate::constants::{MPI_SUCCESS, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED};
@@ -82,9 +82,9 @@ pub fn store(place: BufMut, bytes: &[u8]) -> Result<(), E> {
 }
 
 /// Counters are read under the lock of the job, so a tool with several threads needs a job that has
-/// one: it is joined here, as by a session, if MPI has not started yet. Under a protocol that
-/// repeats what was read after a failure the job lets one thread in at a time, and so does this
-/// interface.
+/// one. If MPI has not started yet, the tool joins the job here, as a session does. Under a
+/// protocol that repeats a rank's reads after a failure, the job lets one thread in at a time. This
+/// interface does the same.
 #[entry]
 pub extern "C" fn MPI_T_init_thread(required: c_int, provided: Out<c_int>) -> c_int {
     USERS.fetch_add(1, Ordering::Relaxed);

@@ -5,7 +5,7 @@
 //! [`ftmpi_checkpoint::boot_abi`] is the contract.
 //!
 //! Guarantees: the library exports no `MPI_*`. It never allocates, locks or calls into the C
-//! library while it takes or restores an image: it makes system calls only, and its buffers lie in
+//! library while it takes or restores an image. It makes system calls only, and its buffers lie in
 //! the reserved area. Therefore it may interrupt the program anywhere, in `malloc` too. The crate
 //! is `no_std`, so that this stays so.
 //!

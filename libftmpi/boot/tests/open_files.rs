@@ -35,8 +35,8 @@ fn streams_and_logs_come_back() {
     assert_eq!(read("common"), "one\ntwo\nother\ntwo\n");
 }
 
-/// A process that opens a file, appends and closes it again is noticed by the file only: at the
-/// image, or after the rank has died.
+/// If a process opens a file, appends and closes it again, only the file shows it: at the image, or
+/// after the rank has died.
 #[test]
 fn what_others_append_is_not_cut() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -2,13 +2,13 @@
 //!
 //! The C library copies blocks of more than a few KiB with `rep movsb` where the processor calls
 //! that fast. On AMD processors (Zen 3 and 4; glibc bug 30994) it is slow if the target lies 1 to
-//! 31 bytes behind the source modulo 4096: a loop over vector registers is many times as fast. That
-//! case is usual here: large arrays of a program begin 16 bytes after a page (`malloc`'s header),
-//! rings and logs at its start.
+//! 31 bytes behind the source modulo 4096. A loop over vector registers is many times as fast
+//! there. That case is usual here: large arrays of a program begin 16 bytes after a page
+//! (`malloc`'s header), rings and logs at its start.
 //!
-//! Between two processors the string instruction is the better one on both makes: it takes
+//! Between two processors the string instruction is the better one on both makes. It takes
 //! possession of whole lines of the target without fetching them first. So what goes from one
-//! processor to another has a copy of its own ([`across`]), and rings lay a payload so that the
+//! processor to another has its own copy function ([`across`]). Rings lay a payload so that the
 //! slow case above does not occur. On Intel processors the string instruction is the way for all
 //! long copies.
 //!
@@ -111,7 +111,7 @@ pub fn own(at: *mut u8) {
 }
 
 /// Moves the lines from `at` on, which were just written, to the cache that this processor shares
-/// with the one that will read them, where the processor can. Any address will do.
+/// with the reader's. Does nothing on a processor without such an instruction. Any address will do.
 #[inline]
 pub fn demote(at: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -4,8 +4,8 @@
 //! function to call with which arguments. The front calls the function with no borrow held, then
 //! reports the result.
 //!
-//! Guarantees: a freed key stays valid, also through a copy of its handle, until no object holds it
-//! (6.7.2; the program ends the references, for instance by deleting attributes under the key).
+//! Guarantees: a freed key stays valid, also through a copy of its handle, until no object holds
+//! it. (6.7.2; the program ends the references, for instance by deleting attributes under the key.)
 //!
 //! Attributes are copied in the order in which they were set. They are deleted in the reverse
 //! order, as `MPI_Finalize` must do for those of `MPI_COMM_SELF`.

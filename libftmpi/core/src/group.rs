@@ -1,8 +1,8 @@
 //! Groups: ordered sets of processes (MPI-3.1, 6.3).
 //!
-//! Guarantees: immutable and cheap to clone; rank to process in constant time; process to rank in
-//! constant time unless the members are scattered thinly over a far larger world (then
-//! logarithmic); a group of neighbouring processes in ascending order, such as that of
+//! Guarantees: immutable and cheap to clone. Rank to process takes constant time. Process to rank
+//! takes constant time too, unless the members are scattered thinly over a far larger world (then
+//! logarithmic). A group of neighbouring processes in ascending order, such as that of
 //! `MPI_COMM_WORLD`, needs no table.
 
 use crate::bail;

@@ -1,8 +1,8 @@
 //! A table of objects under small numbers, which become MPI handles.
 //!
 //! Guarantees: insert, look-up and removal in constant time. The number that an insertion gets
-//! depends only on the insertions and removals before it, so that a replayed rank gives its objects
-//! the same handles. Numbers are reused (last freed, first used). There is no generation, because a
+//! depends only on the insertions and removals before it. So a replayed rank gives its objects the
+//! same handles. Numbers are reused (last freed, first used). There is no generation, because a
 //! handle of the MPICH ABI has no room for one.
 
 use crate::bail;

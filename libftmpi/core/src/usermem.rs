@@ -5,7 +5,7 @@
 //! address with a promise. The promise is made once, with `unsafe`, where the address enters (the
 //! ABI, or a [`Scratch`] of the library). Everything after that is safe code.
 //!
-//! Guarantees: nothing here assumes alignment; our side of every copy is a slice and is checked; no
+//! Guarantees: nothing here assumes alignment. Our side of every copy is a slice and is checked. No
 //! reference to the program's memory is ever formed, so it may be shared between pending sends.
 
 use crate::tuning::{STORE_AWAY_BYTES, STORE_NEAR_BYTES_MAX};
@@ -272,8 +272,8 @@ impl<'a> Gather<'a> {
         let to = self.take(N * count);
         let mut from = self.base.offset(disp);
         for i in 0..count {
-            // SAFETY: `take` checked room for `count` runs of `N`; the source is covered by the
-            // promise of `UserPtr::new`; our buffer is exclusively borrowed, so no overlap.
+            // SAFETY: `take` checked room for `count` runs of `N`. The source is covered by the
+            // promise of `UserPtr::new`. Our buffer is exclusively borrowed, so no overlap.
             unsafe { ptr::copy_nonoverlapping(from.bytes(), to.add(i * N), N) }
             from = from.offset(stride);
         }
@@ -334,7 +334,7 @@ impl<'a> Scatter<'a> {
         let from = self.take(N * count);
         let mut to = self.base.offset(disp);
         for i in 0..count {
-            // SAFETY: `take` checked that there are `count` runs of `N`; the target is covered by
+            // SAFETY: `take` checked that there are `count` runs of `N`. The target is covered by
             // the promise of `UserPtr::new`, and is not the memory of our slice.
             unsafe { ptr::copy_nonoverlapping(from.add(i * N), to.bytes(), N) }
             to = to.offset(stride);
@@ -435,8 +435,8 @@ impl Drop for ProgramMemory {
     }
 }
 
-/// A zeroed buffer of our own, aligned for every C type, that can stand where a program's buffer
-/// stands: operand of a user-defined reduction, stage of a collective.
+/// A zeroed buffer of our own, aligned for every C type, that can replace a program's buffer: as
+/// operand of a user-defined reduction, or stage of a collective.
 #[derive(Debug, Default)]
 pub struct Scratch {
     words: Vec<u128>,

@@ -1,6 +1,6 @@
-//! Every decoder and every check of arguments of the core, on absurd input: datatype constructors
-//! with absurd arguments, serialised datatypes and one-sided requests with damage, views over any
-//! datatype, `external32`, info objects.
+//! Every decoder and every check of arguments of the core, on absurd input: constructors with
+//! absurd arguments, damaged serialised datatypes and one-sided requests, views over any datatype,
+//! `external32`, info objects.
 //!
 //! Nothing may panic. No single allocation may exceed what the input justifies: the allocator of
 //! this test refuses more than `ALLOCATION_MAX`. Accepted input must be consistent. All draws come

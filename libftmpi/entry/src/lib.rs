@@ -2,8 +2,8 @@
 //!
 //! `#[entry]` on `pub extern "C" fn MPI_X(…) -> R { body }` exports two strong symbols with that
 //! body, `MPI_X` and its profiling twin `PMPI_X`. The body itself has a private symbol. A tool that
-//! overrides `MPI_X` reaches the library by `PMPI_X`, and nothing inside the library passes through
-//! a symbol that a tool may have taken over. (A Rust `cdylib` drops weak and assembler-made symbols
+//! overrides `MPI_X` reaches the library by `PMPI_X`. Nothing inside the library passes through a
+//! symbol that a tool may have taken over. (A Rust `cdylib` drops weak and assembler-made symbols
 //! from its export list; therefore both are strong.)
 //!
 //! `#[entry(guard = path)]` also binds the result of `path()` for the length of the body: what it
@@ -34,13 +34,13 @@ pub fn entry(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Exports a Fortran subroutine or function over the C function of the same name.
 ///
 /// On `unsafe fn MPI_X(…) { body }`, where the body calls C functions as `c::X(…)`: exports
-/// `mpi_x_`, `mpi_x__` and `MPI_X` in capitals, whose body calls the symbols `MPI_…`, and the same
-/// with `pmpi`, whose body calls `PMPI_…`. So a profiling tool written in C sees the calls of
+/// `mpi_x_`, `mpi_x__` and `MPI_X` in capitals, whose body calls the symbols `MPI_…`. Exports the
+/// same with `pmpi`, whose body calls `PMPI_…`. So a profiling tool written in C sees the calls of
 /// Fortran programs, and one written in Fortran can call through. The crate provides the modules
 /// `crate::c::mpi` and `crate::c::pmpi`.
 ///
 /// The specific names of the module `mpi_f08`, `mpi_x_f08_` and `pmpir_x_f08_` (behind `_c`:
-/// `mpi_x_f08_large_`), have the same body: handles and statuses are references to the same
+/// `mpi_x_f08_large_`), have the same body. Handles and statuses are references to the same
 /// integers there. `#[fortran(mpif)]` leaves them out, for functions whose arguments differ.
 #[proc_macro_attribute]
 pub fn fortran(arguments: TokenStream, item: TokenStream) -> TokenStream {

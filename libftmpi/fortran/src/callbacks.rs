@@ -2,13 +2,13 @@
 //! representations.
 //!
 //! Operations and the error handlers of communicators, windows and sessions have the same arguments
-//! in both languages (references to integers): C gets the Fortran procedure itself. The others are
-//! called through a C function here, which finds the Fortran procedure in the extra state that C
-//! hands back.
+//! in both languages (references to integers). So C gets the Fortran procedure itself. The others
+//! are called through a C function here, which finds the Fortran procedure in the extra state that
+//! C hands back.
 //!
 //! Guarantees: the procedures of a generalized request get the variable that the program passed as
-//! its extra state, not a copy, as under MPICH: what they write there the program sees. It has to
-//! live until the request is freed.
+//! its extra state, as under MPICH. It is not a copy: the program sees what the procedures write
+//! there. It has to live until the request is freed.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};

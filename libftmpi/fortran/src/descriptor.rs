@@ -2,11 +2,11 @@
 //! later).
 //!
 //! Guarantees: a contiguous array, a scalar or a special address costs no more than looking at the
-//! descriptor; a section with gaps arrives as if it were contiguous (MPI-4.1, 19.1.13): by a copy
-//! where the call is over when it returns, or is a collective, whose request brings the copy back;
-//! in other calls that go on by a datatype that is composed of section, count and datatype. A
-//! section that is too short for them is refused before anything is done, through the error handler
-//! that the call has.
+//! descriptor. A section with gaps arrives as if it were contiguous (MPI-4.1, 19.1.13). A call that
+//! is over when it returns makes a copy; for a collective the request brings the copy back. Other
+//! calls that go on use a datatype that is composed of section, count and datatype. A section that
+//! is too short for them is refused before anything is done, through the error handler that the
+//! call has.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -350,8 +350,8 @@ fn compose(
     let dimensions: Vec<[i64; 2]> =
         section.dimensions.iter().map(|&(extent, stride)| [extent as i64, stride as i64]).collect();
     let mut made = MPI_BYTE;
-    // SAFETY: the object is a reference to a handle, as the interface says. The array lives for the
-    // length of the call. The name, a constant, lives for that of the process.
+    // SAFETY: the object is a reference to a handle, as the interface says. The array stays for the
+    // length of the call. The name, a constant, stays for the length of the process.
     let code = unsafe {
         ftmpi_fortran_section(
             call.as_ptr(),

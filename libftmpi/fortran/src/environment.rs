@@ -22,7 +22,7 @@ unsafe fn MPI_Init_thread(required: *mut c_int, provided: *mut c_int, ierror: *m
 #[fortran]
 unsafe fn MPI_Pcontrol(level: *mut c_int) {
     // No error code: a program that passes `level` alone, as the standard has it, leaves any word
-    // in the place where a second argument would be.
+    // in the place of a second argument.
     let _ = c::Pcontrol(*level);
 }
 

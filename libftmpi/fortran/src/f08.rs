@@ -2,8 +2,8 @@
 //! few calls whose arguments differ from those of `mpif.h`.
 //!
 //! The names are those that gfortran makes of the module procedures of MPICH's `mpi_f08_types` and
-//! `mpi_f08_callbacks`: programs compiled with its modules find them here, and so do ours, whose
-//! modules have the same procedures.
+//! `mpi_f08_callbacks`. Programs compiled with its modules find them here. Our modules have the
+//! same procedures, so programs compiled with ours find them too.
 
 use core::ffi::{c_int, c_void};
 

@@ -26,9 +26,10 @@ impl Text {
         Text(bytes)
     }
 
-    /// Takes a Fortran text without its trailing blanks. Leading blanks go too: the standard says
-    /// so for keys and values of infos, and commands with their arguments; of the others (names of
-    /// files, ports, representations, texts of errors) it says nothing, and MPICH drops them.
+    /// Takes a Fortran text without its trailing blanks. Leading blanks are removed too. The
+    /// standard says so for keys and values of infos, and commands with their arguments. It says
+    /// nothing of names of files, ports and representations and of error texts, where MPICH removes
+    /// them.
     ///
     /// # Safety
     /// `p` points to `length` characters.

@@ -67,8 +67,8 @@ fn wake_other_threads() {
 }
 
 /// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as
-/// they may where a call rests: the function may wait for what a thread has that waits for this one
-/// (the lock of an interpreter).
+/// they may where a call rests. The function may wait for something of a thread that waits for this
+/// one (the lock of an interpreter).
 ///
 /// The caller takes nothing of the job for unchanged afterwards, and what the function was given is
 /// not the job's.

@@ -143,9 +143,9 @@ impl Came {
 }
 
 /// Takes a message with all its descriptors. The first look leaves the message where it is, and
-/// gives copies of the descriptors. Where the kernel has no room for one, because the program is at
-/// its limit, it would be lost otherwise, and with it a channel that nobody sends again. Allocates
-/// nothing.
+/// gives copies of the descriptors. The kernel may have no room for one, because the program is at
+/// its limit. The descriptor would then be lost, and with it a channel that nobody sends again.
+/// Allocates nothing.
 fn take(fd: i32, buffer: &mut [u8], came: &mut Came, flags: i32) -> io::Result<usize> {
     let mut look = |came: &mut Came, flags| {
         let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };

@@ -1,5 +1,5 @@
-//! Journals of the program's files, under a protocol that takes all ranks back to a wave: what a
-//! change destroys is written down before the change (`ftmpi_checkpoint::undo`), so that the files
+//! Journals of the program's files, under a protocol that returns all ranks to a wave. What a
+//! change destroys is written down before the change (`ftmpi_checkpoint::undo`), so the files
 //! return with the ranks. The operations are in `world/files.rs`.
 
 use ftmpi_checkpoint::undo::{Author, Journals};

@@ -21,7 +21,7 @@ pub fn finalize() {
         engine.link.status.phase(Phase::Finalizing);
         let mut reported = None;
         loop {
-            // In each incarnation anew: an image may have been taken here.
+            // Again in each incarnation: an image may have been taken here.
             if reported != Some(engine.link.incarnation) {
                 engine.conclude();
                 reported = Some(engine.link.incarnation);

@@ -63,9 +63,9 @@ pub(crate) fn capture(
         context: (&raw mut taking).cast(),
     };
     let mut outcome = CaptureOutcome::default();
-    // SAFETY: both structures and the lists live over the call, what `useless` names is memory that
-    // is not wanted in the image (`Link::capture`); we are the one thread in the engine, outside of
-    // any half-done change.
+    // SAFETY: both structures and the lists live over the call. `useless` names memory that is not
+    // wanted in the image (`Link::capture`). We are the one thread in the engine, outside of any
+    // half-done change.
     let result = unsafe { (boot.0.capture)(&request, &mut outcome) };
     match result {
         0 => {

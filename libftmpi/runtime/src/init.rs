@@ -19,10 +19,10 @@ use std::sync::atomic::Ordering;
 /// `MPI_Init`: joins the job, or becomes a job of one. Gives the level of thread support, which is
 /// at most what was wanted.
 ///
-/// A protocol that repeats a rank's course from its log must find the same order of calls again,
-/// while it is decided anew each time which of two threads comes first. There `MPI_THREAD_MULTIPLE`
-/// is not granted. (`SERIALIZED` is: the program orders its calls itself, and must do so in the
-/// same way again, as barriers and single sections do.)
+/// A protocol that repeats a rank's course from its log must find the same order of calls again.
+/// Which of two threads comes first is decided by timing in each execution. There
+/// `MPI_THREAD_MULTIPLE` is not granted. (`SERIALIZED` is: the program orders its calls itself, and
+/// must do so in the same way again, as barriers and single sections do.)
 ///
 /// # Errors
 /// It was called before.

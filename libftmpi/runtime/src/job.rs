@@ -9,7 +9,7 @@ pub type Job = Mpi<World>;
 
 struct Slot(UnsafeCell<Option<Job>>);
 // SAFETY: only one thread at a time is inside MPI (below `MPI_THREAD_SERIALIZED` by the program's
-// promise, else by the lock of `threads`), and the signal handler enters only when none is
+// promise, else by the lock of `threads`). The signal handler enters only when none is
 // (`attention::depth`).
 unsafe impl Sync for Slot {}
 
@@ -18,8 +18,8 @@ static JOB: Slot = Slot(UnsafeCell::new(None));
 /// MPI in this process, if it was started.
 ///
 /// # Safety
-/// The caller is inside a call, or has the lock, or knows that nobody else is inside; and nothing
-/// else of this process uses what an earlier call of this function gave.
+/// The caller is inside a call, or has the lock, or knows that nobody else is inside. Nothing else
+/// of this process uses what an earlier call of this function gave.
 #[inline(always)]
 pub(crate) unsafe fn slot() -> &'static mut Option<Job> {
     // SAFETY: as the caller promises; see `Slot`.

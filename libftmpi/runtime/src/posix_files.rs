@@ -43,8 +43,8 @@ pub(crate) fn refused(doing: Doing, path: &Path, error: &Error) -> MpiError {
     }
 }
 
-/// A digest of device, number and time of birth of a file: numbers are used again, soon after a
-/// file is deleted. 0 if there is none.
+/// A digest of device, number and time of birth of a file, because numbers are used again soon
+/// after a file is deleted. 0 if there is none.
 fn identity(directory: i32, path: &CStr, flags: i32) -> u64 {
     key(directory, path, flags).map_or(0, FileKey::digest)
 }

@@ -1,7 +1,7 @@
 //! Memory that ranks of one host share, for `MPI_Win_allocate_shared`.
 //!
-//! The agent makes it as a `memfd`, so nothing is left in the file system, whatever dies when. It
-//! is mapped inside the reserved window, at the same place in every incarnation, and is part of no
+//! The agent makes it as a `memfd`, so nothing is left in the file system after any death. It is
+//! mapped inside the reserved window, at the same place in every incarnation, and is part of no
 //! image itself. Under waves each rank copies its own part into private memory while all ranks that
 //! share any stand still (`ftmpi_core::engine::shared_memory_barrier`). An incarnation that begins
 //! from the image asks for new memory and fills its part of it. The calls of the engine are in
@@ -37,7 +37,7 @@ pub(crate) struct Table {
 impl Table {
     fn word(&self, rank: Rank, word: Column) -> &AtomicU64 {
         let row = self.ranks.binary_search(&rank).expect("a rank of this host");
-        // SAFETY: the mapping has a row for each rank and stays as long as the table; all that
+        // SAFETY: the mapping has a row for each rank and stays as long as the table. All that
         // share it access it by atomic operations only.
         unsafe { &*self.at.byte_add(row * ROW).add(word as usize) }
     }
@@ -61,7 +61,7 @@ pub(crate) struct Held {
     pub(crate) at: *mut u8,
     /// The piece is in the reserved window.
     pub(crate) inside: bool,
-    /// To find what of the piece was ever written.
+    /// To find the part of the piece that was ever written.
     pub(crate) fd: i32,
     /// Its copy for the image that is being taken, or that this incarnation began from.
     pub(crate) copy: *mut u8,
@@ -121,7 +121,7 @@ impl Shared {
         self.barrier.as_ref().is_some_and(SharedMemoryBarrier::any)
     }
 
-    /// Whether this rank has a board, which each incarnation must map anew.
+    /// Whether this rank has a board, which each incarnation must map again.
     pub(crate) fn has_board(&self) -> bool {
         self.board.is_some()
     }
@@ -294,7 +294,7 @@ fn wait_until(limit: Option<Instant>, mut done: impl FnMut() -> bool) -> bool {
             continue;
         }
         let mut agent = libc::pollfd { fd: fds::CONTROL, events: 0, revents: 0 };
-        // The system call itself: to find the C library's function may take a lock of the dynamic
+        // The system call itself. To find the C library's function may take a lock of the dynamic
         // linker, which a thread that stands still may hold. It is also a pause of a millisecond at
         // the most.
         // SAFETY: one structure, which lives over the call.
@@ -317,7 +317,7 @@ pub(crate) fn map(fd: i32, len: usize, at: Option<usize>) -> Option<*mut u8> {
     (at != libc::MAP_FAILED).then_some(at.cast())
 }
 
-/// This incarnation began from the image, and its other threads wait. Makes the memory anew at its
+/// This incarnation began from the image, and its other threads wait. Makes the memory again at its
 /// old places, and goes on when all ranks that share it have filled their parts. Allocates nothing.
 pub(crate) extern "C" fn restored(context: *mut c_void) {
     // SAFETY: as in `stopped`; this is the image's copy of it.

@@ -1,10 +1,10 @@
 //! Waiting: spin, then sleep on a doorbell and the descriptors.
 //!
 //! Ranks may outnumber processors, and then a rank that spins takes the processor from the one that
-//! it waits for. So the time to spin depends on ranks per processor. Where the ranks of this host
-//! would fit but others use the processors too (another job, another "host" on the same machine), a
-//! rank may lose the processor while it spins; then it spins half as long the next time. Where
-//! ranks outnumber processors a rank gives way instead, as long as that is quick.
+//! it waits for. So the time to spin depends on ranks per processor. The ranks of this host may fit
+//! while others use the processors too (another job, another "host" on the same machine). A rank
+//! may then lose the processor while it spins, and spins half as long the next time. Where ranks
+//! outnumber processors a rank gives way instead, as long as that is quick.
 //!
 //! Before it sleeps a rank raises a flag in each of its rings and makes all processors see it
 //! (`membarrier`). Then it looks once more. A writer that sees the flag writes to the doorbell, so
@@ -47,8 +47,8 @@ pub struct Sleeper {
 /// all others that want it have had their turn. That takes a microsecond where these are ranks that
 /// give way as well, and milliseconds where one computes. If the one that computes is a rank of
 /// this job, its work is what is waited for. If it is another program, the rank is better off
-/// asleep, because a process that wakes comes first: it sleeps at once the next times, and ever
-/// more of them while the other program goes on.
+/// asleep, because a process that wakes comes first. The rank sleeps at once the next times, and
+/// ever more of them while the other program goes on.
 #[derive(Debug)]
 struct Patience {
     /// Times more that the rank sleeps at once.
@@ -224,7 +224,7 @@ impl Sleeper {
         }
     }
 
-    /// For a sleep without this sleeper at hand, which others may replace meanwhile.
+    /// For a sleep that keeps no reference to this sleeper, which others may replace meanwhile.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         Ticket { epoll: self.epoll, barrier: self.barrier }

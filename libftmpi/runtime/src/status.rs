@@ -28,8 +28,8 @@ impl StatusPage {
         if page == libc::MAP_FAILED {
             return Self::NONE;
         }
-        // SAFETY: the mapping is a page long, aligned, and stays for the life of the process;
-        // a restored process makes a new one before it looks.
+        // SAFETY: the mapping is a page long, aligned, and stays for the life of the process. A
+        // restored process makes a new one before it looks.
         Self(Some(unsafe { &*page.cast() }))
     }
 
@@ -53,8 +53,8 @@ impl StatusPage {
         self.set(word::PHASE, phase as u64);
     }
 
-    /// Bytes that the program has written to a standard stream, or read from one: what the agent
-    /// has counted, corrected by what lies in the pipe. `busy` is odd while the agent counts.
+    /// Bytes that the program has written to a standard stream, or read from one. This is the
+    /// agent's count, corrected by the bytes in the pipe. `busy` is odd while the agent counts.
     #[must_use]
     pub fn stream_position(self, fd: i32, busy: usize, count: usize, reading: bool) -> u64 {
         let Some(page) = self.0 else { return 0 };

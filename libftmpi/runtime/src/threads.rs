@@ -3,8 +3,8 @@
 //! `MPI_THREAD_SERIALIZED` or more, or was not called by the process's first thread. Without it a
 //! call costs one predicted branch.
 //!
-//! (There, and with `SERIALIZED`, the program takes care that threads do not meet, but the engine's
-//! signal comes on the main thread whatever the others do.)
+//! (There, and with `SERIALIZED`, the program takes care that threads do not meet. The engine's
+//! signal comes on the main thread all the same.)
 //!
 //! A call that waits lets others in where the engine would rest: between two steps, where an image
 //! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors.
@@ -143,8 +143,9 @@ pub fn let_in() {
     }
 }
 
-/// Sleeps without the lock, for 10 ms at the most: in `poll`, on doorbell and descriptors, if there
-/// are any and no other thread does; otherwise until a thread calls [`wake`].
+/// Sleeps without the lock, for 10 ms at the most. It sleeps in `poll`, on doorbell and
+/// descriptors, if there are any and no other thread does so; otherwise until a thread calls
+/// [`wake`].
 ///
 /// Nothing that the lock guards may be used in `poll`, nor be taken for unchanged afterwards.
 #[inline(never)]

@@ -23,12 +23,12 @@ pub(crate) const BUDGET_MAX: u64 = 1_500_000;
 /// Looks before a rank rests for the first time.
 pub(crate) const LOOKS_ROOMY: u32 = 16;
 /// Looks before a rank rests for the first time where ranks outnumber processors: it gives way at
-/// once. What it waits for mostly comes from a rank that waits for this processor, and giving way
-/// in vain takes no longer than a few looks.
+/// once. What it waits for mostly comes from a rank that waits for this processor. Yielding in vain
+/// takes no longer than a few looks.
 pub(crate) const LOOKS_OVERSUBSCRIBED: u32 = 1;
-/// Ticks for which a rank gives way before it sleeps, where ranks outnumber processors: the ranks
-/// that are to answer run at once, and none needs to be woken. It is longer than one rank that
-/// computes has the processor for, or ranks would sleep that should not.
+/// Ticks for which a rank yields before it sleeps, where ranks outnumber processors. The ranks that
+/// are to answer run at once, and none needs to be woken. It is longer than one rank that computes
+/// has the processor for, or ranks would sleep that should not.
 pub(crate) const YIELDING: u64 = 10_000_000;
 /// Ticks between two looks from which on somebody else had the processor.
 pub(crate) const GAP: u64 = 150_000;

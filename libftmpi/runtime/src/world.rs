@@ -1,6 +1,6 @@
 //! The world of a rank as the engine sees it: channels that the agent makes, the event logger, the
-//! clock, waiting. All of it belongs to one incarnation; a restored process drops it and builds it
-//! anew.
+//! clock, waiting. All of it belongs to one incarnation; a restored process drops it and builds a
+//! new one.
 
 mod channels;
 mod files;
@@ -148,7 +148,7 @@ impl World {
     /// Sends `Hello` and waits for the agent's answer. Also the begin of a restored incarnation:
     /// what was known of an earlier one is dropped, its descriptors untouched.
     pub fn greet(&mut self, boot: Option<Boot>, resumed: Option<ImageNo>) {
-        // Frames that were landing when the image was taken come anew; the engine must know of
+        // Frames that were landing when the image was taken come again; the engine must know of
         // them.
         self.broken_off.extend(self.channels.drain(..).filter_map(|mut way| {
             let (header, token) = way.channel.take_incoming()?;
@@ -426,7 +426,7 @@ impl World {
         // What was done since the last rest may be what another thread waits for.
         threads::wake(Some(doorbell));
         // Other threads change this world meanwhile; the compiler must not assume that it is
-        // unchanged. The engine rests only at the end of a step, and looks at everything anew in
+        // unchanged. The engine rests only at the end of a step, and looks at everything again in
         // the next.
         let world = std::hint::black_box(std::ptr::from_mut(self));
         if !tired {

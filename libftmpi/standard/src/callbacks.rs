@@ -2,7 +2,7 @@
 //! representations. They see handles, statuses and codes of the standard interface.
 //!
 //! Operations and error handlers carry no state of their own. Each function of the program
-//! therefore gets one of a fixed number of functions here, for as long as the program runs; the
+//! therefore gets one of a fixed number of functions here, for as long as the program runs. The
 //! same function always gets the same one. A callback that carries a state is found in it.
 
 use core::ffi::{c_int, c_void};

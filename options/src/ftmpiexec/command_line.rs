@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(other.checkpoints.ckpt_interval.as_secs(), 30);
     }
 
-    /// An option that is forgotten here would be ignored after `--restart` without a word.
+    /// An option that is forgotten here would be ignored after `--restart` without a message.
     #[test]
     fn every_option_is_fixed_or_may_change_at_a_restart() {
         const APART: &[&str] = &[

@@ -1,8 +1,8 @@
 //! One form for what may be written in several: `-np 4`, `-n 4` and `--np=4` become `--np=4`.
 //!
-//! Guarantees: options of ours come out with two dashes, their first name, and their value in the
-//! same word; the program and its arguments come out as they are. What is not an option of ours is
-//! an error here already, so that the parser library never sees it.
+//! Guarantees: our options come out with two dashes, their first name, and their value in the same
+//! word. The program and its arguments come out as they are. What is not an option of ours is an
+//! error here already, so that the parser library never sees it.
 
 use crate::errors::OptionError;
 use clap::{Arg, Command};

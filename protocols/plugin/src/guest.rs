@@ -53,8 +53,9 @@ static HOST: AtomicPtr<Host> = AtomicPtr::new(null_mut());
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Memory;
 
-// SAFETY: every block comes from the host's allocator, which is a global allocator itself, and goes
-// back to it with the layout that it was asked for with. Before `make` there is no memory.
+// SAFETY: every block comes from the host's allocator, which is a global allocator itself. Each
+// block goes back to it with the layout that it was requested with. Before `make` there is no
+// memory.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let host = HOST.load(Ordering::Relaxed);

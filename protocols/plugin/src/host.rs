@@ -81,16 +81,16 @@ impl Library {
         // SAFETY: a library that exports this name keeps to the contract in `table`.
         let find = unsafe { library.get::<extern "C" fn() -> *const Table>(SYMBOL.as_bytes()) };
         let table = find.map_err(|_| PluginError::NoSymbol)?();
-        // SAFETY: a null pointer is seen; another one leads to a table or at least to its first
-        // fields, which are the same in every version.
+        // SAFETY: a null pointer is seen. Any other pointer leads to a table or at least to its
+        // first fields, which are the same in every version.
         unsafe { Self::check(table) }
     }
 
     /// Looks at a table.
     ///
     /// # Safety
-    /// A pointer that is not null leads to the first 16 bytes of some version of a [`Table`], and
-    /// to a whole constant one if they say that it is of this version.
+    /// A pointer that is not null leads to the first 16 bytes of some version of a [`Table`]. If
+    /// these bytes name this version, the pointer leads to a whole constant table.
     ///
     /// # Errors
     /// It is not of this version.

@@ -14,8 +14,8 @@
 //! Rules for such a library:
 //! - It keeps no state outside of what `make` returned. That state is part of process images, and
 //!   of each of the many ranks of a simulation.
-//! - It takes memory only from the [`table::Host`] that it was given ([`guest::Memory`] as its
-//!   global allocator): the engine may run while the program is within its own `malloc`.
+//! - It takes memory only from its [`table::Host`] ([`guest::Memory`] is its global allocator),
+//!   because the engine may run while the program is within its own `malloc`.
 //! - It starts no thread, opens nothing, and asks no clock.
 
 pub mod guest;

@@ -36,7 +36,7 @@ pub const VERSION: u32 = 2;
 /// The one symbol of a library.
 pub const SYMBOL: &str = "ftmpi_protocol";
 
-/// Bytes that belong to whoever wrote them.
+/// Bytes that belong to the side that wrote them.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Bytes {

@@ -208,8 +208,9 @@ pub fn put_event(out: &mut Vec<u8>, event: &Event, edges: bool) {
     out[start] = kind;
 }
 
-/// Appends what is held of a rank behind `known`: rank, first number, count, events (the format of
-/// vcausal and Manetho: the creator is told once, not with every event). The number of events.
+/// Appends what is held of a rank behind `known`: rank, first number, count, events. This is the
+/// format of vcausal and Manetho: the creator is named once, not with every event. The number of
+/// events.
 pub fn put_run(
     out: &mut Vec<u8>,
     store: &Store,

@@ -1,7 +1,7 @@
 //! LogOn (Lee, Park, Yeom & Cho; event-logger-2005 §III-B2): events lie and travel in an order in
 //! which none comes before one of its past. A piggyback is chosen in one walk from the newest event
-//! backwards: whatever the receiver is known to know covers its past, and what is not covered when
-//! the walk comes to it is sent. The receiver adds it in one pass, as it comes; therefore events
+//! backwards. An event that the receiver knows covers its past. An event that is not covered when
+//! the walk reaches it is sent. The receiver adds it in one pass, as it comes; therefore events
 //! cannot be factored by creator, and each carries its rank.
 //!
 //! The walk ends where everything older was sent before, or is known to have been known.
@@ -53,7 +53,7 @@ impl Logon {
             self.base += 1;
         }
         if self.order.len() as u64 > 2 * store.held() + 1024 {
-            // The places behind a gap move: everybody's walk begins anew, once in a long while.
+            // The places behind a gap move, so every walk begins again; that is rare.
             self.order.retain(|&(creator, number)| number > store.stable(creator));
             self.walked.fill(0);
         }

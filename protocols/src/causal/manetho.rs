@@ -1,9 +1,9 @@
 //! Manetho (Elnozahy & Zwaenepoel; event-logger-2005 §III-B2): the antecedence graph. Before
-//! anything is sent, the graph is crossed from the last event of the receiver that is known: its
-//! creator knew everything in that event's past, from whomever we have it. The rest is sent,
+//! anything is sent, the graph is crossed from the receiver's last known event. The creator of that
+//! event knew everything in its past, no matter which rank sent the event to us. The rest is sent,
 //! factored by creator as in vcausal.
 //!
-//! The past of a peer only grows, so that its border is kept from one message to the next and each
+//! The past of a peer only grows. So its border is kept from one message to the next, and each
 //! event is crossed once per peer.
 
 use super::encoding::{Reader, take_runs};

@@ -13,9 +13,9 @@
 //!
 //! *With an event logger* events also go there, in the background. Its acknowledgements say up to
 //! where the events of every rank are stable; stable events are forgotten everywhere. The log of a
-//! rank also holds copies of those foreign events that its own events may depend on and that are
-//! not known to be stable ([`Determinant::Witness`]). The logs together therefore never hold an
-//! event without its past, and all ranks may die at once.
+//! rank also holds copies of foreign events that its own events may depend on and that are not
+//! known to be stable ([`Determinant::Witness`]). The logs together therefore never hold an event
+//! without its past, and all ranks may die at once.
 //!
 //! *Without a logger* an event is needed until the oldest image that its creator may restart from
 //! was taken after it. The creator then tells the other ranks. An image contains what its rank

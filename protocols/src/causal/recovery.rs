@@ -3,8 +3,8 @@
 //!
 //! *Why from every peer.* Every rank that depends on an event that is not stable holds it, and no
 //! other rank need hold it. An answer contains everything that the peer holds and the asker does
-//! not, not only the asker's own events: what the asker repeats must not lack its past when it
-//! travels on.
+//! not, not only the asker's own events: the asker's repeated events must travel on with their
+//! past.
 //!
 //! *When answers count.* An answer is a look at one moment. The peer may learn more later, from
 //! messages that are under way. Living incarnations answer for themselves; an incarnation that dies
@@ -15,10 +15,10 @@
 //!
 //! With all answers to one question no incarnation can come to depend on an event of the asker that
 //! the asker was not told. Such an incarnation would have the event from one that learned it later,
-//! and so on; this chain begins at an incarnation that every rank had closed off.
+//! and so on. The chain begins at an incarnation that every rank had closed off.
 //!
-//! A rank that is itself gathering answers as soon as it has read its own log, because the log may
-//! hold copies of the asker's events.
+//! A rank that is itself gathering answers as soon as it has read its own log: the log may hold
+//! copies of the asker's events.
 
 use super::Causal;
 use super::encoding::{Reader, put};

@@ -1,5 +1,5 @@
-//! The determinants that this rank knows and does not know to be stable, of each rank in the order
-//! of their numbers (event-logger-2005 §III-B: one sequence for each creator).
+//! The determinants that this rank knows and that are not known to be stable, of each rank in the
+//! order of their numbers (event-logger-2005 §III-B: one sequence for each creator).
 //!
 //! Guarantees: the known events of a creator reach without a gap from the first event that is not
 //! stable to the last one. An event never has two contents.
@@ -97,8 +97,8 @@ impl Store {
         self.sequences[creator.index()].last()
     }
 
-    /// The last event of this rank that is held; 0: none. Whoever holds it knows its past, which
-    /// cannot be said of events that are only known to be stable.
+    /// The last event of this rank that is held; 0: none. A rank that holds an event knows its
+    /// past. That does not follow for events that are only known to be stable.
     #[must_use]
     pub fn last_held(&self, creator: Rank) -> EventNo {
         let sequence = &self.sequences[creator.index()];
@@ -135,8 +135,8 @@ impl Store {
         sequence.last()
     }
 
-    /// An event that a peer knows; `true` if it is new here. Who tells of an event tells of all
-    /// before it that are not stable, so what is missing before it is stable.
+    /// An event that a peer knows; `true` if it is new here. A rank that sends an event sends all
+    /// unstable events before it, so what is missing before it is stable.
     ///
     /// # Errors
     /// It is known with another content.

@@ -39,15 +39,16 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Chooses what travels with a message. An event that the peer is not known to have, and that is
-/// not known to be stable, is always chosen; which knowledge is seen is what sets the three apart.
+/// Chooses what travels with a message. An event is always chosen if it is not known to be stable
+/// and the peer is not known to have it. The techniques differ in which knowledge of the peer they
+/// see.
 pub trait Technique: fmt::Debug {
     /// Appends what `to` is not known to have, and knows from now on that it has it. The number of
     /// events.
     ///
     /// `complete`: the peer has all its own events, and its events, told by anybody, prove that it
-    /// knows what happened before them. Not so while it is being recovered: then its own events are
-    /// told as well, or it would come to know what it must not tell on, events without their past.
+    /// knows what happened before them. A peer that is being recovered also receives its own
+    /// events. Else it would learn of events without their past, and pass them on.
     fn build(&mut self, store: &Store, to: Rank, complete: bool, out: &mut Vec<u8>) -> u64;
 
     /// Takes what `from` has built for us.

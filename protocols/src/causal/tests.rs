@@ -37,7 +37,7 @@ fn known(rank: &Causal) -> Vec<EventNo> {
 
 #[test]
 fn the_graph_sees_what_a_peer_has_learned_from_others() {
-    // Rank 2 hears of rank 1's events by rank 0, which had them from rank 1 itself: rank 2 tells
+    // Rank 2 hears of rank 1's events by rank 0, which had them from rank 1 itself. Rank 2 sends
     // rank 1 none of them in any case, but rank 0's only where the graph is not crossed.
     let count = |piggyback| {
         let mut ranks = ranks(3, piggyback, false);
@@ -88,7 +88,7 @@ fn exchange(count: usize, piggyback: Piggyback, messages: &[(usize, usize)]) -> 
 
 proptest! {
     #[test]
-    fn every_technique_tells_all_that_matters_and_the_graphs_tell_least(
+    fn every_technique_sends_all_that_matters_and_the_graphs_send_least(
         messages in proptest::collection::vec((0usize..5, 1usize..5), 1..120)
     ) {
         let messages: Vec<_> = messages.into_iter().map(|(a, d)| (a, (a + d) % 5)).collect();
@@ -182,7 +182,7 @@ fn what_is_known_to_be_stable_is_not_logged_once_more() {
 }
 
 #[test]
-fn a_new_life_has_its_events_from_the_log_and_from_peers() {
+fn a_new_incarnation_has_its_events_from_the_log_and_from_peers() {
     let mut ranks = ranks(2, Piggyback::Manetho, true);
     message(&mut ranks, 1, 0, 1);
     message(&mut ranks, 1, 0, 2);

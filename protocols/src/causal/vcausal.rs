@@ -1,5 +1,5 @@
-//! Vcausal (event-logger-2005 §III-B1): for each peer and creator the last event that the peer is
-//! known to have, because it was sent to the peer or came from it. All later events are sent. That
+//! Vcausal (event-logger-2005 §III-B1): for each peer and creator, the last event that the peer is
+//! known to have. The event was sent to the peer or came from it. All later events are sent. That
 //! is cheap to compute, and blind to what the peer has learned from others.
 
 use super::encoding::{Reader, take_runs};

@@ -8,9 +8,9 @@
 //! Guarantees: everything that a rank was given is stored, in the order in which it was given. A
 //! restart therefore needs nothing from other ranks, however many of them died.
 //!
-//! The order of the stream decides every match: each posted receive takes the first message in the
-//! stream that fits and that no earlier receive took. The interleaving of the two sequences in time
-//! does not matter: posting order and stream order are two master lists, and for those there is one
+//! The order of the stream decides every match: each posted receive takes the first message that
+//! fits and that no earlier receive took. The interleaving of the two sequences in time does not
+//! matter. Posting order and stream order are two master lists, and two master lists have one
 //! stable matching. A later receive or message stands last in every list and changes no earlier
 //! match. So no match is recorded, only answers of calls: tests, probes, clocks, cancels, services.
 //! Answers are stored before anything leaves, as under [`crate::pessimistic`], whose machine this

@@ -1,13 +1,13 @@
 //! The machine of the channel memory's server: where each frame is kept, and who must be told.
 //!
 //! Calling convention: call the methods with what happened (`hello`, `arrived`, `said`, `written`,
-//! `lost`), then drain [`Memory::next`] for each connection that they name until it returns `None`.
+//! `lost`). Then drain [`Memory::next`] for each connection that they name until it returns `None`.
 //! Queries never change state. The server moves the bytes.
 //!
 //! To each calling rank the memory acts as the peer that the rank wants to reach. It begins with
-//! `Resume` (what it has of the caller), drops duplicates by identity, and sends with `LogCut` what
-//! the caller need not keep any more. To the rank that it belongs to, it also gives the stream of
-//! all puts, each frame behind a `Place`.
+//! `Resume` (what it has of the caller) and drops duplicates by identity. `LogCut` names what the
+//! caller need not keep any more. To the rank that it belongs to, it also gives the stream of all
+//! puts, each frame behind a `Place`.
 //!
 //! Guarantees: places are contiguous from 1. Nothing is acknowledged or given to the reader before
 //! [`Memory::written`]. An incarnation that is over is refused once a later one has called. There

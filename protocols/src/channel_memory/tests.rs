@@ -67,7 +67,7 @@ fn an_acknowledgement_of_a_match_is_echoed_when_it_is_kept() {
 }
 
 #[test]
-fn a_later_life_shuts_out_the_earlier_and_reads_again_from_where_it_says() {
+fn a_later_incarnation_shuts_out_the_earlier_and_reads_again_from_where_it_says() {
     let mut memory = memory();
     for ssn in 1..=4 {
         memory.arrived(A, &eager(ssn));
@@ -86,7 +86,7 @@ fn a_later_life_shuts_out_the_earlier_and_reads_again_from_where_it_says() {
 }
 
 #[test]
-fn what_files_tell_is_what_was_written() {
+fn files_report_what_was_written() {
     let mut first = memory();
     let mut records = Vec::new();
     for (conn, ssn) in [(A, 1), (A, 3), (B, 1)] {

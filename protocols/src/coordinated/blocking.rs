@@ -1,8 +1,8 @@
 //! Blocking waves (MPICH2-Pcl; blocking-vs-nonblocking-2008 §3, §4.2).
 //!
 //! A rank that the wave reaches sends its markers and stops sending. What comes behind a peer's
-//! marker waits. When all markers are in, the channels are empty, so the image has no channel state
-//! but what the program has sent and the rank holds; then everything goes on.
+//! marker waits. When all markers are in, the channels are empty. The image's channel state is then
+//! only what the program has sent and the rank holds. After the image everything goes on.
 
 use super::{Kind, mark};
 use crate::protocol::{Command, Stage};

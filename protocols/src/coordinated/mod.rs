@@ -1,10 +1,10 @@
 //! Coordinated checkpoints: all ranks take their images in *waves*, and a failure returns every
-//! rank to the last wave that is complete (Chandy & Lamport; blocking-vs-nonblocking-2008 §3).
+//! rank to the last complete wave (Chandy & Lamport; blocking-vs-nonblocking-2008 §3).
 //!
 //! Guarantees: the images of a wave are a consistent cut. No message is in the state of its
-//! receiver that is not in the state of its sender (no orphan), and every message that left before
-//! its sender's image and came after its receiver's is in one of the two images (none is lost).
-//! Between waves a message costs a count on each side and nothing else.
+//! receiver but not in the state of its sender (no orphan). A message that left before its sender's
+//! image and came after its receiver's is in one of the two images (none is lost). Between waves a
+//! message costs a count on each side and nothing else.
 //!
 //! What both kinds have in common is here; [`blocking`] and [`nonblocking`] say what a rank does
 //! when a wave reaches it. The wave reaches a rank by the dispatcher's order, or by the first
@@ -12,21 +12,21 @@
 //!
 //! 1. It *begins*: tells all peers with whom a channel is open ([`Stage::Begun`]), with the number
 //!    of messages sent before.
-//! 2. From there to its image nothing that it sends can be lost: it is held (blocking) or kept
-//!    (non-blocking), and either way the image has it.
-//! 3. When all these peers have begun, too, and everything that they had sent before has come, the
-//!    image is taken: what is older than both marks is received, what is younger is in the image of
-//!    its sender.
+//! 2. From there to its image nothing that it sends can be lost. The message is held (blocking) or
+//!    kept (non-blocking), and in both cases the image has it.
+//! 3. The image is taken when all these peers have begun and everything that they had sent before
+//!    has come. What is older than both marks is received; what is younger is in the image of its
+//!    sender.
 //! 4. What a peer sends after its own image is *late*: it waits until ours is taken.
 //!
 //! It is the sender that keeps the channel's state, not the receiver as in the papers. An image is
-//! a copy of the process at one moment, so what a receiver collects afterwards would have to be
-//! stored beside it and given back at a restore; what the sender keeps is simply in its memory. It
-//! is needed for the short time between the two markers only, and the restart handshake of the
-//! logging protocols ("this is what I have") tells what of it is to be sent again.
+//! a copy of the process at one moment. What a receiver collects afterwards would have to be stored
+//! separately and given back at a restore. What the sender keeps is simply in its memory. It is
+//! needed only for the short time between the two markers. The restart handshake of the logging
+//! protocols ("this is what I have") names what of it is sent again.
 //!
-//! Markers carry wave and counts, so neither the order between channels nor a marker's position is
-//! trusted: an image waits until as many messages have come as were sent.
+//! Markers carry wave and counts, so neither the order between channels nor a marker's position
+//! matters. An image waits until as many messages have come as were sent.
 
 pub mod blocking;
 pub mod nonblocking;
@@ -85,8 +85,8 @@ impl<K: Kind> Coordinated<K> {
     fn begin(&mut self, wave: Wave) {
         match &self.under_way {
             Some(under_way) if under_way.wave >= wave => return,
-            // A later wave is begun only after every rank was heard about this one: ours was given
-            // up, and the news is still on its way.
+            // A later wave begins only after every rank has reported about this one. So this wave
+            // was given up, and the news is still on its way.
             Some(under_way) => self.finish(under_way.wave),
             None => {}
         }

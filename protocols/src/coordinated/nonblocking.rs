@@ -1,8 +1,9 @@
 //! Non-blocking waves (MPICH-Vcl; Chandy & Lamport; blocking-vs-nonblocking-2008 §3, §4.1).
 //!
-//! Nobody stops sending. From its first marker to its image a rank keeps a copy of what it sends:
-//! the state of its outgoing channels, which thus is in the image. A second marker tells that the
-//! image is taken; what comes behind it is of a later state and is delivered after our own image.
+//! Nobody stops sending. From its first marker to its image a rank keeps a copy of what it sends.
+//! That copy is the state of its outgoing channels, and so the image contains it. A second marker
+//! tells that the image is taken; what comes behind it is of a later state and is delivered after
+//! our own image.
 
 use super::{Kind, mark};
 use crate::protocol::{Command, Stage};

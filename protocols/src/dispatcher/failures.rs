@@ -1,8 +1,8 @@
 //! What a death leads to: a new incarnation, or the end of the job.
 //!
 //! Guarantees: a fault of the program that comes back at the same place ends the job with its
-//! cause, and so do more restarts than allowed. After any other death the rank starts again, from
-//! its newest image.
+//! cause. More restarts than allowed end the job as well. After any other death the rank starts
+//! again, from its newest image.
 
 use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};

@@ -1,8 +1,8 @@
 //! Ranks that their event logger does not serve: reported once, waited for, but not for ever.
 //!
 //! A rank that cannot log waits before it sends and loses nothing. The remedy is outside (room on a
-//! disk, a host that comes back). The user therefore hears of the obstacle at once, and the job
-//! ends, with events and images kept, when the obstacle is not removed in time.
+//! disk, a host that comes back). The user therefore hears of the obstacle at once. If the obstacle
+//! is not removed in time, the job ends, and events and images are kept.
 
 use super::{Dispatcher, EndReason, Notice};
 use ftmpi_wire::{Incarnation, Rank};

@@ -170,8 +170,8 @@ pub enum Input {
         incarnation: Incarnation,
         /// How.
         ending: Ending,
-        /// A number that grows while the program gets on (messages sent and received); tells a
-        /// crash that comes back at the same place from one that comes at random.
+        /// A number that grows while the program makes progress (messages sent and received). It
+        /// distinguishes a crash that comes back at the same place from one that comes at random.
         progress: u64,
     },
     /// An image is durable.
@@ -257,7 +257,7 @@ pub enum Input {
     Ordered(Order),
     /// Time has passed: see whether an image or a deadline is due.
     Tick,
-    /// The user wants the job to stop so that it can be continued: with a last image of every rank,
+    /// The user wants the job to stop so that it can be continued, with a last image of every rank
     /// if that takes no longer than this.
     Suspend {
         /// The time.
@@ -349,8 +349,8 @@ pub enum Command {
         incarnation: Incarnation,
         /// The number that it gets.
         image: ImageNo,
-        /// The images that the store is to keep beside it (0: none), if that is not its own
-        /// affair.
+        /// The other images that the store is to keep (0: none), if the store does not decide that
+        /// itself.
         keep: Option<[ImageNo; crate::waves::KEPT]>,
     },
     /// End the process of the rank at once, or make sure that it does not begin: all ranks of its
@@ -409,7 +409,7 @@ pub enum Command {
     },
     /// Report this to the user.
     Notify(Notice),
-    /// Stop whatever still runs. The last command.
+    /// Stop everything that still runs. The last command.
     End {
         /// Exit code.
         code: i32,

@@ -6,9 +6,9 @@
 //!   incarnation is announced when the old one has ended, and begins from the newest image, as
 //!   after a failure. No image is an orphan.
 //! - An orphan is no failure, and no restart that counts against a limit.
-//! - Where images are taken in waves the cluster of the orphan returns with it, as after a failure:
-//!   only a cluster peer can send its messages again, and its present state may already have sent
-//!   them.
+//! - Where images are taken in waves, the cluster of the orphan returns with it, as after a
+//!   failure. Only a cluster peer can send its messages again, and its present state may already
+//!   have sent them.
 //!
 //! A rank may also report that its image had less of its sender log than a peer needs. (The peer
 //! began from its older image, because the newest was damaged.) That rank returns to its own older

@@ -1,5 +1,5 @@
 //! Jobs whose images are taken in waves: the waves of each cluster of ranks, and the return of a
-//! whole cluster (all ranks of a coordinated job) to its last complete wave.
+//! cluster to its last complete wave. (Of a coordinated job all ranks are one cluster.)
 //!
 //! Guarantees:
 //! - No new incarnation of a cluster begins before every old one has ended. No message of a state
@@ -82,8 +82,8 @@ impl Dispatcher {
         }
     }
 
-    /// The oldest image from which a new incarnation of this rank may have to begin, so that logs
-    /// must reach back to it; none: to its beginning.
+    /// The oldest image from which a new incarnation of this rank may have to begin: logs must
+    /// reach back to it. None: they reach back to the rank's beginning.
     #[must_use]
     pub fn oldest(&self, rank: Rank) -> Option<ImageNo> {
         match self.cluster_of(rank) {

@@ -59,7 +59,7 @@ fn all_begin(incarnation: u32, image: Option<u64>) -> Vec<(bool, u32, u32, Optio
 }
 
 #[test]
-fn all_return_to_the_last_complete_wave_when_all_old_lives_have_ended() {
+fn all_return_to_the_last_complete_wave_when_all_old_incarnations_have_ended() {
     let mut dispatcher = job();
     let complete = wave(&mut dispatcher, 0, 3);
     let commands = drain(&mut dispatcher);
@@ -89,7 +89,7 @@ fn all_return_to_the_last_complete_wave_when_all_old_lives_have_ended() {
 }
 
 #[test]
-fn without_a_complete_wave_all_begin_anew_and_barriers_do_too() {
+fn without_a_complete_wave_all_begin_again_and_barriers_do_too() {
     let mut dispatcher = job();
     for rank in 0..3 {
         let (rank, incarnation) = (Rank(rank), Incarnation(0));
@@ -359,7 +359,7 @@ fn a_job_in_waves_is_suspended_with_a_last_wave_and_continued_from_the_newest_th
     );
 }
 
-/// Whatever is heard first when the time is over, the job ends with that.
+/// The first news after the end of the time is the reason with which the job ends.
 #[test]
 fn a_suspension_ends_in_time_also_when_an_image_proves_unusable() {
     let mut dispatcher = job();
@@ -377,7 +377,8 @@ fn a_suspension_ends_in_time_also_when_an_image_proves_unusable() {
     assert!(matches!(last, Some(Command::End { code: SUSPENDED, .. })), "{last:?}");
 }
 
-/// Two have ended without a word, their host breaks, and one that still computes returns with them.
+/// Two have ended without a report, their host breaks, and one that still computes returns with
+/// them.
 #[test]
 fn ended_ranks_of_a_host_that_was_given_up_return_elsewhere() {
     let mut dispatcher = running(settings(4, 2, "coordinated"));
@@ -410,7 +411,7 @@ fn killed(commands: &[Command]) -> Vec<u32> {
 /// An incarnation whose image is being fetched could begin while the next ones of its cluster peers
 /// do.
 #[test]
-fn lives_that_are_about_to_begin_are_ended_first() {
+fn incarnations_that_are_about_to_begin_are_ended_first() {
     let mut dispatcher = job();
     for rank in [1, 0, 2] {
         dispatcher.handle(S, ended(rank, 0, KILLED, 7));
@@ -425,7 +426,7 @@ fn lives_that_are_about_to_begin_are_ended_first() {
     assert_eq!(begun(&drain(&mut dispatcher)), all_begin(2, None));
 }
 
-/// Two images of a wave are damaged, and only the processes find out: the second one's never
+/// Two images of a wave are damaged, and only the processes find out. The second process never
 /// begins, and nothing else is heard of its end.
 #[test]
 fn two_damaged_images_of_a_wave_are_survived() {

@@ -1,9 +1,10 @@
 //! The orderly interruption of a job: a last image of every rank, then the end. A later launcher
-//! goes on from there (the limit of a batch system is near, or the machine will be shut down).
+//! continues from there (the time limit of a batch system is close, or the machine will be shut
+//! down).
 //!
 //! Guarantees: the interruption ends, at the latest when the time is over. The older images of the
-//! ranks stand, whatever becomes of the last ones. A job whose program ends meanwhile ends in
-//! order, with its own code.
+//! ranks are kept in any case, also if the last ones fail. A job whose program ends meanwhile ends
+//! in order, with its own code.
 
 use super::rank_state::Stage;
 use super::{Dispatcher, EndReason, LastImages, Notice};

@@ -87,7 +87,7 @@ fn no_rank_starts_before_every_agent_is_there() {
 }
 
 #[test]
-fn only_the_failed_rank_is_restarted_and_everybody_is_told_first() {
+fn only_the_failed_rank_is_restarted_and_everybody_is_notified_first() {
     let mut dispatcher = running(settings(4, 1, "pessimistic"));
     dispatcher.handle(S, ended(2, 0, Ending::Signal(9), 10));
     let commands = drain(&mut dispatcher);
@@ -327,7 +327,7 @@ fn a_complaint_waits_for_the_death_behind_it() {
 }
 
 #[test]
-fn a_continued_job_lives_above_all_earlier_lives_and_from_its_images() {
+fn a_continued_job_numbers_incarnations_above_all_earlier_ones_and_begins_from_images() {
     let image = |number| ImageFacts {
         image: ImageNo(number),
         bytes: 1,
@@ -460,7 +460,7 @@ fn time_without_end_is_waited_for() {
 }
 
 #[test]
-fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
+fn a_logger_that_cannot_serve_is_reported_once_waited_for_and_given_up() {
     let trouble = |rank: u32, for_good| Input::LoggerTrouble {
         rank: Rank(rank),
         incarnation: Incarnation(0),
@@ -499,7 +499,7 @@ fn a_logger_that_cannot_serve_is_told_once_waited_for_and_given_up() {
 }
 
 #[test]
-fn an_orphan_gets_another_life_and_is_no_failure() {
+fn an_orphan_gets_another_incarnation_and_is_no_failure() {
     let mut dispatcher = running(settings(3, 1, "optimistic"));
     dispatcher.handle(
         5 * S,

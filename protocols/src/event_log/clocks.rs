@@ -1,6 +1,6 @@
 //! Stable clocks: up to which of its own events the log of each rank is written, and which
-//! connections know it (event-logger-2005 §IV-B: an acknowledgement names the last event stored of
-//! each process).
+//! connections know it. An acknowledgement names the last event stored of each process
+//! (event-logger-2005 §IV-B).
 //!
 //! A clock is a number by which peers name events. Only changes are sent, and only to connections
 //! that asked. With several loggers (event-logger-2005 §VI) a logger passes the clocks of its peer
@@ -32,7 +32,7 @@ pub(super) struct Clocks {
     /// Ranks by the time of their last change.
     by_change: BTreeMap<u64, Rank>,
     now: u64,
-    /// Connections that asked, and the state when each was told last.
+    /// Connections that asked, and the state that was last sent to each.
     watchers: BTreeMap<ConnId, u64>,
 }
 
@@ -108,8 +108,8 @@ impl Clocks {
         self.watchers.remove(&conn);
     }
 
-    /// What has changed since the last call for this connection: of rank `own`, which knows its own
-    /// clock; or (`None`) of another logger, which is not told what loggers told.
+    /// What has changed since the last call for this connection. A rank (`own`) knows its own
+    /// clock. Another logger (`None`) does not get what loggers sent.
     pub fn news(&mut self, conn: ConnId, own: Option<Rank>, out: &mut Vec<Frame>) {
         let Some(told) = self.watchers.get_mut(&conn) else { return };
         let wanted = |rank: &Rank| match own {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_life_announced_and_lost_is_never_told() {
+    fn what_an_earlier_incarnation_announced_and_lost_is_never_sent() {
         let mut clocks = Clocks::default();
         clocks.watch(ConnId(1));
         clocks.announce(Rank(0), EventNo(6), EventNo(7), 2);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_logger_told_goes_to_ranks_but_to_no_logger() {
+    fn clocks_of_another_logger_go_to_ranks_but_to_no_logger() {
         let mut clocks = Clocks::default();
         clocks.watch(ConnId(1));
         clocks.watch(ConnId(2));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_can_be_told_without_records() {
+    fn a_clock_can_be_announced_without_records() {
         let mut clocks = Clocks::default();
         clocks.watch(ConnId(1));
         clocks.announce(Rank(0), EventNo(1), EventNo(3), 0);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_written_and_new_is_told() {
+    fn only_what_is_written_and_new_is_sent() {
         let mut clocks = Clocks::default();
         clocks.watch(ConnId(1));
         clocks.announce(Rank(0), EventNo(1), EventNo(2), 4);

@@ -125,7 +125,7 @@ impl Log {
 
     pub fn prune(&mut self, rank: Rank, below: EventNo, out: &mut Vec<Output>) {
         if below > self.stored.next() {
-            // More than there is: whatever was lost is no longer needed.
+            // More than there is: what was lost is not needed.
             self.damage = None;
             self.lost = None;
             self.begin_at(rank, below, out);

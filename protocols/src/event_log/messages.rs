@@ -11,7 +11,7 @@ pub struct ConnId(pub u64);
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A caller proved the key; determinants of this rank shall follow.
+    /// A caller proved the key; determinants of this rank will follow.
     Hello {
         /// Its connection.
         conn: ConnId,
@@ -217,7 +217,7 @@ pub enum Promise {
     /// to one instant, so a loss of power leaves a state that once was, of one logger.
     #[default]
     Written,
-    /// On stable storage: what depends on an event of another logger is acknowledged after it, so a
-    /// loss of power leaves the logs of several loggers in agreement.
+    /// On stable storage, what depends on an event of another logger is acknowledged after that
+    /// event. So a loss of power leaves the logs of several loggers in agreement.
     Durable,
 }

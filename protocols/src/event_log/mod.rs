@@ -155,9 +155,9 @@ impl EventLog {
         }
     }
 
-    /// What is to be sent along with an acknowledgement to this connection: what became stable of
-    /// other ranks since it was asked for last, if the rank wants to know. Several frames in a job
-    /// of very many ranks.
+    /// What is sent along with an acknowledgement to this connection, if the rank wants it: the
+    /// events of other ranks that became stable since the last call. Several frames in a job of
+    /// very many ranks.
     pub fn stable_news(&mut self, conn: ConnId, out: &mut Vec<Frame>) {
         if let Some(state) = self.conns.get(&conn) {
             self.clocks.news(conn, Some(state.rank), out);
@@ -388,8 +388,8 @@ impl EventLog {
         }
     }
 
-    /// An incarnation that asked for a log of which not all was promised is answered when all is:
-    /// what it is told, it and all others will count on.
+    /// An incarnation that asked for a log of which not all was promised gets its answer when all
+    /// of it is. The incarnation and all others will rely on that answer.
     fn answer(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let Some(log) = self.logs.get(&rank) else { return };
         if log.promised(self.promise) < log.stored {

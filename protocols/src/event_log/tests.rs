@@ -146,7 +146,7 @@ fn acknowledges_only_what_is_written_and_durable_only_what_is_durable() {
 }
 
 #[test]
-fn a_later_life_shuts_out_the_earlier_one_for_good() {
+fn a_later_incarnation_shuts_out_the_earlier_one() {
     let mut shell = Shell::new();
     shell.feed(hello(1, 0));
     shell.feed(append(1, 1..=3));
@@ -289,7 +289,7 @@ fn what_an_image_made_unneeded_is_safe_and_said_to_be() {
 }
 
 #[test]
-fn a_full_disk_is_told_to_the_rank_until_there_is_room() {
+fn a_full_disk_is_reported_to_the_rank_until_there_is_room() {
     let mut shell = Shell::new();
     shell.feed(hello(1, 0));
     shell.feed(append(1, 1..=3));
@@ -466,7 +466,7 @@ proptest! {
 }
 
 #[test]
-fn a_promise_of_durability_tells_nobody_what_a_loss_of_power_could_take() {
+fn a_promise_of_durability_sends_nothing_that_a_loss_of_power_could_take() {
     let mut shell = Shell { machine: EventLog::new(Promise::Durable), ..Shell::new() };
     shell.feed(hello(1, 0));
     shell.machine.peer_logger_listens(ConnId(9));
@@ -480,7 +480,7 @@ fn a_promise_of_durability_tells_nobody_what_a_loss_of_power_could_take() {
     };
     assert_eq!(shell.write(), [], "written is not enough");
     assert_eq!(news(&mut shell.machine), []);
-    // Its next incarnation is told its log only when all of it counts.
+    // Its next incarnation gets its log only when all of it counts.
     shell.feed(hello(2, 1));
     assert_eq!(shell.feed(frame(2, Frame::Fetch { from: first })), []);
     let out = shell.sync();

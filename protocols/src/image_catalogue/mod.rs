@@ -6,19 +6,19 @@
 //! input is answered before the next request of the same connection. Queries never change state.
 //!
 //! Guarantees:
-//! - An image is offered only after it was verified, made durable and published under its name, and
-//!   only if its incarnation was still the living one at that moment. A late image of a dead
-//!   incarnation is refused wherever it was on its way.
+//! - An image is offered only after it was verified, made durable and published under its name. Its
+//!   incarnation must also be the current one at that moment. A late image of a dead incarnation is
+//!   refused wherever it was on its way.
 //! - The two newest images are offered. The start of the program counts as image 0 until two real
 //!   images are there. `oldest` in the answer to a commit is therefore always safe to cut logs at.
-//! - Of a coordinated job the store keeps what [`Ask::Keep`] names, and the newest image: the
-//!   images of the last complete waves, whatever becomes of the later ones.
+//! - Of a coordinated job the store keeps what [`Ask::Keep`] names, and the newest image. These are
+//!   the images of the last complete waves, also if later waves fail.
 //! - After [`Ask::Return`] nothing later than the image that was returned to is ever offered again.
 //! - A fetch gets the newest image that verifies *now*. An image that does not verify is set aside,
 //!   and the next older one is tried. If images were there but none is good, and the start is no
 //!   longer offered, the answer is a refusal, never "begin at the start".
-//! - Each put gets exactly one answer: an early refusal (data up to the commit or abandonment are
-//!   then swallowed), or the answer to its commit or abandonment.
+//! - Each put gets exactly one answer: an early refusal, or the answer to its commit or
+//!   abandonment. After an early refusal data is ignored until the commit or abandonment.
 
 mod object_tier;
 mod rank_images;
@@ -94,15 +94,15 @@ pub enum CheckError {
     Damaged(String),
 }
 
-/// What must be known of a rank besides its images: on the server's disk after its restart, in the
-/// object tier to whoever finds nothing else.
+/// What must be known of a rank in addition to its images. The server reads it from its disk after
+/// a restart; a server without any other source reads it from the object tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The living incarnation.
     pub incarnation: Incarnation,
     /// The program's start is still offered: logs were never cut.
     pub start_offered: bool,
-    /// With an object tier: no rank was told to cut logs at a later image than this one.
+    /// With an object tier: ranks have cut their logs at this image or at an earlier one.
     pub oldest: ImageNo,
 }
 
@@ -302,7 +302,7 @@ pub struct ImageCatalogue {
     bytes_max: u64,
     /// Bytes that are free on the disk, if images must leave room there; else `u64::MAX`.
     free: u64,
-    besides: u64,
+    retired_bytes: u64,
     /// Whether there is a third level.
     object_tier: bool,
     /// Whether logs are cut when a wave is complete.
@@ -319,14 +319,15 @@ impl ImageCatalogue {
             phases,
             bytes_max,
             free: u64::MAX,
-            besides: 0,
+            retired_bytes: 0,
             object_tier: false,
             waves_cut_logs: false,
         }
     }
 
-    /// Logs are cut when a wave is complete: with a object tier it counts only there, and the
-    /// program's start is given up when two have been complete. Before anything else.
+    /// Logs are cut when a wave is complete. With an object tier a wave counts only when it is
+    /// there, and the program's start is given up when two have been complete. Before anything
+    /// else.
     #[must_use]
     pub fn with_waves_that_cut_logs(mut self) -> Self {
         self.waves_cut_logs = true;
@@ -383,12 +384,12 @@ impl ImageCatalogue {
             | Phase::Publishing { bytes, .. } => *bytes,
             _ => 0,
         });
-        stored.chain(coming).fold(self.besides, u64::saturating_add)
+        stored.chain(coming).fold(self.retired_bytes, u64::saturating_add)
     }
 
-    /// Bytes that are stored besides: of images that are not offered and that others rest on.
-    pub fn besides(&mut self, bytes: u64) {
-        self.besides = bytes;
+    /// Bytes that are stored in addition: of images that are not offered and that others rest on.
+    pub fn retired_bytes(&mut self, bytes: u64) {
+        self.retired_bytes = bytes;
     }
 
     /// So many bytes are free on the disk now, where images leave as much room as they take. So the

@@ -4,21 +4,22 @@
 //! - One image is on its way at a time, always the newest that is not there. Overtaken images are
 //!   passed over.
 //! - *Logs are cut only at what the object tier has.* `oldest` in the answer to a commit is then
-//!   the floor of the tier, not the oldest image that the server offers. The floor is the older of
-//!   the two newest images whose flush was completed. Both stay on the server's disk as well.
-//! - A [`Record`] beside the images states what the tier offers. It is written before logs are cut.
-//!   A server that has lost its disk offers no image before the record's `oldest`, and not the
-//!   start of the program unless the record says so. Logs therefore reach back to everything that
-//!   it offers.
-//! - *Waves go there together.* The image of a wave is answered when its flush has ended, and no
-//!   wave begins before the wave before it was answered. The images in the tier are therefore of
-//!   the same waves, however slow some ranks are.
+//!   the floor of the tier. It is not the oldest image that the server offers. The floor is the
+//!   older of the two newest images whose flush was completed. Both stay on the server's disk as
+//!   well.
+//! - A [`Record`] among the images states what the tier offers. It is written before logs are cut.
+//!   A server that has lost its disk offers no image before the record's `oldest`. It does not
+//!   offer the start of the program unless the record says so. Logs therefore reach back to
+//!   everything that it offers.
+//! - *Waves go there together.* The image of a wave is answered when its flush has ended. No wave
+//!   begins before the answer to the wave before it. The images in the tier are therefore of the
+//!   same waves, however slow some ranks are.
 //! - Where logs are cut when a wave is complete ([`ImageCatalogue::with_waves_that_cut_logs`]), a
 //!   failed flush is a failed image, and images go there in their order. Otherwise the image
 //!   counts: the disks of the servers are as good a place.
 //! - *The floor is a number of its own*: durable first in the tier, then on the server's disk
 //!   ([`Record::oldest`]), and only then sent. It does not follow from the images that are there:
-//!   the image at the floor may be damaged while its copy in the tier is sound.
+//!   the image at the floor may be damaged although its copy in the tier is sound.
 
 use super::rank_images::{KEPT, RankImages};
 use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
@@ -97,7 +98,7 @@ impl RankImages {
 }
 
 impl ImageCatalogue {
-    /// From now on there is a object tier; before anything else.
+    /// From now on there is an object tier; before anything else.
     #[must_use]
     pub fn with_object_tier(mut self) -> Self {
         self.object_tier = true;
@@ -143,8 +144,8 @@ impl ImageCatalogue {
         }
     }
 
-    /// The newest image (or, in order, the oldest that is not there), if it is not there and
-    /// nothing else of the rank is on its way.
+    /// The next image to upload: the newest one, or in order the oldest that is not in the tier.
+    /// None, if it is there already or another image of the rank is on its way.
     pub(super) fn flush_next(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let in_order = self.waves_cut_logs;
         let rank_images = self.rank_images(rank);
@@ -166,8 +167,7 @@ impl ImageCatalogue {
         out.push(Output::Flush(ImageName { rank, image, incarnation }, record));
     }
 
-    /// An incarnation was declared: the record in the object tier is updated beside everything
-    /// else.
+    /// An incarnation was declared: the record in the object tier is updated as well.
     pub(super) fn mirror(&mut self, rank: Rank, out: &mut Vec<Output>) {
         let rank_images = self.rank_images(rank);
         if rank_images.level.is_some() {

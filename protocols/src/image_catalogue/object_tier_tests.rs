@@ -1,5 +1,5 @@
-//! The object tier against a model: whatever is lost when, nothing is offered that logs do not
-//! reach back to.
+//! The object tier against a model: no matter what is lost and when, each offered image is one that
+//! logs reach back to.
 
 use super::*;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn name(image: u64, incarnation: u32) -> ImageName {
     ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
 }
 
-/// A server with its disk, the object tier, and what was told to those who keep logs.
+/// A server with its disk, the object tier, and the answers that log keepers received.
 struct Model {
     machine: ImageCatalogue,
     disk: BTreeSet<ImageName>,
@@ -195,12 +195,12 @@ impl Model {
 }
 
 #[test]
-fn logs_are_cut_only_at_what_the_depot_has() {
+fn logs_are_cut_only_at_what_the_object_tier_has() {
     let mut model = Model::new();
     for _ in 0..4 {
         model.put();
     }
-    // Image 1 was on its way when the others came: it stays, beside the newest two.
+    // Image 1 was on its way when the others came, so it stays in addition to the newest two.
     assert_eq!(model.told, ImageNo(0));
     assert_eq!(model.disk, BTreeSet::from([name(1, 0), name(3, 0), name(4, 0)]));
     model.tier_works(true, false);
@@ -220,7 +220,7 @@ fn logs_are_cut_only_at_what_the_depot_has() {
 }
 
 #[test]
-fn a_failure_is_told_once_and_tried_again() {
+fn a_failure_is_reported_once_and_tried_again() {
     let mut model = Model::new();
     model.put();
     for _ in 0..3 {

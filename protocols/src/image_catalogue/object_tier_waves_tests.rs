@@ -1,6 +1,6 @@
-//! Waves and the object tier against a model: two ranks, each with a server and a object tier of
-//! its own, and the dispatcher's books. Whatever is lost when, the waves that logs reach back to
-//! can be restored from what the object tiers have.
+//! Waves and the object tier against a model: two ranks, each with a server and an object tier of
+//! its own, and the dispatcher's books. No matter what is lost and when, the object tiers can
+//! restore the waves that logs reach back to.
 
 use super::*;
 use crate::dispatcher::ImageFacts;
@@ -103,7 +103,7 @@ impl Site {
     }
 
     /// The object tier does, or fails to do, what it was asked for first; `late`: it did, and the
-    /// answer was lost. Gives the wave whose image was answered for thereby.
+    /// answer was lost. The result: the wave whose image was answered by that.
     fn tier_works(&mut self, well: bool, late: bool) -> Option<(ImageNo, bool)> {
         match self.asked.pop_front()? {
             Output::Flush(name, record) => {
@@ -170,7 +170,8 @@ struct Model {
     /// A launcher has found waves on the disks, maybe before the object tiers had them.
     found_late: bool,
     /// One of the two places to return to was lost with a disk before its object tier had it, or is
-    /// not known to be one: where the numbers of images do not tell that logs were never cut.
+    /// not known to be one. The latter happens where the numbers of images do not show that logs
+    /// were never cut.
     lacks: bool,
 }
 
@@ -240,8 +241,8 @@ impl Model {
         assert!(!self.lacks || self.found_late);
     }
 
-    /// All ranks die, and go on in a new incarnation; `all`: so do launcher and servers, which find
-    /// what is there.
+    /// All ranks die, and go on in a new incarnation. With `all` launcher and servers die as well,
+    /// and find what is there.
     fn death(&mut self, all: bool) {
         self.waves.abandon();
         self.incarnation += 1;
@@ -274,8 +275,8 @@ impl Model {
         Waves::found((0..RANKS).map(Rank).collect(), &images, true)
     }
 
-    /// Were all disks lost now, both places to which logs reach back would be there; one of them at
-    /// least if the other was lost before.
+    /// If all disks were lost now, both places to which logs reach back would be there. If one
+    /// place was lost before, at least the other would be.
     fn judge(&self) {
         if self.cut == ImageNo(0) {
             return;
@@ -287,7 +288,7 @@ impl Model {
 }
 
 #[test]
-fn a_wave_counts_when_the_depots_have_all_of_it() {
+fn a_wave_counts_when_the_object_tiers_have_all_of_it() {
     let mut model = Model::new();
     for wave in 1..=2 {
         model.wave(false);

@@ -21,7 +21,7 @@ pub(super) struct RankImages {
     pub images: BTreeMap<ImageNo, Stored>,
     /// The highest number that was ever published.
     pub highest: ImageNo,
-    /// Images that are kept beside the newest, where waves decide that.
+    /// Images that are kept in addition to the newest, where waves decide that.
     pub keep: Option<[ImageNo; 2]>,
     /// Images that were not named when `keep` was sent last: of waves that came to nothing.
     pub void: BTreeSet<ImageNo>,

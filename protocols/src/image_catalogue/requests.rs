@@ -79,7 +79,7 @@ impl ImageCatalogue {
         } else if incarnation == rank_images.durable {
             out.push(Output::Answer(Answer::Done));
         } else {
-            // From here on, whatever storage answers: later checks see it.
+            // From here on later checks see it, whatever storage answers.
             rank_images.incarnation = incarnation;
             let record = rank_images.record();
             self.phases.insert(conn, Phase::Declaring { rank, incarnation });
@@ -325,7 +325,7 @@ impl ImageCatalogue {
             Some(Phase::Declaring { rank, incarnation }) => {
                 match outcome {
                     Ok(()) => self.rank_images(rank).is_stored(incarnation),
-                    // It holds as long as this process incarnations, and an image of the new
+                    // It holds as long as this process runs, and an image of the new
                     // incarnation or the next declaration makes it durable.
                     Err(why) => out.push(Output::Say(format!(
                         "the declaration of incarnation {incarnation} of rank {rank} cannot be stored: \

@@ -8,7 +8,7 @@ fn name(image: u64, incarnation: u32) -> ImageName {
     ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
 }
 
-/// A shell whose storage does as it is told.
+/// A shell with a storage that obeys the test.
 struct Shell {
     machine: ImageCatalogue,
     temporary: BTreeMap<ConnId, ImageName>,
@@ -142,7 +142,7 @@ fn two_newest_are_kept_and_the_start_counts_until_then() {
 }
 
 #[test]
-fn a_late_image_of_a_dead_life_is_refused_wherever_it_was() {
+fn a_late_image_of_a_dead_incarnation_is_refused_wherever_it_was() {
     let declare = Ask::Declare { rank: R, incarnation: Incarnation(1) };
     let begin = Ask::Put { rank: R, incarnation: Incarnation(0), image: ImageNo(2) };
     let parts = [begin, Ask::Data { bytes: 10 }, Ask::Data { bytes: 10 }, Ask::Commit];
@@ -169,7 +169,7 @@ fn a_late_image_of_a_dead_life_is_refused_wherever_it_was() {
 }
 
 #[test]
-fn a_life_that_ends_while_its_image_is_verified_does_not_publish() {
+fn an_incarnation_that_ends_while_its_image_is_verified_does_not_publish() {
     let mut machine = ImageCatalogue::new(u64::MAX);
     let mut feed = |conn, event| {
         let mut out = Vec::new();
@@ -245,7 +245,7 @@ fn what_is_out_of_turn_ends_the_connection_and_leaves_nothing() {
 }
 
 #[test]
-fn a_life_that_put_before_it_was_declared_is_still_declared_for_good() {
+fn an_incarnation_that_put_before_it_was_declared_is_still_declared_durably() {
     let mut shell = Shell::new(u64::MAX);
     shell.ask(1, Ask::Put { rank: R, incarnation: Incarnation(3), image: ImageNo(1) });
     shell.ask(1, Ask::Abandon);
@@ -276,7 +276,7 @@ proptest! {
         steps in proptest::collection::vec((0u64..3, ask(), 0u8..20), 1..80),
     ) {
         let mut shell = Shell::new(1000);
-        // What clients were told: the oldest offer, and the incarnation that is declared.
+        // What clients have heard: the oldest offer, and the incarnation that is declared.
         let (mut cut, mut declared) = (ImageNo(0), Incarnation(0));
         for (conn, ask, fault) in steps {
             match fault {
@@ -320,7 +320,7 @@ proptest! {
 }
 
 #[test]
-fn of_waves_the_told_ones_and_the_newest_are_kept_and_the_start_is_never_given_up() {
+fn of_waves_the_named_ones_and_the_newest_are_kept_and_the_start_is_never_given_up() {
     let mut shell = Shell::new(u64::MAX);
     let images = |shell: &Shell| shell.disk.iter().map(|name| name.image.0).collect::<Vec<_>>();
     for (image, keep) in [(1, [0, 0]), (2, [1, 0]), (3, [2, 1])] {
@@ -340,8 +340,8 @@ fn of_waves_the_told_ones_and_the_newest_are_kept_and_the_start_is_never_given_u
     assert!(shell.record.is_none_or(|record| record.start_offered));
 }
 
-/// What was given up must not be taken for a wave by whoever continues the job: files have
-/// returned, and other ranks.
+/// A wave that was given up must not count as a wave for a launcher that continues the job: files
+/// and other ranks have returned.
 #[test]
 fn what_comes_after_the_image_that_was_returned_to_goes_for_good() {
     let mut shell = Shell::new(u64::MAX);

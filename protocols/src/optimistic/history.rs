@@ -7,13 +7,13 @@
 //! incarnation may report again, and only less: it turned out to be an orphan before it began.
 //!
 //! Guarantees: one report of a rank is enough to judge any interval of its earlier incarnations,
-//! whatever other reports were missed.
+//! even if other reports were missed.
 
 use crate::causal::encoding::{Reader, put};
 use ftmpi_wire::{DecodeError, EventNo, Incarnation, Rank};
 
-/// One state interval: the event that begins it, by the incarnation that made it and its place in
-/// the log of its rank (o2p-2009 §3.3: incarnation and state interval index).
+/// One state interval: the event that begins it, named by its incarnation and its place in the log
+/// of its rank (o2p-2009 §3.3: incarnation and state interval index).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Interval {
     /// Which incarnation.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn one_telling_judges_all_earlier_lives() {
+    fn one_report_judges_all_earlier_incarnations() {
         let mut incarnations = Incarnations::default();
         assert_eq!(incarnations.standing(at(0, 9)), Standing::Present);
         assert_eq!(incarnations.standing(at(1, 9)), Standing::Unknown);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_life_may_tell_less_but_never_more() {
+    fn an_incarnation_may_report_less_but_never_more() {
         let mut histories = Histories::new(2);
         let telling = |incarnation, after| {
             let mut incarnations = Incarnations::default();

@@ -11,19 +11,19 @@
 //! | [`recovery`] | the largest part of the log that depends on nothing lost |
 //!
 //! Guarantees:
-//! - Before every message, and every other frame that reveals a match, goes what the receiver must
-//!   know of its sender's dependencies, and before that every loss that the sender knows of. A
-//!   receiver can therefore always judge: a message from an orphan is refused; after any other
-//!   message the receiver depends on what the sender depends on.
+//! - Before every message, and every other frame that reveals a match, the receiver gets the
+//!   sender's dependencies that it must know. Before those it gets every loss that the sender knows
+//!   of. A receiver can therefore always judge. A message from an orphan is refused. After any
+//!   other message the receiver depends on what the sender depends on.
 //! - A rank whose vector names a lost interval ends this incarnation at once
 //!   ([`Command::RollBack`]). Other ranks go on and notice nothing.
 //! - An image is taken, and output committed, only when every interval that the state depends on is
 //!   stable. No image is therefore ever an orphan, and what only earlier images needed can go at
 //!   once.
 //!
-//! *Why entries of stable intervals may be cleared* (o2p-2009 §3.3; Ropars and Morin 2007): an
-//! interval whose event is in the log can be lost only with an interval that it depends on and that
-//! is not in a log. Every rank that depends on the first interval depends on the second, whose
+//! *Why entries of stable intervals may be cleared* (o2p-2009 §3.3; Ropars and Morin 2007). An
+//! interval whose event is in the log can be lost only with another interval that it depends on and
+//! that is not in a log. Every rank that depends on the first interval depends on the second, whose
 //! entry is never cleared.
 
 pub mod history;

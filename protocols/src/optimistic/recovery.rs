@@ -6,10 +6,10 @@
 //! rank is being recovered too and has not reported yet, the incarnation waits for it.
 //!
 //! The incarnation reports its own losses *before* it waits, on the assumption that nothing else is
-//! lost, and again if that turns out to be wrong. Ranks that wait for each other therefore come to
-//! an end, at the greatest part of all logs in which nothing depends on what is lost: every cut was
-//! forced by a loss. An incarnation that hears of a loss only after it has begun is an orphan like
-//! any other.
+//! lost. It reports again if that turns out to be wrong. Ranks that wait for each other therefore
+//! come to an end. They reach the greatest part of all logs in which nothing depends on a lost
+//! event, because every cut was forced by a loss. An incarnation that hears of a loss only after it
+//! has begun is an orphan like any other.
 //!
 //! *Who hears it.* Every rank: the incarnation opens channels to all, and the first message on
 //! every channel contains all known losses.
@@ -132,8 +132,8 @@ impl Optimistic {
         }
     }
 
-    /// If the log was read: reports how far it may be repeated by what is known, and begins to
-    /// repeat it if no other rank must report first.
+    /// If the log was read: reports how far it may be repeated by what is known. Begins to repeat
+    /// it if no other rank must report first.
     pub(super) fn decide_course(&mut self) {
         let Some(Gathering { base, before, log: Some(log) }) = &self.gathering else { return };
         let course = course(*base, before.clone(), log, |rank, interval| {

@@ -102,7 +102,7 @@ fn standard_tracking_clears_nothing() {
 }
 
 #[test]
-fn whoever_depends_on_what_was_lost_is_an_orphan_and_nobody_else() {
+fn ranks_that_depend_on_lost_events_are_orphans_and_no_others() {
     let mut ranks = ranks(4, Tracking::O2p);
     message(&mut ranks, 3, 0, 1);
     let log = sent(&mut ranks[0]); // event 1 reaches the log
@@ -117,7 +117,7 @@ fn whoever_depends_on_what_was_lost_is_an_orphan_and_nobody_else() {
     }
     assert!(rolls_back(&mut ranks[1]) && rolls_back(&mut ranks[2]));
     assert!(!rolls_back(&mut ranks[3]), "it depends on event 1, which was recovered");
-    // What comes from rank 1 is refused by whoever knows.
+    // What comes from rank 1 is refused by every rank that knows of the loss.
     ranks[0] = new;
     ranks[1].on_match(0, Rank(2), Ssn(9));
     message(&mut ranks, 1, 3, 1);
@@ -145,7 +145,7 @@ fn of_an_orphans_dependencies_none_is_taken_over() {
 }
 
 #[test]
-fn a_stable_clock_of_a_new_life_says_nothing_of_what_the_old_one_lost() {
+fn a_stable_clock_of_a_new_incarnation_says_nothing_of_what_the_old_one_lost() {
     let mut ranks = ranks(2, Tracking::O2p);
     message(&mut ranks, 1, 0, 1);
     message(&mut ranks, 0, 1, 1); // depends on event 1 of incarnation 0, which is lost
@@ -189,7 +189,7 @@ fn a_log_is_repeated_up_to_the_first_event_that_depends_on_what_was_lost() {
 
 #[test]
 fn two_that_died_together_wait_for_each_other_and_agree() {
-    // Event 2 of rank 0 depends on event 1 of rank 1, which was lost; event 1 of rank 2 depends on
+    // Event 2 of rank 0 depends on event 1 of rank 1, which was lost. Event 1 of rank 2 depends on
     // event 2 of rank 0.
     let event = Determinant::Outcome { fails: 0, value: 1 };
     let on = |rank, place| Determinant::Depends {
@@ -210,7 +210,7 @@ fn two_that_died_together_wait_for_each_other_and_agree() {
         let (low, high) = new.split_at_mut(b);
         join(&mut low[a], &mut high[0]);
     }
-    // What the first joining could not know yet is told by frames.
+    // What the first joining could not know yet is sent in frames.
     for from in 0..3 {
         while let Some(command) = new[from].next_command() {
             if let Command::SendFirst { to, payload } = command {

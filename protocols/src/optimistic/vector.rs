@@ -1,5 +1,5 @@
-//! The dependency vector: for each rank the last state interval that this rank's state depends on,
-//! as far as that interval may still be lost (o2p-2009 §3.3, fig. 2). Only changes are sent
+//! The dependency vector (o2p-2009 §3.3, fig. 2): for each rank, the last state interval that this
+//! rank's state depends on, as long as that interval may still be lost. Only changes are sent
 //! (Singhal and Kshemkalyani 1992).
 
 use super::history::Interval;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_raised_since_is_told() {
+    fn only_what_was_raised_since_is_sent() {
         let mut vector = Vector::new(4);
         vector.raise(Rank(2), at(0, 7));
         vector.raise(Rank(1), at(0, 3));

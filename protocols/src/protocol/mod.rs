@@ -6,8 +6,9 @@
 //! drain [`Protocol::next_command`] until it returns `None`. Queries (methods with `&self`) never
 //! change state.
 //!
-//! The contract has five parts. Every protocol implements all of them; a part that does not concern
-//! a protocol is an empty `impl`, because every method but [`Protocol::hooks`] has a default.
+//! The contract has five parts. Every protocol implements all of them. Every method but
+//! [`Protocol::hooks`] has a default, so a part that does not concern a protocol is an empty
+//! `impl`.
 //!
 //! | part | about |
 //! | --- | --- |
@@ -79,8 +80,8 @@ pub trait Protocol: Determinants + Logging + Piggybacking + Waves {
     }
 
     /// Whether this peer takes its images in the same waves as this rank, and returns to them
-    /// together with it; constant, asked once for each peer. Payloads for such a peer are not
-    /// logged.
+    /// together with it. The answer is constant and asked once for each peer. Payloads for such a
+    /// peer are not logged.
     fn shares_waves(&self, _peer: Rank) -> bool {
         self.hooks().channel_state
     }

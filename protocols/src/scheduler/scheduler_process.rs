@@ -6,7 +6,7 @@
 //! [`SchedulerProcess::hear`] and is asked for what is due. Queries never change state.
 //!
 //! Guarantees:
-//! - The process may die at any moment. That costs the job neither an image nor a wait: the proxy
+//! - The process may die at any moment. That costs the job neither an image nor a wait. The proxy
 //!   applies every note to a copy of the machine, and decides by the copy while there is no
 //!   process.
 //! - A new connection begins with that copy, so the process keeps nothing on disk.
@@ -440,7 +440,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn images_come_whatever_becomes_of_the_scheduler(
+        fn images_come_with_or_without_the_scheduler(
             policy in 0..POLICIES.len(),
             clustered: bool,
             latency in 0_u64..100,
@@ -482,8 +482,8 @@ mod tests {
         }
     }
 
-    /// Who can begin a wave changes with every wave that begins: told anew each time, the process
-    /// must not order again what it has ordered and the launcher has not heard yet.
+    /// The ranks that can begin a wave change with every wave. The process hears of that each time,
+    /// but must not order again what it has ordered and the launcher has not heard of yet.
     #[test]
     fn a_wave_is_ordered_once_while_its_order_is_on_its_way() {
         const CLUSTERS: u32 = 8;

@@ -38,7 +38,7 @@ pub(super) async fn serve(
     woken: &Notify,
     stream: &mut TcpStream,
 ) {
-    // Whatever the reason is, the rank connects again.
+    // In all cases the rank connects again.
     let _ = Connection::default().run(core, conn, to, woken, stream).await;
 }
 

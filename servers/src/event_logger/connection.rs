@@ -30,7 +30,7 @@ pub(super) async fn serve(
         sent: 0,
         late: VecDeque::new(),
     };
-    // Whatever the reason is, the rank connects again.
+    // In all cases the rank connects again.
     let _ = connection.run(core, conn, link, stream, delay).await;
 }
 

@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(ring.put(&bytes), Put::Stored);
     }
 
-    /// The rank was told that the event is safe, and others may depend on it: no mark without the
+    /// The rank has heard that the event is safe, and others may depend on it: no mark without the
     /// event.
     #[test]
     fn what_finds_no_room_in_the_log_is_not_durable() {

@@ -3,8 +3,8 @@
 //! One thread does everything but the syncing. Frames that arrive in one read go to the machine one
 //! by one, are written with one system call for each rank, and acknowledged once. Batches therefore
 //! grow with the load, and nothing waits for a timer without load. Files are synced as a group, in
-//! the background, at most every `sync_interval`, or at once for a caller that must know that
-//! events are durable (an image is about to be committed).
+//! the background, at most every `sync_interval`. A caller that must know that events are durable
+//! (an image is about to be committed) gets a sync at once.
 
 mod connection;
 mod core;

@@ -12,7 +12,7 @@
 //! | (rank u32, 0 u32, last u64)* | crc32c u32
 //! ```
 //! Flags: 1, *clean*: nothing was written after the mark, because the logger was asked to end, and
-//! did; 2, *lost*: the system went down once while events came in.
+//! did. 2, *lost*: the system went down once while events came in.
 //!
 //! Two files take turns: the older mark stays while the newer one is written. A mark of this boot
 //! of the system cuts nothing, because the system still has what was written.

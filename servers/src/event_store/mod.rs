@@ -335,7 +335,7 @@ mod tests {
         Determinant::Clock { fails: rank.0, bits: number }
     }
 
-    /// What a run was told about its events.
+    /// What a run learns about its events.
     #[derive(Debug, Default)]
     struct Said {
         written: Positions,
@@ -439,7 +439,7 @@ mod tests {
     /// started. A mark before that would keep events of one rank without events of another on which
     /// they depend.
     #[test]
-    fn a_logger_that_begins_again_marks_no_instant_before_it_has_looked_beside() {
+    fn a_logger_that_begins_again_marks_no_instant_before_it_has_read_the_rings() {
         let dir = tempfile::tempdir().unwrap();
         let begin = |boot| EventStore::open_with(dir.path(), Files::default(), boot).unwrap();
         let log = |store: &mut EventStore, rank, number| {
@@ -541,7 +541,7 @@ mod tests {
     /// The old log stays until the new one is there. What is acknowledged later follows a sound
     /// beginning.
     #[test]
-    fn a_log_that_cannot_be_begun_anew_takes_nothing_before_it_is() {
+    fn a_log_that_cannot_be_begun_again_takes_nothing_until_it_is() {
         let rank = Rank(0);
         let fails: [fn(&Op<'_>) -> bool; 2] =
             [|op| matches!(op, Op::Create(_)), |op| matches!(op, Op::Write { .. })];

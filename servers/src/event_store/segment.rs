@@ -6,10 +6,10 @@
 //!              | 0 u32 | crc32c of these 28 bytes u32 | records, 32 bytes each
 //! ```
 //! All numbers are little-endian. A segment only grows. A batch without records says that its
-//! incarnation lives.
+//! incarnation runs.
 //!
 //! Guarantees: a scan of any bytes finds the complete batches of the sound beginning. It says how
-//! the segment ends: *clean*; *torn*, by a write that never completed and that nobody was told of;
+//! the segment ends: *clean*; *torn*, by a write that never completed and that nobody has heard of;
 //! or *damaged*.
 
 use ftmpi_wire::event_log::RECORDS_MAX;

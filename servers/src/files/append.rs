@@ -2,9 +2,9 @@
 //!
 //! An image is as large as a process, and nobody reads it soon. In the page cache it would displace
 //! what programs use, and cost a copy and often fresh pages. Complete blocks go to the disk at
-//! once, on a thread of their own. The rest goes through the page cache at the end, and so does
-//! everything on a file system without direct access. The disk begins to work long before the end
-//! in that case, too.
+//! once, on a thread of their own. The rest goes through the page cache at the end. Without direct
+//! access everything goes through the page cache. The disk begins to work long before the end in
+//! that case, too.
 //!
 //! Guarantees: writes happen in the order of the file, one at a time. After an error nothing is
 //! reported as good. [`Appender::finish`] returns when everything is durable, or fails.

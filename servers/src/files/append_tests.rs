@@ -65,7 +65,7 @@ proptest! {
 
     /// A failing write is reported, wherever it is, and nothing is synced after it.
     #[test]
-    fn a_write_that_fails_is_told(
+    fn a_write_that_fails_is_reported(
         pieces in prop::collection::vec(1usize..2 * BLOCK_BYTES, 1..12), write in 1usize..24,
     ) {
         let watch = FailsOn::new(write, Errno::NOSPC);

@@ -194,7 +194,7 @@ impl StoreFile {
         self.files.change(Op::Cut { path: &self.path, bytes }, || self.file.set_len(bytes))
     }
 
-    /// Makes what was written durable. After an error the file must be given up or written anew:
+    /// Makes what was written durable. After an error the file must be given up or written again:
     /// the system reports a loss once, and then takes the lost bytes for written.
     ///
     /// # Errors

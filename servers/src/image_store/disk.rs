@@ -276,7 +276,7 @@ impl Disk {
     /// # Errors
     /// The container has no name.
     pub fn replace(&self, part: &Path, name: ImageName, offered: bool) -> io::Result<()> {
-        // Whoever moves a container that is no longer offered holds this lock.
+        // A holder of this lock may move a container that is no longer offered.
         let _base_refs = lock(&self.base_refs);
         let image = self.image(name);
         let target = if offered || image.exists() { image } else { self.base_path(name) };

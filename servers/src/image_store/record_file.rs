@@ -1,4 +1,4 @@
-//! The record of a rank as a file: what must be known of a rank besides its images.
+//! The record of a rank as a file: what must be known of a rank in addition to its images.
 
 use crate::files::Files;
 use ftmpi_protocols::image_catalogue::Record;

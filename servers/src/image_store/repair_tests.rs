@@ -88,7 +88,7 @@ async fn offered(server: &Arc<Server>, truth: &Truth, about: &str) -> Vec<ImageN
 }
 
 #[test]
-fn what_the_disk_loses_comes_from_the_depot() {
+fn what_the_disk_loses_comes_from_the_object_tier() {
     for how in 0..4 {
         for which in [".image", ".ground", ""] {
             run(async {
@@ -119,7 +119,7 @@ fn what_the_disk_loses_comes_from_the_depot() {
 }
 
 #[test]
-fn older_images_serve_if_the_depot_does_not_answer() {
+fn older_images_serve_if_the_object_tier_does_not_answer() {
     for (suffix, how) in
         [(".image", 0), (".image", 1), (".image", 2), (".ground", 0), (".ground", 3)]
     {
@@ -151,7 +151,7 @@ fn older_images_serve_if_the_depot_does_not_answer() {
 
 /// Files are lost or damaged while no server runs: bases, and images that have bases.
 #[test]
-fn a_server_that_begins_takes_what_is_spoilt_from_the_depot() {
+fn a_server_that_begins_takes_damaged_images_from_the_object_tier() {
     for (suffix, how) in [(".image", 0), (".image", 2), (".ground", 0), (".ground", 2)] {
         let (store, dir) = (Faulty::good(), directory());
         let (mut truth, mut last) = (Truth::new(false), ImageNo(0));

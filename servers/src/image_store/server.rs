@@ -31,7 +31,7 @@ impl Server {
     /// lock of the catalogue. The other outputs are for the connection.
     pub fn decide(&self, conn: ConnId, event: Event) -> Vec<Output> {
         let mut catalogue = self.catalogue.lock().expect("no panic while it is locked");
-        catalogue.besides(self.disk.retired_bytes());
+        catalogue.retired_bytes(self.disk.retired_bytes());
         if self.leaves_room {
             catalogue.leave_room(self.disk.free_bytes());
         }

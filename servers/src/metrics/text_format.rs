@@ -32,7 +32,7 @@ impl Page {
     }
 
     /// Checks what Prometheus expects of names and what users need: `HELP` and `TYPE` for each
-    /// metric, `_total` for counters and only for them, base units, one sample for each label set.
+    /// metric, `_total` for counters only, base units, one sample for each label set.
     ///
     /// # Errors
     /// The first metric that breaks a rule, and which rule.

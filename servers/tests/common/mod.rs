@@ -133,7 +133,7 @@ impl RankConnection {
         self.send(&Frame::Append { first, clock: EventNo(0), records: events(range) }).await
     }
 
-    /// The next frame. `None` at the end of the connection, for whatever reason.
+    /// The next frame. `None` at the end of the connection, for any reason.
     pub async fn next(&mut self) -> Option<Frame> {
         loop {
             if let Some((frame, taken)) = Frame::decode(&self.bytes).unwrap() {

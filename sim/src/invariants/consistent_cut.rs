@@ -1,5 +1,5 @@
-//! The images of a wave are a consistent cut (Chandy and Lamport 1985; mpich-v-2006 §2): after a
-//! return no rank has received a message that its cluster_peer has not sent yet. That the others
+//! The images of a wave are a consistent cut (Chandy and Lamport 1985; mpich-v-2006 §2). After a
+//! return no rank has received a message that its cluster peer has not sent yet. That the others
 //! are not lost, the results show.
 
 use super::broken;

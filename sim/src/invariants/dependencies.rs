@@ -3,7 +3,7 @@
 //!
 //! Every frame brings along, unseen by the ranks, the full set of events that its sender's state
 //! depends on; nothing is ever cleared from it. An event is lost when a later incarnation of its
-//! rank was told a log that ends before it.
+//! rank reads a log that ends before the event.
 
 use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_wire::header::Kind;
@@ -44,8 +44,8 @@ pub struct Dependencies {
     coming: BTreeMap<usize, Rc<Truth>>,
     /// Of frames that wait at this rank, from that one, behind a marker.
     held: BTreeMap<(usize, usize), Held>,
-    /// Of each event when it was made, by its place in the log of its rank: the latest, if a place
-    /// was used again after a loss.
+    /// The dependencies of each event when it was made, by the event's place in the log of its
+    /// rank. If a place was used again after a loss, the latest event counts.
     events: BTreeMap<(usize, EventNo), Truth>,
     /// The ends of the logs that later incarnations received: which incarnation, and the last
     /// place.

@@ -11,7 +11,7 @@ pub struct FailedClusters {
 }
 
 impl FailedClusters {
-    /// A process died, or a connection between two cluster_peers broke.
+    /// A process died, or a connection between two cluster peers broke.
     pub fn fails(&mut self, cluster: usize) {
         self.failed.insert(cluster);
     }

@@ -1,5 +1,5 @@
-//! The state that is left is the greatest consistent one: what a new incarnation does not repeat of
-//! its log depends on an event that is lost (Ropars and Morin 2007; o2p-2009).
+//! The state that is left is the greatest consistent one. Every event that a new incarnation does
+//! not repeat depends on a lost event (Ropars and Morin 2007; o2p-2009).
 
 use super::broken;
 use super::dependencies::{Dependencies, Truth};

@@ -1,8 +1,7 @@
-//! A job that was suspended in order, with nothing that failed meanwhile and before its grace was
-//! over, has a last image of every rank that could still take one, and the continued job begins
-//! from these.
+//! A job that is suspended without a failure, and before its grace is over, has a last image of
+//! every rank that can still take one. The continued job begins from these images.
 //!
-//! In order or not: whoever has a last image begins from it, unless the disk damages it.
+//! A rank that has a last image begins from it in any case, unless the disk damages the image.
 
 use super::broken;
 use ftmpi_wire::ImageNo;

@@ -1,6 +1,6 @@
-//! `log cut ≤ oldest image offered` (mpich-v-2006 §3): nothing is forgotten that a incarnation from
-//! an image still offered needs: no event after that image, no message that it has not received.
-//! While the start of the program is offered, nothing at all.
+//! `log cut ≤ oldest image offered` (mpich-v-2006 §3). Logs keep everything that an incarnation
+//! from an offered image needs: the events after that image, and the messages that the image has
+//! not received. While the start of the program is offered, nothing at all.
 
 use super::broken;
 use ftmpi_protocols::received::Received;

@@ -1,10 +1,10 @@
 //! What must be true in every run: one file for each invariant, with its source.
 //!
-//! The invariants look from outside. They hear from [`crate::observed`] what the ranks' protocols
-//! do, from the [`world`](crate::world) what ranks send, receive and take images of, and from the
-//! loggers' files what is stored. They tell nothing back, so a run is the same with and without
-//! them. A broken invariant ends the run at the very step that broke it, with the name of the
-//! invariant.
+//! The invariants look from outside. They hear from [`crate::observed`] what the ranks'
+//! protocols do. The [`world`](crate::world) reports what ranks send, receive and take images of.
+//! The loggers' files show what is stored. They tell nothing back, so a run is the same with and
+//! without them. A broken invariant ends the run at the very step that broke it, with the name of
+//! the invariant.
 //!
 //! | invariant | of | what |
 //! | --- | --- | --- |
@@ -29,7 +29,7 @@
 //! | [`one_process`] | all | a rank has one process, and each is of a later incarnation |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
-//! | [`one_incarnation`] | waves | no incarnation begins while an old one of its cluster lives |
+//! | [`one_incarnation`] | waves | no incarnation begins while an old one of its cluster runs |
 
 pub mod consistent_cut;
 pub mod dependencies;

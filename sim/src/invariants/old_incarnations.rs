@@ -1,6 +1,6 @@
-//! What an earlier incarnation of a peer sent is not taken after the news that it has a later one
-//! (protocols.md, *restart handshake*: every frame carries the incarnation): a later incarnation
-//! sends the same again, and what it does not send again was never sent.
+//! A message of an earlier incarnation of a peer is refused after the news of a later incarnation
+//! (protocols.md, *restart handshake*: every frame carries the incarnation). The later incarnation
+//! sends the same messages again, and any other message was never sent.
 
 use super::broken;
 use ftmpi_wire::{Incarnation, Rank};

@@ -1,6 +1,6 @@
 //! No new incarnation of a cluster begins before all its old ones have ended (protocols.md,
-//! *coordinated*: on a failure every rank returns): an old one could still send to a new one what
-//! the wave does not know.
+//! *coordinated*: on a failure every rank returns). An old incarnation could still send to a new
+//! one what the wave does not know.
 
 use super::broken;
 use std::collections::BTreeMap;
@@ -12,13 +12,13 @@ pub struct OneIncarnation {
 }
 
 impl OneIncarnation {
-    /// An incarnation begins in this return, while these cluster_peers of its rank live.
+    /// An incarnation begins in this return, while these cluster peers of its rank run.
     pub fn begins(&mut self, rank: usize, round: u64, living: impl Iterator<Item = usize>) {
         for cluster_peer in living.filter(|cluster_peer| *cluster_peer != rank) {
             let began = self.began.get(&cluster_peer).copied().unwrap_or(0);
             if began != round {
                 let how = format!(
-                    "rank {rank} begins in return {round}, and rank {cluster_peer} incarnations since return {began}"
+                    "rank {rank} begins in return {round}, and rank {cluster_peer} runs since return {began}"
                 );
                 broken("one-incarnation", &how);
             }

@@ -1,6 +1,6 @@
-//! No rank has two processes: a new one begins where the old one ran, or when that has ended with
-//! its host; and each is of a later incarnation than all before, so that whatever is left of one
-//! can be told from the next.
+//! No rank has two processes. A new process begins where the old one ran, or after the old one has
+//! ended with its host. Each incarnation has a higher number than all before, so its messages
+//! differ from those of older ones.
 
 use super::broken;
 use ftmpi_wire::Incarnation;

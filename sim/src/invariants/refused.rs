@@ -1,7 +1,7 @@
-//! An incarnation that its logger will never serve (what it must repeat is lost) ends the job, at
-//! once and with the logger's reason: the job neither waits for ever nor ends as if nothing were
-//! lost. Nor is anything else ever the end of it, but that an image was damaged and the ranks whose
-//! logs its rank then needs have died since, with lean images.
+//! An incarnation that its logger can never serve (what it must repeat is lost) ends the job at
+//! once, with the logger's reason. The job neither waits for ever nor continues as if nothing were
+//! lost. A job is given up for one other reason only: an image was damaged, and with lean images
+//! the ranks whose logs its rank then needs have died since.
 
 use super::broken;
 use ftmpi_protocols::dispatcher::EndReason;
@@ -33,8 +33,8 @@ impl Refused {
         broken("refused", &format!("the job goes on, and no logger will ever serve rank {rank}"))
     }
 
-    /// The job has ended with an error: is that because of one of the refused ranks, or because a
-    /// lean image lacks what a peer needs?
+    /// The job has ended with an error. Is the reason one of the refused ranks, or a lean image
+    /// that lacks what a peer needs?
     pub fn explains(&self, code: i32, reason: Option<&EndReason>) -> bool {
         code == 1
             && match reason {

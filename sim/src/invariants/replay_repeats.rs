@@ -1,5 +1,5 @@
-//! A receive that was recorded takes the same message again, whatever else has arrived by then
-//! (mpich-v-2006 §2: the same sequence of receptions).
+//! A receive that was recorded takes the same message again, no matter what else has arrived by
+//! then (mpich-v-2006 §2: the same sequence of receptions).
 
 use super::broken;
 use ftmpi_protocols::determinant_sender::Cursor;

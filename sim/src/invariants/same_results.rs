@@ -1,5 +1,5 @@
-//! A run with failures ends with the results of one without: no message was lost, taken twice or
-//! taken out of its order (mpich-v-2006 §2, piecewise deterministic execution).
+//! A run with failures ends with the results of a run without. No message was lost, taken twice or
+//! taken out of order (mpich-v-2006 §2, piecewise deterministic execution).
 //!
 //! Of programs whose results do not depend on timing. The others check what they see themselves:
 //! each side the order of what the other says.

@@ -1,8 +1,8 @@
-//! Pessimistic logging: before a message leaves, every event of its sender until then is written by
-//! the logger (mpich-v-2006 §2: events are safely logged before the process can impact the system).
-//! An answer that reveals a match waits for the event of that match: the acknowledgement of a
-//! synchronous send, and, to a cluster peer, the answer to an announcement.
-//! Judged by the logger's file, not by what the rank was told of it.
+//! Pessimistic logging: before a message leaves, the logger has written every earlier event of its
+//! sender (mpich-v-2006 §2: events are safely logged before the process can impact the system). An
+//! answer that reveals a match waits for the event of that match: the acknowledgement of a
+//! synchronous send, and, to a cluster peer, the answer to an announcement. The logger's file
+//! decides, not the answer that the rank received.
 
 use super::broken;
 use ftmpi_wire::{EventNo, Rank, Ssn};

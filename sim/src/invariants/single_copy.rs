@@ -1,5 +1,5 @@
-//! Whoever reads a payload where it lies finds what was sent, until the frame is whole on its way
-//! or its sender has taken it back (`Link::withdraw`).
+//! A reader of a payload in the sender's memory finds what was sent. This ends when the frame is
+//! whole on its way, or when its sender has taken it back (`Link::withdraw`).
 
 use super::broken;
 use ftmpi_core::usermem::UserPtr;

@@ -1,6 +1,6 @@
-//! An image is taken only when every event of its rank until then is written (mpich-v-2006 §3): an
-//! incarnation that begins from it asks for the events after it, so what it contains must never be
-//! lost.
+//! An image is taken only when every earlier event of its rank is written (mpich-v-2006 §3). An
+//! incarnation that begins from the image asks for later events only, so the image's own events
+//! must never be lost.
 
 use super::broken;
 use ftmpi_wire::EventNo;

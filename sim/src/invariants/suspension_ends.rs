@@ -1,5 +1,5 @@
-//! A job that is to be suspended has ended when its grace is over, whatever fails meanwhile and
-//! however long images take: after that the machine may be gone.
+//! A job that is to be suspended ends within its grace, no matter what fails meanwhile and how long
+//! images take. After that the machine may be gone.
 
 use super::broken;
 

@@ -1,5 +1,5 @@
-//! A frame of which a part has left comes whole before any other on its channel: whoever cuts in
-//! makes the rest of both nonsense.
+//! A frame of which a part has left arrives whole before any other frame of its channel. Bytes of
+//! another frame in between would make nonsense of both.
 
 use super::broken;
 use ftmpi_wire::{Header, Rank};

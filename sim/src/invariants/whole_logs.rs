@@ -1,6 +1,5 @@
-//! A log has no hole, and a logger that dies keeps what it called written, one whose computer loses
-//! power what it called durable (protocols.md: *servers write before they
-//! acknowledge*).
+//! A log has no hole. A logger that dies keeps what it called written; one whose computer loses
+//! power keeps what it called durable (protocols.md: *servers write before they acknowledge*).
 
 use super::broken;
 use ftmpi_wire::{EventNo, Rank};
@@ -46,7 +45,7 @@ impl WholeLogs {
     }
 
     /// The log was thrown away, and begins again.
-    pub fn begins_anew(&mut self, rank: Rank) {
+    pub fn log_begins_again(&mut self, rank: Rank) {
         self.acknowledged.remove(&rank);
     }
 }

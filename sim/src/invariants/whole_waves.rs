@@ -1,5 +1,6 @@
 //! A wave counts when the image of every rank in it is durable, and never before (mpich-v-2006 §2;
-//! blocking-vs-nonblocking-2008 §3): what counts is returned to, and kept as long as it may be.
+//! blocking-vs-nonblocking-2008 §3). A wave that counts can be returned to, and is kept as long as
+//! that is possible.
 
 use super::broken;
 use ftmpi_wire::ImageNo;

@@ -129,7 +129,7 @@ impl Protocol for Mutated {
         self.inner.on_peer_restart(peer, incarnation);
     }
     fn resume(&mut self, peer: Rank, out: &mut Vec<u8>) {
-        if self.mutant == Mutant::LossNotTold {
+        if self.mutant == Mutant::LossNotSent {
             self.inner.resume(peer, &mut Vec::new());
             return out.push(0);
         }
@@ -206,8 +206,8 @@ impl Logging for Mutated {
     fn on_send(&mut self, to: Rank, ssn: Ssn) -> SendVerdict {
         self.step = true;
         let verdict = self.inner.on_send(to, ssn);
-        // What leaves right after a match, to its sender and with its number, acknowledges it, if
-        // the number is not the next one of a message.
+        // A frame that leaves right after a match, to its sender and with its number, acknowledges
+        // the match. The exception is a frame whose number is the next one of a message.
         let sent = self.sent.entry(to).or_insert(Ssn(0));
         let acknowledges = self.matched.take() == Some((to, ssn)) && ssn <= *sent;
         *sent = ssn.max(*sent);

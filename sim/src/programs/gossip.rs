@@ -1,6 +1,7 @@
 //! Everybody receives from any, itself included, in ways that depend on what it received before,
-//! and tells everybody its state with every message. In the end all tell all of it: whoever was
-//! told a state that is not among the final ones was told it by a state that has been lost.
+//! and tells everybody its state with every message. At the end every rank sends all its states to
+//! all ranks. A rank that heard a state that is not among the final ones heard it from a state that
+//! has been lost.
 
 use super::{CONTEXT, E, irecv, isend, mix, tell_all, word};
 use ftmpi_core::engine::{Decision, RecvData, ReqId, SendMode, Source, Tag};
@@ -13,7 +14,7 @@ struct Mind {
     /// The digest after each message.
     states: Vec<u64>,
     /// Which states it has heard from which rank.
-    told: Vec<(usize, u64, u64)>,
+    heard: Vec<(usize, u64, u64)>,
     next: Vec<u64>,
 }
 
@@ -23,7 +24,7 @@ impl Mind {
         assert_eq!(number, self.next[from], "messages of rank {from} in order, once each");
         assert!(data[24..].iter().all(|&b| b == number as u8), "its payload is whole");
         self.next[from] += 1;
-        self.told.push((from, position, digest));
+        self.heard.push((from, position, digest));
         self.digest = mix(self.digest, mix(from as u64, digest ^ number));
         self.states.push(self.digest);
     }
@@ -40,7 +41,7 @@ pub(super) fn gossip(e: &mut E, size: usize) -> u64 {
     let me = e.me().index();
     let rounds = 36 / size as u64 + 2;
     let mut mind =
-        Mind { digest: me as u64, states: Vec::new(), told: Vec::new(), next: vec![0; size] };
+        Mind { digest: me as u64, states: Vec::new(), heard: Vec::new(), next: vec![0; size] };
     let mut sends: Vec<Sent> = Vec::new();
     for round in 0..rounds {
         for step in 0..size {
@@ -71,9 +72,9 @@ pub(super) fn gossip(e: &mut E, size: usize) -> u64 {
     let mut words = vec![me as u64];
     words.extend_from_slice(&mind.states);
     let all = tell_all(e, size, &words);
-    for (from, position, digest) in mind.told {
+    for (from, position, digest) in mind.heard {
         let last = all[from][position as usize];
-        assert_eq!(digest, last, "rank {me} was told a state of rank {from} that is lost");
+        assert_eq!(digest, last, "rank {me} heard a state of rank {from} that is lost");
     }
     mind.digest
 }
@@ -171,7 +172,7 @@ fn any_of_several(e: &mut E, mind: &mut Mind, count: usize) -> usize {
         let at = loop {
             match e.decide() {
                 Decision::Positive(at) => break at as usize,
-                Decision::Negative => unreachable!("nothing negative was told here"),
+                Decision::Negative => unreachable!("no answer is negative here"),
                 Decision::Live => {
                     if let Some(at) = posted.iter().position(|(r, _)| e.is_done(*r)) {
                         e.answered(at as u64);

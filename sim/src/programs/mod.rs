@@ -1,9 +1,9 @@
 //! Programs of simulated ranks: blocking code over the engine that checks what it sees.
 //!
 //! Each returns a digest. Where no receive is a wildcard the digest must be the one of a run
-//! without failures. Where there is a variant, the rank that chose tells its partners its order so
-//! far, and at the end all of it; a partner that was told something else was told it by a state
-//! that has been lost: an orphan.
+//! without failures. Where a program has a variant, the rank that chose sends its partners its
+//! order so far, and the whole order at the end. A partner that heard something else heard it from
+//! a state that has been lost: an orphan.
 
 use crate::link::SimLink;
 use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};

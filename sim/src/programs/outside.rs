@@ -1,9 +1,9 @@
-//! Everybody hears from any and, after each message, does something to the world outside: writes
-//! what it has heard so far, makes and deletes a file of its own, tries to be the first to make one
-//! that all want. In most rounds one rank alone chooses and tells the next, by a message that it
-//! expects, what that writes at once: the variants of another led to that deed, and none of its
-//! own. A failure must not leave there what a lost state did, must not show errors that never were,
-//! and of those who want the same file one gets it.
+//! Every rank receives from any rank and then does something to the world outside. It writes what
+//! it has heard so far, makes and deletes a file of its own, or tries to make a file that all want.
+//! In most rounds one rank alone chooses. It sends a message to the next rank, which expects that
+//! message and writes its contents at once: so the deed depends on variants of another rank only.
+//! After a failure the world outside shows nothing that a lost state did, and no errors that never
+//! were. Of the ranks that want the same file exactly one gets it.
 
 use super::{E, irecv, isend, mix, recv, tell_all, word};
 use crate::link::SimLink;
@@ -81,7 +81,7 @@ pub(super) fn outside(e: &mut E, size: usize) -> u64 {
                 let key = (me as u64) << 32 | 1 << 31 | round;
                 let written = e.effect_repeatable(|link| {
                     let answer = with(|world| world.write_outside(key, heard));
-                    link.point("told");
+                    link.point("heard");
                     answer
                 });
                 assert_eq!(written, Some(heard >> 2), "what was answered then");

@@ -1,5 +1,5 @@
-//! Programs in which one rank has variants and its clients are told what it chose: at once, and in
-//! the end all of it, which must agree.
+//! Programs in which one rank has variants and sends its choices to its clients: at once, and at
+//! the end all of them. Both must agree.
 
 use super::{CONTEXT, E, irecv, mix, recv, send, word};
 use ftmpi_core::engine::{Decision, RecvData, ReqId, Source, Tag};
@@ -156,7 +156,7 @@ pub(super) fn some(e: &mut E, size: usize) -> u64 {
         let set = loop {
             match e.decide() {
                 Decision::Positive(set) => break set,
-                Decision::Negative => unreachable!("nothing negative was told here"),
+                Decision::Negative => unreachable!("no answer is negative here"),
                 Decision::Live => {
                     let done = |at: usize| u64::from(e.is_done(posted[at].0)) << at;
                     let set = (0..posted.len()).map(done).sum();
@@ -219,7 +219,7 @@ pub(super) fn cancels(e: &mut E, size: usize) -> u64 {
 }
 
 fn client(e: &mut E, me: usize) -> u64 {
-    let mut told = Vec::new();
+    let mut heard = Vec::new();
     // Two requests under way, so that the server has a variant.
     send(e, &request(0), 0, 1);
     for k in 0..ROUNDS as u64 {
@@ -227,12 +227,12 @@ fn client(e: &mut E, me: usize) -> u64 {
             send(e, &request(k + 1), 0, 1);
         }
         let got = recv(e, 16, 0, 2);
-        told.push((word(&got, 0), word(&got, 1)));
+        heard.push((word(&got, 0), word(&got, 1)));
     }
     let all = recv(e, 1 << 16, 0, 3);
-    for (position, digest) in told {
+    for (position, digest) in heard {
         let final_digest = word(&all, position as usize - 1);
-        assert_eq!(digest, final_digest, "rank {me} was told an order that is not the final one");
+        assert_eq!(digest, final_digest, "rank {me} heard an order that is not the final one");
     }
     me as u64
 }
@@ -245,8 +245,8 @@ pub(super) fn mixed(e: &mut E, size: usize) -> u64 {
             let got = recv(e, 16, 0, 2);
             assert_eq!(got.len(), 16);
         }
-        let told = recv(e, 8, 0, 4);
-        return u64::from_le_bytes(told.try_into().expect("8 bytes"));
+        let answer = recv(e, 8, 0, 4);
+        return u64::from_le_bytes(answer.try_into().expect("8 bytes"));
     }
     let mut digest = 0;
     let mut clock = 0.0;
@@ -266,7 +266,7 @@ pub(super) fn mixed(e: &mut E, size: usize) -> u64 {
             let at = loop {
                 match e.decide() {
                     Decision::Positive(at) => break at as usize,
-                    Decision::Negative => unreachable!("nothing negative was told here"),
+                    Decision::Negative => unreachable!("no answer is negative here"),
                     Decision::Live => {
                         if let Some(at) = pending.iter().position(|(r, _)| e.is_done(*r)) {
                             e.answered(at as u64);

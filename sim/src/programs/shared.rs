@@ -1,6 +1,6 @@
 //! Ranks that share memory take turns by a number in it, and store into each other's parts. At
-//! every step what a rank has in its own memory must fit what is in the shared one: an image of one
-//! rank that is a moment older than another's shows at once.
+//! every step a rank's own memory must fit the shared memory. An image of one rank that is a moment
+//! older than another's shows at once.
 
 use super::{E, mix, recv, send};
 use crate::world::shared::CELLS;

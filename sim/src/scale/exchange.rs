@@ -43,7 +43,7 @@ enum Event {
     },
     /// The logger writes what it has.
     Write,
-    Told {
+    FrameArrives {
         incarnation: Incarnation,
         frame: Frame,
     },
@@ -212,7 +212,7 @@ impl<'a> Exchange<'a> {
         sum.piggyback_bytes /= self.messages as f64;
         sum.gate_us /= self.messages as f64 * 1e3;
         sum.events_per_step /= per_step;
-        sum.told_per_step /= per_step;
+        sum.clocks_per_step /= per_step;
         sum.logged_per_step /= per_step;
         let held = self.nodes.iter().map(|node| node.protocol.counts().held_events as f64);
         sum.held_events = held.sum::<f64>() / n;
@@ -263,9 +263,9 @@ impl<'a> Exchange<'a> {
                 answers.extend(self.logger.sync());
                 self.tell(answers);
             }
-            Event::Told { incarnation, frame } => {
+            Event::FrameArrives { incarnation, frame } => {
                 if incarnation == self.incarnations[rank.index()] {
-                    self.told(rank, frame);
+                    self.frame_arrives(rank, frame);
                 }
             }
             Event::ImageDue => node.protocol.on_image_due(IMAGE),
@@ -456,7 +456,7 @@ impl<'a> Exchange<'a> {
                 _ => 24,
             };
             if matches!(frame, Frame::Stable { .. }) {
-                self.sum.told_per_step += bytes as f64;
+                self.sum.clocks_per_step += bytes as f64;
             }
             if self.recovering == Some(rank) {
                 self.sum.events_bytes += bytes as f64;
@@ -465,11 +465,11 @@ impl<'a> Exchange<'a> {
             let stream = &mut self.streams[rank.index()].1;
             *stream = at.max(*stream);
             let at = *stream;
-            self.at(at, rank, Event::Told { incarnation, frame });
+            self.at(at, rank, Event::FrameArrives { incarnation, frame });
         }
     }
 
-    fn told(&mut self, rank: Rank, frame: Frame) {
+    fn frame_arrives(&mut self, rank: Rank, frame: Frame) {
         let protocol = &mut self.nodes[rank.index()].protocol;
         match frame {
             Frame::Ack { written, durable } => protocol.on_stable(written, durable),

@@ -14,7 +14,7 @@ pub struct Measured {
     /// Determinants of a rank in a step that reach a logger.
     pub events_per_step: f64,
     /// Bytes that the logger sends a rank in a step.
-    pub told_per_step: f64,
+    pub clocks_per_step: f64,
     /// Events of others that a rank holds at the end.
     pub held_events: f64,
     /// Payload that a rank logs in a step.
@@ -40,7 +40,7 @@ impl Measured {
             piggyback_bytes: f(self.piggyback_bytes, other.piggyback_bytes),
             gate_us: f(self.gate_us, other.gate_us),
             events_per_step: f(self.events_per_step, other.events_per_step),
-            told_per_step: f(self.told_per_step, other.told_per_step),
+            clocks_per_step: f(self.clocks_per_step, other.clocks_per_step),
             held_events: f(self.held_events, other.held_events),
             logged_per_step: f(self.logged_per_step, other.logged_per_step),
             wave_ms: f(self.wave_ms, other.wave_ms),

@@ -1,18 +1,18 @@
 //! `ftmpi-sim scale`: how a protocol's cost grows with the number of ranks, over a stated network.
 //!
 //! Two cores cannot run a hundred thousand ranks, but they can run the protocol machines of a few
-//! hundred. [`exchange`] drives the very same machines (protocol and event logger, none of the
-//! engine) through a halo exchange and an allreduce per step, on simulated time, and counts; then
-//! one rank dies, and the machines recover its events. What only depends on bytes and bandwidths
-//! (images, the work that is done again) is computed from the [`Model`]. Beyond the sizes that are
-//! run, each column is continued along the power law of its last two sizes, and its rows say so.
+//! hundred. [`exchange`] drives the same machines (protocol and event logger, without the engine)
+//! on simulated time, and counts. Each step is a halo exchange and an allreduce. Then one rank
+//! dies, and the machines recover its events. What only depends on bytes and bandwidths (images,
+//! the work that is done again) is computed from the [`Model`]. Beyond the sizes that are run, each
+//! column is continued along the power law of its last two sizes, and its rows say so.
 //!
-//! Where a logger is given more than its rate, its answers come later and later and everything that
-//! waits for them or travels instead of them grows without bound: the table shows that, and the
-//! power law then says no more than that it does not scale.
+//! Where a logger gets more than its rate, its answers come later and later. Everything that waits
+//! for them or travels instead of them then grows without bound. The table shows that, and the
+//! power law then says only that it does not scale.
 //!
-//! What it is not: no matching, no images while the exchange runs (so nothing is garbage collected:
-//! what is held grows with the steps), no contention but that of each rank's link and of the
+//! What the model leaves out: matching, images during the exchange (so nothing is collected, and
+//! what is held grows with the steps), and contention except on each rank's link and at the
 //! loggers.
 
 pub mod exchange;
@@ -55,7 +55,7 @@ pub struct Row {
     /// Determinants that reach the event loggers in a second.
     pub logger_events: f64,
     /// Bytes that the loggers send to the ranks in a second.
-    pub logger_told: f64,
+    pub clock_bytes: f64,
     /// Events of others that a rank holds, on average, after [`Model::steps`] steps.
     pub held_events: f64,
     /// Payload that a rank logs in a second, in bytes.
@@ -127,7 +127,7 @@ fn row(variant: Variant, ranks: u32, origin: Origin, m: &Measured, model: &Model
         gate_us: m.gate_us,
         slowdown: m.slowdown,
         logger_events: m.events_per_step * n / m.step_s,
-        logger_told: m.told_per_step * n / m.step_s,
+        clock_bytes: m.clocks_per_step * n / m.step_s,
         held_events: m.held_events,
         logged: m.logged_per_step / m.step_s,
         wave_ms: m.wave_ms,

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Model {
     /// From the end of sending to the begin of receiving.
     pub latency_ns: u64,
-    /// What a frame costs its receiver beside its bytes.
+    /// What a frame costs its receiver in addition to its bytes.
     pub frame_ns: u64,
     /// Of each rank's link, and of each server's.
     pub bandwidth: f64,

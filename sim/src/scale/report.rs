@@ -10,7 +10,7 @@ use std::path::Path;
 /// Explains the table.
 pub const LEGEND: &str = "\
 ~: continued along the power law of the two largest sizes that were run.\n\
-gate: what a message waits for its sender's determinants. told: what the loggers tell all ranks of stable events.\n\
+gate: what a message waits for its sender's determinants. clocks: what the loggers send all ranks about stable events.\n\
 held: events of others in a rank's memory after all steps, without any image in between. events back: from the \
 restart of a rank until it knows what to repeat. recovery: with its image and the work since. rework: work that is \
 done again after one failure.";
@@ -23,7 +23,7 @@ const COLUMNS: [Column; 12] = [
     ("gate us", |r| r.gate_us),
     ("step/none", |r| r.slowdown),
     ("logger events/s", |r| r.logger_events),
-    ("told B/s", |r| r.logger_told),
+    ("clocks B/s", |r| r.clock_bytes),
     ("held events", |r| r.held_events),
     ("logged B/s/rank", |r| r.logged),
     ("wave ms", |r| r.wave_ms),

@@ -1,5 +1,5 @@
-//! The machines recover what was told to them, and the costs have the shapes that the papers found
-//! (event-logger-2005 §V-D: the logger takes most of the piggyback away).
+//! The machines recover the events that were logged. The costs have the shapes that the papers
+//! found (event-logger-2005 §V-D: the logger takes most of the piggyback away).
 
 use super::*;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ fn model() -> Model {
 }
 
 #[test]
-fn a_new_life_learns_all_that_the_logger_has() {
+fn a_new_incarnation_learns_all_that_the_logger_has() {
     for variant in Variant::for_scale().filter(|c| !c.is_coordinated() && !c.has_memories()) {
         let m = exchange::run(Some(variant), 16, &model());
         assert!(m.made > 0.0 && m.events_ms > 0.0, "{variant:?}: {m:?}");

@@ -190,7 +190,7 @@ impl World {
         }
         let ends = alive[self.below(alive.len() as u64) as usize];
         let (a, b) = ends;
-        // Whoever has not heard of its begin yet hears of that first.
+        // A rank that has not heard of the incarnation's begin yet hears of that first.
         let known = |w: &Self, x: (usize, Incarnation), y: (usize, Incarnation)| {
             w.processes[x.0].ways.get(&y.0) == w.channels.get(&ends).map(|&way| (y.1, way)).as_ref()
         };

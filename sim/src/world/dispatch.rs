@@ -470,7 +470,7 @@ impl World {
         }
     }
 
-    /// An orphan goes back to the last wave of its cluster, and its cluster_peers do not. False: it
+    /// An orphan goes back to the last wave of its cluster, and its cluster peers do not. False: it
     /// has none.
     pub(super) fn returns_alone(&mut self, rank: usize) -> bool {
         let cluster_peers = self.cluster_peers_of(rank);

@@ -2,7 +2,7 @@
 
 use super::agents::Beginning;
 use crate::invariants::dependencies::Truth;
-use crate::loggers::Told;
+use crate::loggers::ClockNews;
 use ftmpi_protocols::dispatcher::{Command, Input};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
@@ -75,7 +75,7 @@ pub(super) enum Event {
     LoggerWrites,
     LoggerSyncs(usize),
     /// Clocks reach other loggers, or the hosts.
-    ClocksArrive(Told),
+    ClocksArrive(ClockNews),
     LoggerDies,
     LogDamaged,
     /// A frame reaches a channel memory, or a rank from it.

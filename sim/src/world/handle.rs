@@ -88,7 +88,7 @@ impl World {
                 self.deliver_log(answers);
                 self.spread_clocks();
             }
-            Event::ClocksArrive(told) => self.clocks_arrive(told),
+            Event::ClocksArrive(news) => self.clocks_arrive(news),
             _ => unreachable!("`handle` keeps the others"),
         }
     }

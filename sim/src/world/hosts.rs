@@ -1,4 +1,4 @@
-//! The hosts of a job. Agents die with their ranks and are started again. Hosts break for good, and
+//! The hosts of a job. Agents die with their ranks and are started again. Hosts break for ever, and
 //! the dispatcher moves their ranks. Hosts are mended after the dispatcher has given them up.
 
 use super::{Event, World};

@@ -66,7 +66,7 @@ impl World {
 
     /// What memories have to say goes on its way.
     pub(super) fn memories_send(&mut self) {
-        for (conn, header, payload) in self.memories.told() {
+        for (conn, header, payload) in self.memories.caller_frames() {
             let Some((rank, incarnation, to)) = self.memories.caller(conn) else { continue };
             let split = payload.len() > 16 && self.below(3) == 0;
             let items = if split {

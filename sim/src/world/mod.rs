@@ -58,8 +58,8 @@ pub fn quiet_panics() {
 pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
     let world = WORLD.with(Cell::get);
     assert!(!world.is_null(), "inside a simulation");
-    // SAFETY: set for the length of `World::run`, which does not touch itself while a rank runs;
-    // one thread, and `f` does not call back into a rank.
+    // SAFETY: set for the length of `World::run`, which does not touch itself while a rank runs.
+    // There is one thread, and `f` does not call back into a rank.
     outside(|| f(unsafe { &mut *world }))
 }
 
@@ -88,7 +88,7 @@ struct Process {
     too_lean: Option<ImageNo>,
     /// When it is woken next, if nothing comes.
     wakes: Option<u64>,
-    /// The waves whose images are kept beside the next one.
+    /// The waves whose images are kept in addition to the next one.
     kept: Option<Vec<ImageNo>>,
     /// The highest number of an image that was ever durable, and whether logs may have been cut.
     highest: ImageNo,
@@ -138,7 +138,7 @@ pub struct World {
     rings: Vec<rings::Ring>,
     memories: Memories,
     crashes_left: u32,
-    /// Whoever dies next takes the rank before it along.
+    /// The next failure kills two ranks at once: the rank that it hits, and the rank before it.
     with_neighbour: bool,
     dispatch: Dispatch,
     outside: outside::Outside,
@@ -379,7 +379,7 @@ impl World {
         self.events.insert(self.order, event);
     }
 
-    /// Lets a rank run later, whatever comes until then.
+    /// Lets a rank run later, although other things may come first.
     fn wake(&mut self, rank: usize, delay: u64) {
         // Each event for the rank lets it run as well, and each time it asks to be woken again. A
         // program that looks again and again would do so ever more often, until a run has too many

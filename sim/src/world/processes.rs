@@ -200,7 +200,7 @@ impl World {
         let odds = match name {
             "replay" | "image" => 10,
             "wave" => 40,
-            "told" => 3,
+            "heard" => 3,
             "acted" => 20,
             "rendezvous" => 80,
             _ => 600,
@@ -208,7 +208,7 @@ impl World {
         let dies = self.below(odds) == 0;
         if dies {
             // What it did came of what the rank before it sent.
-            self.with_neighbour = name == "told";
+            self.with_neighbour = name == "heard";
             self.note(|| format!("rank {rank} comes to {name}"));
         }
         dies

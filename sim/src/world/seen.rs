@@ -44,7 +44,7 @@ pub(super) struct Seen {
     pub(super) last_images: LastImages,
     traffic: BTreeMap<usize, Traffic>,
     /// What is sent before the next message, from which rank to which.
-    told: BTreeMap<(usize, usize), Rc<Truth>>,
+    piggybacks: BTreeMap<(usize, usize), Rc<Truth>>,
     /// Incarnations that were rolled back.
     pub(super) rolled_back: u64,
 }
@@ -57,7 +57,7 @@ impl World {
         self.seen.traffic.insert(rank, traffic.unwrap_or_default());
         self.seen.old_incarnations.begins(rank);
         self.seen.sends_wait.begins(rank);
-        self.seen.told.retain(|&(from, _), _| from != rank);
+        self.seen.piggybacks.retain(|&(from, _), _| from != rank);
     }
 
     /// What an image that is taken now contains.
@@ -222,18 +222,18 @@ impl World {
     /// The rank has sent on what its next message to this peer depends.
     pub fn tells(&mut self, rank: usize, peer: Rank) {
         let truth = self.truth_of(rank);
-        self.seen.told.insert((rank, peer.index()), truth);
+        self.seen.piggybacks.insert((rank, peer.index()), truth);
     }
 
-    /// What travels with a frame of this rank. A channel that is full may keep a message, what it
-    /// holds and what was said of it, while its sender makes events that it does not depend on.
+    /// What travels with a frame of this rank. A full channel may keep a message, with its
+    /// piggyback, while its sender makes events that the message does not depend on.
     pub(super) fn truth_that_leaves(&mut self, rank: usize, to: usize, kind: Kind) -> Rc<Truth> {
-        let told = match kind {
-            Kind::Piggyback => self.seen.told.get(&(rank, to)).cloned(),
+        let truth = match kind {
+            Kind::Piggyback => self.seen.piggybacks.get(&(rank, to)).cloned(),
             Kind::Protocol => None,
-            _ => self.seen.told.remove(&(rank, to)),
+            _ => self.seen.piggybacks.remove(&(rank, to)),
         };
-        told.unwrap_or_else(|| self.truth_of(rank))
+        truth.unwrap_or_else(|| self.truth_of(rank))
     }
 
     /// The rank has made an event.

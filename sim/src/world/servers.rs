@@ -2,7 +2,7 @@
 
 use super::{Event, News, World};
 use crate::logger::Answer;
-use crate::loggers::Told;
+use crate::loggers::ClockNews;
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use ftmpi_protocols::dispatcher::Input;
@@ -78,16 +78,16 @@ impl World {
 
     /// Loggers send what they have written, to each other or to the hosts.
     pub(super) fn spread_clocks(&mut self) {
-        for told in self.logger.news() {
+        for news in self.logger.news() {
             // Late, as often as not; each pair keeps its order, but a clock only grows.
             let delay = 1 + self.below(600);
-            self.after(delay, Event::ClocksArrive(told));
+            self.after(delay, Event::ClocksArrive(news));
         }
     }
 
-    pub(super) fn clocks_arrive(&mut self, told: Told) {
-        self.note(|| format!("what is written becomes known: {told:?}"));
-        let Some(clocks) = self.logger.told(told) else { return };
+    pub(super) fn clocks_arrive(&mut self, news: ClockNews) {
+        self.note(|| format!("what is written becomes known: {news:?}"));
+        let Some(clocks) = self.logger.on_clock_news(news) else { return };
         for rank in 0..self.processes.len() {
             self.clocks_reach(rank, clocks.clone());
         }

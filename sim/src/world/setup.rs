@@ -24,7 +24,7 @@ pub struct Setup {
     pub together: bool,
     /// How many crashes there will be.
     pub crashes: u32,
-    /// Ranks store events beside their logger ([`rings`]).
+    /// Ranks store events in a ring of their logger ([`rings`]).
     pub near: bool,
     /// The logger takes its time.
     pub slow_logger: bool,
@@ -51,7 +51,7 @@ pub struct Setup {
     pub damages: u32,
     /// Images leave out of the logs what the newest image of each receiver has.
     pub lean_images: bool,
-    /// How often a host breaks for good.
+    /// How often a host breaks for ever.
     pub host_deaths: u32,
     /// How often the user suspends the job, which is then continued.
     pub suspensions: u32,
@@ -88,7 +88,7 @@ pub struct Outcome {
     pub replayed: u64,
     /// Events of the simulation.
     pub events: u64,
-    /// The job was given up, as it had to be: a log was damaged that a rank needed, or an image,
-    /// and then others died whose newest images are lean.
+    /// The job was given up, as it had to be. A log or an image that a rank needed was damaged; in
+    /// the case of the image, ranks died since whose newest images are lean.
     pub refused: bool,
 }

@@ -1,6 +1,6 @@
-//! A user who suspends the job: last images within a grace, which may be too short, and another
-//! launcher that goes on with what is stored. No power is lost: servers stay, or end in order and
-//! begin again.
+//! A user who suspends the job. Ranks take last images within a grace that may be too short, and
+//! another launcher continues with what is stored. No power is lost: servers stay, or end in order
+//! and begin again.
 
 use super::{Event, World};
 use crate::mutants::Mutant;
@@ -24,12 +24,12 @@ impl World {
         self.note(|| format!("the user suspends the job, and gives it {grace}"));
         self.seen.suspension_ends.is_wanted(self.now, grace);
         self.seen.last_images.are_wanted();
-        let told = match self.setup.mutant {
+        let grace = match self.setup.mutant {
             Some(Mutant::GraceNotKept) => u64::from(u32::MAX),
             Some(Mutant::LastImagesNotAwaited) => 0,
             _ => grace,
         };
-        self.notify_dispatcher(Input::Suspend { grace: Duration::from_millis(told) });
+        self.notify_dispatcher(Input::Suspend { grace: Duration::from_millis(grace) });
     }
 
     /// The dispatcher has heard something, or looked at the clock.
@@ -52,8 +52,8 @@ impl World {
         self.logger.hosts_forget();
     }
 
-    /// The image that a rank is to go on from, and whether it could take one until now: in a wave
-    /// all can that take part, or none.
+    /// The image that a rank continues from, and whether the rank could take one until now. In a
+    /// wave either all ranks can take part or none.
     fn goes_on_from(&self, rank: usize) -> (Option<ImageNo>, bool) {
         let cluster_peers = if self.in_waves() { self.cluster_peers_of(rank) } else { vec![rank] };
         let has = |cluster_peer: &usize, image: ImageNo| {

@@ -44,7 +44,7 @@ fn who_holds_the_key_is_let_in_and_no_byte_too_many_is_read() {
 }
 
 #[test]
-fn another_key_is_noticed_by_the_caller_and_nothing_is_told() {
+fn another_key_is_noticed_by_the_caller_and_nothing_is_sent() {
     let (called, answered) =
         block_on(handshake(JobKey::generate(), JobKey::generate(), Welcome::Yes));
     assert!(matches!(called, Err(Problem::WrongKey)), "{called:?}");

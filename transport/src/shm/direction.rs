@@ -1,7 +1,7 @@
 //! Where things lie in a shared segment: per direction a control page, the lines, and the bulk
 //! area.
 //!
-//! Guarantees: whatever position is asked for, the address lies inside the segment.
+//! Guarantees: for any position the address lies inside the segment.
 
 use super::tuning::{BULK_MAX, BULK_MIN};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -140,8 +140,9 @@ impl Direction {
         [self.word(384), self.word(392), self.word(400)]
     }
 
-    /// Written by the reader, on a cache line of its own that changes only when it goes to sleep:
-    /// whether the writer must ring its doorbell, and whether also when it has only made room.
+    /// Written by the reader, on a separate cache line that changes only when the reader goes to
+    /// sleep. It says whether the writer must ring the reader's doorbell, and whether also when the
+    /// writer has only made room.
     #[inline]
     pub(super) fn sleeping(self) -> &'static AtomicU32 {
         // SAFETY: as in `word`; offset 128 is aligned and inside the control page.

@@ -1,9 +1,9 @@
 //! Pieces that are announced before they are whole.
 //!
 //! Until the reader knows of a piece that it waits for, and gets the first lines of it, its writer
-//! has long written the others: the copy into the ring costs no time then. The line that announces
+//! has long written the others. The copy into the ring costs no time then. The line that announces
 //! the piece says how much of it is there. In the place of its last whole word lies one that is not
-//! zero when everything is there; the word that belongs there is in the announcement.
+//! zero when everything is there. The word that belongs there is in the announcement.
 //!
 //! Guarantees: nothing is read before it is there. A reader whose writer does not go on (it was
 //! displaced, or died) waits for some microseconds only. Then it is free to do something else, and
@@ -56,9 +56,9 @@ impl Writer {
     /// Writes a piece and announces it when the first of it is there.
     ///
     /// # Safety
-    /// The line at `written` is ours, and so are `header.len` bytes of the bulk area from
-    /// `position` on, where a line begins and which do not cross its end; `payload` points to as
-    /// many readable bytes, [`EARLY_MIN`] to [`EARLY_MAX`].
+    /// The line at `written` is ours. So are `header.len` bytes of the bulk area from `position`
+    /// on, where a line begins and which do not cross its end. `payload` points to as many readable
+    /// bytes, [`EARLY_MIN`] to [`EARLY_MAX`].
     #[inline]
     pub(super) unsafe fn write_early(
         &mut self,
@@ -188,7 +188,7 @@ impl<T: Copy> Reader<T> {
                 std::hint::spin_loop();
             }
         }
-        // SAFETY: all of it was written before its last word; the announcement has the bytes from
+        // SAFETY: all of it was written before its last word. The announcement has the bytes from
         // there on, and the landing has room for what fits.
         unsafe {
             copy_piece(from.add(first), at.add(first), word - first, len);

@@ -7,7 +7,7 @@ fn collect(limit: usize) -> Collect {
     Collect { buffer: Vec::new(), limit, got: Vec::new() }
 }
 
-/// Ends of which the first announces early whatever it sends next, and offers nothing.
+/// Two ends. The first announces everything early, and offers nothing.
 fn early_pair() -> (Channel<u32>, Channel<u32>) {
     early(pair())
 }

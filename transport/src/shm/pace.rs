@@ -1,13 +1,13 @@
 //! How a writer copies into a ring: through its cache or past it.
 //!
 //! Between two processors that share a cache, a copy through the cache is fastest: the reader finds
-//! it there. Where they do not (another core complex, another socket), every line of the ring has
-//! to be fetched back from the reader's cache before it is written, and then from the writer's
-//! before it is read. Stores past the caches are quicker there. Which case it is cannot be asked
-//! for, and changes when ranks move. It shows in the time that a chunk takes its writer *and* its
-//! reader: stores past the caches are always quick for their writer, and the reader then waits for
-//! memory. So each writer tries both, in turns that grow rare, asks its reader how long the chunks
-//! of a trial took there, and takes the way with the smaller sum.
+//! it there. Where they do not (another core complex, another socket), every line of the ring is
+//! fetched back twice: from the reader's cache before it is written, and from the writer's before
+//! it is read. Stores past the caches are quicker there. Which case it is cannot be asked for, and
+//! changes when ranks move. It shows in the time that a chunk takes its writer *and* its reader.
+//! Stores past the caches are always quick for their writer, and the reader then waits for memory.
+//! So each writer tries both, in turns that grow rare. It asks its reader how long the chunks of a
+//! trial took there, and takes the way with the smaller sum.
 //!
 //! It is a question only where a copy through the cache fetches the lines that it writes. Where the
 //! string instruction takes them whole ([`ftmpi_copy::takes_lines_whole`]) it is never slower than
@@ -75,7 +75,7 @@ impl Pace {
         if !self.trial {
             self.count -= 1;
             if self.count == 0 {
-                // The settled way is measured anew, then the other.
+                // The settled way is measured again, then the other.
                 (self.trial, self.other) = (true, None);
                 self.begin();
             }

@@ -168,8 +168,8 @@ impl<T: Copy> Reader<T> {
         self.read - u64::from(self.half_read)
     }
 
-    /// The header of the next frame as far as its first word tells, if that is a message with this
-    /// context and tag (any if none is given) and without flags.
+    /// The header of the next frame as far as its first word shows it, if that is a message without
+    /// flags with this context and tag (any if none is given).
     #[inline]
     pub(super) fn matches(&self, next: Next, context: u32, tag: Option<i32>) -> Option<Header> {
         // SAFETY: what is published is ours until we publish that it is consumed.
@@ -340,8 +340,8 @@ impl<T: Copy> Reader<T> {
         receiver.end(&header, token);
     }
 
-    /// Copies what of a frame of `len` bytes lies in the lines behind its head, as far as it
-    /// `fits`; gives the number of these lines.
+    /// Copies the part of a frame of `len` bytes in the lines behind its head, as far as it `fits`.
+    /// Returns the number of these lines.
     ///
     /// # Safety
     /// `at` is writable for `fits` bytes; the head has been read.

@@ -4,11 +4,11 @@
 //! Guarantees: what is taken is the payload of that very message, or nothing. In the same system
 //! call the reader reads a word that only this incarnation of the writer knows and has published,
 //! unless the message was offered just now. Whether the kernel permits that is tried beforehand,
-//! without a message; what it refuses all the same goes through the ring, and from then on
+//! without a message. What the kernel refuses all the same goes through the ring, and from then on
 //! everything of that writer does. A writer that wants its buffer back takes it back
 //! ([`Writer::withdraw`]), unless its reader fetches it at this moment. One word, which both change
 //! only from the value that they know, decides between them. A send that need not wait for its
-//! receiver does not wait for it here either: a payload that was not announced is taken back after
+//! receiver does not wait for it here either. A payload that was not announced is taken back after
 //! some microseconds, and copied into the ring.
 
 use super::direction::Direction;
@@ -21,7 +21,7 @@ use ftmpi_wire::Header;
 use ftmpi_wire::header::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What became of a payload, beside its line.
+/// What became of a payload, apart from its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Fate {

@@ -7,10 +7,10 @@
 //! ranks send at the same time, or where they share too few processors. The ring is quicker where
 //! the writer has just written the payload.
 //!
-//! So the reader measures both: the time from one message of a size to the next, which is what the
-//! program waits for, with all that either way costs on either side. It does so in trials that grow
-//! rare, for each size by itself, and publishes for the writer what it wants. Where messages are so
-//! rare that it makes no difference, the ring stays.
+//! So the reader measures both: the time from one message of a size to the next. That is what the
+//! program waits for, with all the costs of either way on either side. It does so in trials that
+//! grow rare, for each size by itself, and publishes for the writer what it wants. Where messages
+//! are so rare that it makes no difference, the ring stays.
 //!
 //! A pure machine: call [`SingleCopyPolicy::took`] with what came and when; it answers what to
 //! publish.
@@ -41,8 +41,9 @@ struct Choice {
     /// Messages until the next trial, and how many they were when the last one ended.
     left: u32,
     pause: u32,
-    /// Turns in a row that took another time than in the last trial; whether this trial began for
-    /// that; and from how many messages after the last trial on the next one may begin for that.
+    /// Turns in a row that took another time than in the last trial, and whether this trial began
+    /// for that. The last number: from how many messages after the last trial on the next one may
+    /// begin for that.
     odd: u32,
     at_once: bool,
     patience: u32,

@@ -51,7 +51,7 @@ fn offering() -> (Channel<u32>, Channel<u32>) {
     (a, b)
 }
 
-/// The message comes whole, whatever way is left to it.
+/// The message comes whole, by any way that is left to it.
 fn comes(a: &mut Channel<u32>, b: &mut Channel<u32>, mut message: Under, payload: &[u8]) {
     let mut sink = sink();
     while !message.push(a, payload) {

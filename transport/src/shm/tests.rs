@@ -380,7 +380,7 @@ fn any_mixture_arrives_in_order() {
     }
 }
 
-/// Both sides send and look at the other's ring in any order: what a waiting writer asks for
+/// Both sides send and look at the other's ring in any order. What a waiting writer asks for
 /// beforehand changes nothing, also in the middle of a frame that has found no room.
 #[test]
 fn a_writer_that_waits_changes_nothing() {

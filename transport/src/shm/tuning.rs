@@ -6,13 +6,13 @@ pub const EAGER_MAX: usize = 256 << 10;
 
 /// Bytes of the bulk area at the least: with many ranks their pairs are many, and memory counts.
 pub(super) const BULK_MIN: u64 = 128 << 10;
-/// Bytes of the bulk area at the most: lines that have left the reader's nearest caches by the time
+/// Bytes of the bulk area at the most. Lines that have left the reader's nearest caches by the time
 /// they are written again cost their writer less.
 pub(super) const BULK_MAX: u64 = 512 << 10;
 /// Bytes of the bulk area that are used at first.
 pub(super) const LAP_MIN: u64 = 16 << 10;
-/// Laps after which a lap is twice as long: then the first touch of new pages costs little beside
-/// what was sent.
+/// Laps after which a lap is twice as long. The first touch of new pages then costs little compared
+/// with what was sent.
 pub(super) const LAPS: u32 = 64;
 
 /// Bytes of a chunk at the most.
@@ -37,19 +37,19 @@ pub(super) const AHEAD_AT_ONCE: u64 = 32;
 /// can.
 pub(super) const DEMOTED_MAX: u64 = 768;
 /// Bytes between the begins of two messages in the bulk area at the least. A reader that takes one
-/// line of a pair gets the other one as well, and one that takes two in a row the next two, from a
-/// writer that is about to fill them.
+/// line of a pair gets the other one as well. A reader that takes two in a row gets the next two,
+/// from a writer that is about to fill them.
 pub(super) const APART: u64 = 256;
 /// Longer messages of a writer that has waited end with a page of so many bytes. Up to there the
-/// reader's processor asks for lines by itself once it takes some in a row: lines of the next
-/// message, which its writer had got just before.
+/// reader's processor asks for lines by itself once it takes some in a row. These are lines of the
+/// next message, which its writer had got just before.
 pub(super) const PAGE: u64 = 4096;
 
 /// Bytes from which a piece is announced before it is whole: from here on that is quicker.
 pub(super) const EARLY_MIN: u64 = 1 << 10;
 /// Bytes up to which a piece is announced before it is whole: longer ones are quicker in chunks.
 pub(super) const EARLY_MAX: u64 = 16 << 10;
-/// Bytes after the announcement that are moved to the common cache, beside the last line.
+/// Bytes after the announcement that are moved to the common cache, in addition to the last line.
 pub(super) const DEMOTED_LATE: usize = 1 << 10;
 /// Looks of a reader for the rest of an early piece: some microseconds in all, in which a writer
 /// that goes on is through.
@@ -60,13 +60,13 @@ pub(super) const EARLY_LOOKS_IN_A_ROW: u32 = 128;
 /// Payloads of more bytes may be sent with a single copy.
 pub(super) const SINGLE_COPY_MIN: u64 = 8 << 10;
 /// Ticks that a writer waits for the reader of an offered payload that it could as well put into
-/// the ring, and one more for every second byte: some times what the ring would take.
+/// the ring, and one more for every second byte. This is some times the time of the ring.
 pub(super) const SINGLE_COPY_PATIENCE: u64 = 8 << 10;
 /// Payloads at the most that are not offered after a reader did not come in time: one, two, four, …
 pub(super) const SINGLE_COPY_PAUSE_MAX: u32 = 1 << 10;
-/// Ticks since an offer within which it is certainly still its writer's: a fraction of a
-/// millisecond, in which no number of a process comes round again. The writer's word need not be
-/// read then.
+/// Ticks since an offer within which it is certainly still its writer's. A fraction of a
+/// millisecond: no number of a process is used again so soon. The writer's word need not be read
+/// then.
 pub(super) const OFFER_FRESH: u64 = 1 << 20;
 
 /// Frames that one look takes at the most, so that one busy writer does not keep the reader from
@@ -87,8 +87,8 @@ pub(super) const PACE_PAUSE_MAX: u32 = 1 << 16;
 /// Intervals of a turn in a trial. They count together: a message that is taken late makes one
 /// interval longer and the next one shorter.
 pub(super) const POLICY_TURN: u32 = 8;
-/// Messages at the begin of a turn by the kernel, and of the very first turn, that do not count:
-/// the caches are not yet filled as they will be. By the ring it is so many as go once around it.
+/// Messages at the begin of a turn by the kernel, and of the very first turn, that do not count.
+/// The caches are not yet filled as they will be. By the ring it is so many as go once around it.
 pub(super) const POLICY_WARM: u32 = 2;
 /// Turns of a trial, of either way in turn: the best turn of each counts, since others may find
 /// other circumstances.

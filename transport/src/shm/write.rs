@@ -327,8 +327,8 @@ impl Writer {
         Some(chunk)
     }
 
-    /// A frame goes through the bulk area in one piece: of up to [`CHUNK_FIRST`] bytes, or
-    /// [`EARLY_MAX`] if its lines were `asked` for while its writer `waited`.
+    /// A frame goes through the bulk area in one piece of up to [`CHUNK_FIRST`] bytes. If its lines
+    /// were `asked` for while its writer `waited`, the limit is [`EARLY_MAX`].
     ///
     /// # Safety
     /// `payload` points to `header.len` readable bytes.
@@ -389,10 +389,10 @@ impl Writer {
         true
     }
 
-    /// Bytes of the next chunk of a message of which so many were `sent`. There are four chunks,
-    /// for the reader to begin early and the writer to end early, within what a chunk is worth and
-    /// what stays in the nearest caches. Where it pays, a message that its reader waits for begins
-    /// with a small chunk, and chunks double (also one that the end of a lap has cut).
+    /// Bytes of the next chunk of a message of which so many were `sent`. There are four chunks, so
+    /// that the reader begins early and the writer ends early. Their size stays within what a chunk
+    /// is worth and what the nearest caches hold. Where it pays, a message that its reader waits
+    /// for begins with a small chunk, and chunks double (also one that the end of a lap has cut).
     #[inline]
     fn chunk_of(&self, len: u64, sent: u64, waited: bool) -> u64 {
         let most = (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK);
@@ -408,9 +408,9 @@ impl Writer {
     }
 
     /// The next message is often like the one of `len` bytes that was just written, and as much
-    /// `alone`: its lines of the bulk area are asked for beforehand. That happens while the writer
-    /// waits ([`Writer::get_ready`]), if it waited before. Otherwise few lines are asked for at
-    /// once, and come while the program goes on; but what the program reads at this moment comes
+    /// `alone`. So its lines of the bulk area are asked for beforehand. That happens while the
+    /// writer waits ([`Writer::get_ready`]), if it waited before. Otherwise few lines are asked for
+    /// at once, and come while the program goes on. What the program reads at this moment comes
     /// later for that.
     #[inline]
     fn expect_another(&mut self, len: u64, alone: bool) {
@@ -477,10 +477,11 @@ impl Writer {
         self.written + lines - self.consumed <= LINES
     }
 
-    /// Finds room in the bulk area at `written_bulk`: for `most` bytes in one piece, or for what is
-    /// left of this lap if that is `least` or more; gives how many. `None`: there is none now.
+    /// Finds room in the bulk area at `written_bulk`: for `most` bytes in one piece, or for the
+    /// rest of this lap if that is `least` or more. Returns the number of bytes. `None`: there is
+    /// none now.
     ///
-    /// As long as the reader is fast, a lap goes through the beginning of the area only: a page
+    /// As long as the reader is fast, a lap goes through the beginning of the area only. A page
     /// that was never touched costs a page fault on either side, which takes longer than the copy.
     /// Where the reader has not yet made room the lap grows, into what no lap has used before. It
     /// also grows with the time, if that is worth it (`grows`) or the lap is too short for eight
@@ -516,9 +517,9 @@ impl Writer {
         }
     }
 
-    /// Whether the reader is to publish at once that it has taken what lies at `position`: in the
-    /// middle of a lap, so that its beginning can be used again when the lap is over. (After a jump
-    /// to the beginning the reader publishes by itself.)
+    /// Whether the reader is to publish at once that it has taken what lies at `position`. It does
+    /// so in the middle of a lap, so that the lap's beginning can be used again at its end. (After
+    /// a jump to the beginning the reader publishes by itself.)
     #[inline]
     pub(super) fn asks(&self, position: u64, len: u64) -> bool {
         let (half, at) = (self.lap / 2, self.out.in_bulk(position));

@@ -68,7 +68,7 @@ fn a_whole_stream_is_whole_and_all_else_is_not() {
 }
 
 #[test]
-fn a_refusal_is_told() {
+fn a_refusal_is_reported() {
     let mut bytes = record(0, kind::PROCESS, 0, &process());
     bytes.extend(record(1, kind::REFUSED, 0, b"a socket\nis open"));
     assert_eq!(watch(&bytes, 100), Err(StreamError::Refused("a socketis open".into())));
@@ -88,7 +88,7 @@ fn the_layout_is_fixed() {
 }
 
 #[test]
-fn the_hash_tells_lengths_and_bytes_apart() {
+fn the_hash_distinguishes_lengths_and_bytes() {
     let hash = |bytes: &[u8]| Hash::new().with(bytes).value();
     assert_eq!(hash(b"12345678abcdefgh"), Hash::new().with(b"12345678").with(b"abcdefgh").value());
     assert_ne!(hash(b"1234567"), hash(b"1234567\0"));

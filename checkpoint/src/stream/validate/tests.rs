@@ -376,7 +376,7 @@ fn what_is_not_is_named() {
 }
 
 #[test]
-fn contents_belong_to_what_is_made_anew() {
+fn contents_belong_to_what_is_made_again() {
     let table = image().descriptors;
     let at = super::super::content_at;
     assert!(content_fits(&table, None, at(4, 0), 8192));
@@ -515,7 +515,7 @@ fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
-    /// Whatever is in the tables: no panic, and what is accepted keeps all promises.
+    /// For any contents of the tables: no panic, and what is accepted keeps all promises.
     #[test]
     fn nonsense_is_refused_or_harmless(
         changes in prop::collection::vec(((0usize..10, 0usize..16, 0usize..6), word()), 1..5),

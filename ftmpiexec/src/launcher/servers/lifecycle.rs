@@ -30,7 +30,7 @@ pub(super) enum NextStart {
 }
 
 impl Servers {
-    /// A server wrote this line, or (`None`) has come up. The result is what the user is told now.
+    /// A server wrote this line, or (`None`) has come up. The result is the line for the user now.
     fn stderr_lines(&mut self, index: usize, launch: u64, text: Option<String>) -> Vec<String> {
         let server = &mut self.servers[index];
         if server.launch != launch {
@@ -103,7 +103,7 @@ impl Launcher {
             let mut addresses = loggers.clone();
             addresses.remove(index);
             let key = self.key.clone();
-            // A logger that is just dying is told when it is up again.
+            // A logger that is just dying hears it when it is up again.
             tokio::spawn(async move {
                 let purpose = Purpose::PeerLoggers { addresses };
                 let _ = auth::connect(logger, &key, &purpose, SERVER_STATE_LIMIT).await;

@@ -1,5 +1,5 @@
-//! The servers of a job, their hosts, and the ranks that each of them serves: as the machine file
-//! and the options say, or as the earlier run had them.
+//! The servers of a job, their hosts, and the ranks that each of them serves. The machine file and
+//! the options decide, or the earlier run.
 
 use super::Server;
 use super::server_stderr::ServerStderr;

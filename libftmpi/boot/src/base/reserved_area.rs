@@ -128,9 +128,9 @@ const _: () = {
 
 /// The reserved area as one value.
 ///
-/// There is one user at a time: the thread that takes an image, with all signals blocked; the
-/// image child; the constructor; or the main thread of a restored process. [`Parking`] and the
-/// entries of the table of threads are shared.
+/// There is one user at a time: the thread that takes an image, with all signals blocked; the image
+/// child; the constructor; or the main thread of a restored process. [`Parking`] and the entries of
+/// the table of threads are shared.
 #[derive(Debug)]
 pub struct ReservedArea(());
 

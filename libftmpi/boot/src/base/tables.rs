@@ -1,4 +1,4 @@
-//! Tables in the reserved area beside those of the image.
+//! Tables in the reserved area, in addition to those of the image.
 
 use core::sync::atomic::{AtomicI32, AtomicU32};
 use ftmpi_checkpoint::stream::{Text, limit};

@@ -1,8 +1,8 @@
 //! Takes an image: looks at the process, makes a copy-on-write child that writes the image, and
 //! goes on.
 //!
-//! The process and all its threads stand still for a short time only: for the look at descriptors
-//! and mappings, for copies of shared memory and of files without a name, and for `clone`.
+//! The process and all its threads are stopped for a short time only: for the look at descriptors
+//! and mappings, for `clone`, and for copies of shared memory and of unnamed files.
 //!
 //! Everything runs on the stack in the reserved area. The program's stack gets a few words below
 //! its own, which hold what `setjmp` would save. The restored process finds the same words: there

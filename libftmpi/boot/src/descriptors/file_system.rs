@@ -17,8 +17,9 @@ pub fn is_nfs(fd: i32) -> bool {
     file_system(fd) == Some(NFS)
 }
 
-/// Whether a lease holds for other hosts, too: either only this host uses the file system, or the
-/// server grants a lease only if nobody else has the file open. For unknown file systems: no.
+/// Whether a lease holds for other hosts, too. That is so if only this host uses the file system,
+/// or if the server grants a lease only while nobody else has the file open. For unknown file
+/// systems: no.
 pub fn leases_hold_everywhere(fd: i32) -> bool {
     const TRUSTED: [u64; 18] = [
         0xef53,      // ext2, ext3, ext4

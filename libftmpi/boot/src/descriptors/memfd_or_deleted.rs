@@ -300,9 +300,9 @@ fn seal(entry: &Descriptor, seals: u32, end: bool) -> Result<(), Errno> {
     result.map(|_| ())
 }
 
-/// Adds the seal against writes, before the file is mapped: the kernel refuses this seal while
-/// there is a writable mapping, and the program has none. All other seals come later, because the
-/// program may have writable mappings that are older than a seal.
+/// Adds the seal against writes before the file is mapped. The kernel refuses this seal while there
+/// is a writable mapping, and the program has none. All other seals come later, because the program
+/// may have writable mappings that are older than a seal.
 pub fn seal_early(entry: &Descriptor) -> Result<(), Errno> {
     let early = entry.seals & libc::F_SEAL_WRITE as u32;
     if early == 0 { Ok(()) } else { seal(entry, early, false) }

@@ -18,8 +18,8 @@
 //! Files that an image rests on are given to the agent, and asked for: [`kept_files`].
 //!
 //! [`checkpoint`] finds out the kind of each descriptor, [`restore`] makes each again. Contents of
-//! files and pipes go through [`contents`]. What the kernel keeps beside the open file is in
-//! [`file_locks`] and [`fd_owner`].
+//! files and pipes go through [`contents`]. What the kernel keeps in addition to the open file is
+//! in [`file_locks`] and [`fd_owner`].
 //!
 //! Descriptors of the library ([`library_descriptors`]) are never part of an image, whatever their
 //! numbers. The library takes numbers from [`library_descriptors::FIRST_LIBRARY`] on as long as the

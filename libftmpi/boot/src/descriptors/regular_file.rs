@@ -1,9 +1,9 @@
 //! Regular files and directories, as an image finds them. A restore opens them again
 //! ([`crate::descriptors::reopen`]), at the same position.
 //!
-//! A file that only this rank writes is cut to the size that it had at the image: what the program
-//! appended after the image would be there twice. A file that somebody else has written is never
-//! cut.
+//! A file that only this rank writes is cut to the size that it had at the image. Else what the
+//! program appended after the image would be there twice. A file that somebody else has written is
+//! never cut.
 
 use crate::base::procfs::{self, numbered};
 use crate::base::refusal::Refused;
@@ -97,8 +97,8 @@ fn is_nfs_deleted(path: &[u8]) -> bool {
 
 /// Marks all files that only this rank writes; in the image child, which shares the open files.
 ///
-/// The process itself has marked the files whose signals somebody gets: the look at a lease makes
-/// the kernel forget the owner for a moment, so it must happen while nobody runs.
+/// The process itself has marked the files whose signals somebody gets. The look at a lease makes
+/// the kernel forget the owner for a moment, so it must happen while no thread runs.
 pub fn mark_own_logs(table: &mut [Descriptor]) {
     for entry in table.iter_mut().filter(|entry| !fd_owner::has_any(entry)) {
         mark_own_log(entry);

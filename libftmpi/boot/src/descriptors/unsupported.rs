@@ -1,8 +1,8 @@
 //! Descriptors that an image cannot contain: `fanotify`, `io_uring`, `userfaultfd`, message queues,
 //! block devices, other character devices.
 //!
-//! An image is refused, with one line that names the descriptor. To support one of these kinds,
-//! add a file for the kind beside this one: `examine` for the capture, called from
+//! An image is refused, with one line that names the descriptor. To support one of these kinds, add
+//! a file for the kind to this folder: `examine` for the capture, called from
 //! [`crate::descriptors::checkpoint`], and `restore`, called from [`crate::descriptors::restore`].
 
 use crate::base::refusal::Refused;

@@ -69,7 +69,7 @@ unsafe extern "C" {
 }
 
 /// Finds all functions, in the constructor of every process. A later search could wait for a lock
-/// of the dynamic linker whose holder waits for this thread; a signal handler may even have
+/// of the dynamic linker whose holder waits for this thread. A signal handler may even have
 /// interrupted the linker.
 pub fn find_all_functions() {
     let (start, stop) = (&raw const SLOTS_START, &raw const SLOTS_STOP);

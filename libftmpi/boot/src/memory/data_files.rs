@@ -7,8 +7,8 @@
 //!
 //! Guarantees: the contents are those of the moment of the image, or there is no image. Size and
 //! time of the file are noted while the process stands still, and compared when the pages are in
-//! the stream. Size and time do not tell of writes through a shared mapping of the file, nor of a
-//! file that has lost its name.
+//! the stream. Size and time do not show writes through a shared mapping of the file, nor writes to
+//! a file that has lost its name.
 //!
 //! POSIX leaves it open whether a private mapping shows later writes to the file. In a restored
 //! process it does not.
@@ -84,7 +84,7 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Whether the contents of this mapping are part of the image; and how many bytes of the
+    /// Whether the contents of this mapping are part of the image, and how many bytes of the
     /// mapping lie before the end of the file (0: not known). In the image child.
     pub fn shown(
         &self,

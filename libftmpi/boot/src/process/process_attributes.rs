@@ -111,7 +111,7 @@ pub fn of_thread() -> ThreadAttributes {
     }
 }
 
-/// Refuses an image if a thread is scheduled by deadline: such a thread may not make threads or
+/// Refuses an image if a thread is scheduled by deadline. Such a thread may not make threads or
 /// processes, and the kernel would have to admit it again.
 pub fn refuse_deadlines(area: &ReservedArea, threads: &[Thread]) -> Result<(), Refused> {
     const SCHED_DEADLINE: i32 = 6;

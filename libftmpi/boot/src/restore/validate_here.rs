@@ -57,7 +57,7 @@ fn validate_here(
     Ok(validate::check(tables, &here))
 }
 
-/// Checks the addresses where the process is put together again and where its threads go on: each
+/// Checks the addresses where the process is put together again and where its threads go on. Each
 /// must be the same byte of this library's file, wherever the file is mapped.
 pub fn check_code(area: &ReservedArea, tables: &validate::Tables<'_>) -> Result<(), Refused> {
     let failed = |errno| area.unreadable("/proc/self/maps", errno);
@@ -82,8 +82,8 @@ pub fn check_code(area: &ReservedArea, tables: &validate::Tables<'_>) -> Result<
     if all { Ok(()) } else { Err(damaged(area, "nowhere to go on")) }
 }
 
-/// The ranges that survive the restore, in ascending order, and their number: those of this
-/// library, those of the kernel, and the stack of a layout.
+/// The ranges that survive the restore, in ascending order, and their number. They are those of
+/// this library, those of the kernel, and the stack of a layout.
 pub fn keepers(
     area: &ReservedArea,
     stack_of: Option<&Layout>,

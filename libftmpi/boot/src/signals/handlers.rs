@@ -2,17 +2,17 @@
 //!
 //! Some calls of the C library end with `EINTR` after any handler. [`crate::interpose::waits`]
 //! begins such a call again if only the agent's signal woke it. Whether a handler of the program
-//! ran meanwhile cannot be seen from outside: a handler that blocks all signals lets the agent's
-//! signal come only after it, behind the call that it interrupted. So the kernel gets
+//! ran meanwhile cannot be seen from outside. If the handler blocks all signals, the agent's signal
+//! comes only after the handler, behind the call that the handler interrupted. So the kernel gets
 //! [`ftmpi_boot_handler`], which counts and jumps to the program's handler. It leaves nothing on
 //! the stack. A program that asks for its actions gets its own handlers.
 //!
-//! A handler on a signal stack of the program blocks the agent's signal until it ends: such a
-//! stack may have room for one frame only.
+//! A handler on a signal stack of the program blocks the agent's signal until it ends, because such
+//! a stack may have room for one frame only.
 //!
 //! A handler that is installed by the bare system call is not counted. As long as there is one,
-//! calls end with `EINTR` after the agent's signal, too. A program that leaves a handler on a
-//! signal stack by `longjmp` without the mask blocks the agent's signal in that thread until it
+//! calls end with `EINTR` after the agent's signal, too. A program may leave a handler on a signal
+//! stack by `longjmp` without the mask. It then blocks the agent's signal in that thread until it
 //! sets its mask.
 
 use crate::base::rank::is_rank;
@@ -26,7 +26,7 @@ use ftmpi_checkpoint::boot_abi::SIGNAL;
 /// The kernel's signals are 1 to 64.
 const SIGNALS: usize = 65;
 
-/// `SIG_HOLD` of `sigset`: the highest special value near 0. (`SIG_ERR` is the highest value of
+/// `SIG_HOLD` of `sigset`: the highest of the special values. (`SIG_ERR` is the highest value of
 /// all.)
 pub const SPECIAL_MAX: usize = 2;
 

@@ -2,10 +2,10 @@
 //!
 //! The kernel lays the frames of such signals first, and that of the agent's signal on top. The
 //! `siginfo` of a signal tells the process that sent it. If that was this process, its id is
-//! another one after a restore. The C library obeys its own signals (cancellation, changes of
-//! user) only if they come from its process: a thread would never be cancelled, and a thread that
-//! joins it would wait for ever. So the id is changed in the frame. Signals that are still
-//! pending: [`crate::signals::pending_signals`].
+//! another one after a restore. The C library obeys its own signals (cancellation, changes of user)
+//! only if they come from its process. Else a thread would never be cancelled, and a thread that
+//! joins it would wait for ever. So the id is changed in the frame. Signals that are still pending:
+//! [`crate::signals::pending_signals`].
 
 use crate::base::syscalls;
 use crate::signals::handlers;
@@ -115,8 +115,8 @@ fn at_system_call(ip: usize) -> bool {
 /// Replaces the old id of a thread in its registers, if the thread was in a function of the C
 /// library about an owned lock. The function compares the id, or writes it.
 ///
-/// Registers that a function preserves may hold any number of the program, and stay. So do all
-/// registers at a system call, which gets no ids of threads of this process.
+/// Registers that a function preserves may hold any number of the program, and stay. All registers
+/// at a system call stay as well: such a call gets no ids of threads of this process.
 pub fn renumber_owner(context: &mut libc::ucontext_t, old: i32, new: i32) {
     const CHANGED: [i32; 9] = [
         libc::REG_RAX,

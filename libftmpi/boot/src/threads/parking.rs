@@ -100,7 +100,7 @@ extern "C" fn stay_parked(at: *mut core::ffi::c_void) -> isize {
     let area = unsafe { ReservedArea::take() };
     let parking = area.parking();
     let mut round = parking.round.load(Ordering::SeqCst);
-    // Counted first: the thread that reads the states counts anew after this.
+    // Counted first: the thread that reads the states counts again after this.
     parking.parked.fetch_add(1, Ordering::AcqRel);
     parking.states[at as usize].store(PARKED, Ordering::Release);
     futex_wake(&parking.parked);

@@ -18,9 +18,9 @@ pub struct ThreadNotes {
     pub handled: AtomicU32,
     /// The lock that the thread takes or gives back in a function of this library; 0: none.
     inside: AtomicU64,
-    /// Until when the thread waits in a function of this library ([`crate::time::clock_shift`]):
-    /// the address of the time, with the number of the clock in its lowest bits; seconds;
-    /// nanoseconds. 0: it does not wait.
+    /// Until when the thread waits in a function of this library ([`crate::time::clock_shift`]).
+    /// The fields: the address of the time, with the number of the clock in its lowest bits;
+    /// seconds; nanoseconds. 0: it does not wait.
     pub until: [AtomicU64; 3],
     held: [AtomicU64; HELD_MAX],
 }

@@ -5,10 +5,10 @@
 //! wait until is shifted back. On the boot where the image was taken nothing is shifted, and the
 //! time that has passed counts.
 //!
-//! Covered are the functions of the C library ([`crate::interpose::clocks`]): its clock, its waits
-//! with such a clock, and `syscall`, by which the runtime libraries of other languages wait. A
-//! wait that an image interrupted has its time in a place of this library ([`until`]), which the
-//! restore changes.
+//! Covered are the functions of the C library ([`crate::interpose::clocks`]): its clock and its
+//! waits with such a clock. `syscall` is covered too, because the runtime libraries of other
+//! languages wait by it. A wait that an image interrupted has its time in a place of this library
+//! ([`until`]), which the restore changes.
 //!
 //! Not covered: absolute times of POSIX timers, and programs that make the system call themselves.
 

@@ -69,7 +69,7 @@ pub struct Job {
     pub user: Option<u32>,
     pub folder: Option<PathBuf>,
     pub library: Option<PathBuf>,
-    /// When the previous incarnation ended, as the agent tells it; nanoseconds since 1970.
+    /// When the previous incarnation ended, from the agent; nanoseconds since 1970.
     pub died: u64,
     /// Forbids `kcmp`, as many containers do.
     pub without_kcmp: bool,

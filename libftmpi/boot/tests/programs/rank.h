@@ -33,7 +33,7 @@ struct report { int32_t result; uint32_t incarnation; uint64_t image_no, pause_n
 static struct table *boot;
 /* Begin and end of memory whose contents are of no use, if any. */
 static uint64_t useless[2];
-/* A descriptor of the runtime besides the image's, if any. */
+/* A descriptor of the runtime in addition to the image's, if any. */
 static int own_fd;
 static volatile int images_taken, images_restored, hold;
 /* Hooks: called while all other threads stand still. */

@@ -1,12 +1,12 @@
 //! `MPI_Allreduce` (MPI-4.1, 6.9.6).
 //!
-//! Recursive doubling, or, for long vectors and commutative operations, Rabenseifner's algorithm:
-//! recursive halving, then recursive doubling (Thakur, Rabenseifner, Gropp: "Optimization of
+//! Recursive doubling. For long vectors and commutative operations: Rabenseifner's algorithm,
+//! recursive halving and then recursive doubling (Thakur, Rabenseifner, Gropp: "Optimization of
 //! Collective Communication Operations in MPICH", 2005). Of oversubscribed ranks one combines short
 //! vectors for all.
 //!
 //! Guarantees: all ranks get the same bits. Either every element is computed in one place, or every
-//! rank combines the same operands in the same order; the one rank that combines for all keeps the
+//! rank combines the same operands in the same order. If one rank combines for all, it keeps the
 //! order of recursive doubling.
 
 use super::data::{Operands, Piece};
@@ -134,8 +134,8 @@ fn doubling<S: Steps>(p: &mut S, fold: &Fold, recv: UserPtr, what: Operands<'_>)
     }
 }
 
-/// Rabenseifner's algorithm. An operand that is not in place is nowhere copied: what the first
-/// partner sends goes to its place in the result, and the operand is combined into it there.
+/// Rabenseifner's algorithm. An operand that is not in place is not copied. What the first partner
+/// sends goes to its place in the result, and the operand is combined into it there.
 fn halve_and_double<S: Steps>(
     p: &mut S,
     fold: &Fold,
@@ -227,7 +227,7 @@ fn combine<S: Steps>(
     p.reduce(what, count, input, what.at(acc, first));
 }
 
-/// Reduction of the number of ranks to a power of two: of the first `2 * extra` ranks, the even
+/// Reduction of the number of ranks to a power of two. Of the first `2 * extra` ranks, the even
 /// ones give their data to the odd ones.
 struct Fold {
     power: usize,

@@ -1,8 +1,8 @@
 //! All-to-all with equal blocks, different blocks, different types (MPI-4.1, 6.8).
 //!
-//! Short equal blocks: Bruck's algorithm (Bruck et al. 1997), ⌈log₂ n⌉ rounds on packed blocks; not
-//! of oversubscribed ranks, which wait for a processor in each round. Others: directly, in windows,
-//! each rank beginning with its neighbour so that no receiver is flooded.
+//! Short equal blocks: Bruck's algorithm (Bruck et al. 1997), ⌈log₂ n⌉ rounds on packed blocks.
+//! Oversubscribed ranks do not use it, because they wait for a processor in each round. Others:
+//! directly, in windows, each rank beginning with its neighbour so that no receiver is flooded.
 
 use super::data::{PerRank, Piece};
 use super::steps::Steps;

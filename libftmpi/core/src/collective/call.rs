@@ -1,4 +1,4 @@
-//! A collective call with all its arguments resolved: what a schedule is written from, once for a
+//! A collective call with all its arguments resolved. A schedule is written from it: once for a
 //! blocking or non-blocking call, at every start for a persistent one.
 
 use super::data::{Blocks, Elements, PerRank, Piece};

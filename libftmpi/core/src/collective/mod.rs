@@ -4,7 +4,7 @@
 //! schedule, [`Short`] carries a short blocking call out at once. Which calls are short says
 //! `mpi::short_collectives`; the checks of the arguments are in `mpi::collective_arguments`.
 //!
-//! Guarantees: the communicator and the arguments alone decide which messages are sent, in which
+//! Guarantees: only the communicator and the arguments decide which messages are sent, in which
 //! order they get their identities, and in which order operands are combined. Timing and placement
 //! decide nothing, so that a repeated operation gives the same bits.
 //!

@@ -30,7 +30,7 @@ impl Neighbors {
         Self { sources: sources.into(), destinations: destinations.into() }
     }
 
-    /// Neighbours in a graph: several edges between two ranks are told apart by their order.
+    /// Neighbours in a graph: several edges between two ranks are identified by their order.
     #[must_use]
     pub fn graph(sources: &[usize], destinations: &[usize]) -> Self {
         Self {

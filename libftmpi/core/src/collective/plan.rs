@@ -1,8 +1,8 @@
 //! Writing a schedule down.
 //!
 //! Guarantees: every rank of the communicator writes its part of the same plan, from arguments that
-//! MPI demands to agree (sizes in bytes, root, operation); messages to one receiver are reserved in
-//! the order in which the plan names them.
+//! must agree by the standard (sizes in bytes, root, operation). Messages to one receiver are
+//! reserved in the order in which the plan names them.
 
 use super::data::{Operands, Piece};
 use super::pool::{Pool, address_of};
@@ -103,8 +103,8 @@ impl<'a, C: Carrier> Plan<'a, C> {
         tag_of_step(self.tag, step)
     }
 
-    /// Goes on only if `verdict` accepts what has come to `all`: for each rank a word as long as
-    /// `mine`, which says what the rank calls.
+    /// Goes on only if `verdict` accepts the contents of `all`. These are one word of each rank, as
+    /// long as `mine`, which says what the rank calls.
     pub fn compare(&mut self, verdict: fn(&[u8], &[u8]) -> Result<()>, mine: &[u8], all: UserPtr) {
         self.fence();
         self.steps.push(Step::Compare { verdict, mine: mine.into(), all, ranks: self.size });

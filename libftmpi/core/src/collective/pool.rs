@@ -16,7 +16,7 @@ const CLASSES: usize = (POOL_LARGEST_BITS - POOL_SMALLEST_BITS + 1) as usize;
 /// The address of a buffer for steps or requests. The caller keeps the buffer until they are done,
 /// and makes no slice of it meanwhile.
 pub(crate) fn address_of(scratch: &mut Scratch) -> UserPtr {
-    // SAFETY: the contract above; within this crate the owners are schedules, requests and blocking
+    // SAFETY: the contract above. Within this crate the owners are schedules, requests and blocking
     // calls, which give a buffer back only when nothing is under way any more.
     unsafe { scratch.ptr() }
 }

@@ -6,8 +6,8 @@
 //! a replay and bitwise reproducible between runs.
 //!
 //! The form follows Hoefler, Lumsdaine, Rehm: "Implementation and Performance Analysis of
-//! Non-Blocking Collective Operations for MPI" (SC 2007): rounds of communication, separated by
-//! [`Step::Fence`], with local work between them.
+//! Non-Blocking Collective Operations for MPI" (SC 2007). A schedule has rounds of communication,
+//! separated by [`Step::Fence`], with local work between them.
 
 use super::pool::Pool;
 use super::step::Step;

@@ -1,7 +1,7 @@
 //! What an algorithm asks for, step by step.
 //!
-//! Each algorithm of this folder is written once, over [`Steps`]. Two executors carry it out:
-//! [`Plan`](super::Plan) writes the steps into a schedule, which runs at once, later or again;
+//! Each algorithm of this folder is written once, over [`Steps`]. Two executors carry it out.
+//! [`Plan`](super::Plan) writes the steps into a schedule, which runs at once, later or again.
 //! [`Short`](super::Short) runs them at once, without a schedule.
 //!
 //! Guarantees: both executors give the messages of an operation the same identities, in the order

@@ -12,9 +12,9 @@
 //! ([`GENERATIONS`]).
 //!
 //! The lower half of the ids is for calls that wait for the agreement. Non-blocking calls use the
-//! upper half. Each of them offers a few ids of its own until it is complete, so that agreements at
-//! the same time cannot choose the same id. The parent and the number of the call decide which ids:
-//! the same on all ranks, and scattered, so that two offers have few ids in common.
+//! upper half. Each of them offers a few ids of its own until it is complete. So agreements at the
+//! same time cannot choose the same id. The parent and the number of the call decide the ids. The
+//! ids are the same on all ranks, and scattered so that two offers have few ids in common.
 //!
 //! Guarantees: an id is not given again while a communicator, or a request on a freed one, uses it.
 //! Two communicators of a rank differ in id or generation, unless more than

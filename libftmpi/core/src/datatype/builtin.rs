@@ -191,7 +191,7 @@ impl Builtin {
     }
 
     /// The basic elements of one value, as `MPI_Get_elements` counts them: the sizes of the two
-    /// halves of a pair; `(size, 0)` for all other types, whose values are one element.
+    /// halves of a pair. `(size, 0)` for all other types, whose values are one element.
     #[must_use]
     pub fn parts(self) -> (u64, u64) {
         match self.class() {

@@ -1,7 +1,7 @@
 //! The type constructors (MPI-3.1, 4.1.2 to 4.1.8).
 //!
 //! Bounds of a type are computed over its blocks as the typemap demands: the lowest and the highest
-//! bound of all copies, explicit bounds (`MPI_LB`, `MPI_UB`, resized components) taking precedence.
+//! bound of all copies. Explicit bounds (`MPI_LB`, `MPI_UB`, resized components) take precedence.
 
 use super::layout::{Builder, Layout};
 use super::{Builtin, Constructor, Datatype, Inner, MAX_DEPTH, Signature};

@@ -114,9 +114,9 @@ pub enum Constructor {
 
 /// The arguments as `MPI_Type_get_contents` lists them.
 ///
-/// `integers` and `addresses` are in the order of the standard for the `int` calls; orders and
-/// distributions stand in `integers` as the numbers that the ABI's `order` and `distribution`
-/// functions (passed to [`Constructor::contents`]) give them.
+/// `integers` and `addresses` are in the order of the standard for the `int` calls. Orders and
+/// distributions stand in `integers` as numbers of the ABI, from the functions `order` and
+/// `distribution` that [`Constructor::contents`] gets.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
     /// Integer arguments.
@@ -198,7 +198,7 @@ impl Constructor {
         }
     }
 
-    /// The arguments as lists, in the form of the calls with large counts if `large`; `order` and
+    /// The arguments as lists, in the form of the calls with large counts if `large`. `order` and
     /// `distribution` translate those two enums into the numbers of the ABI.
     #[must_use]
     pub fn contents(

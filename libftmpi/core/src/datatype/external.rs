@@ -78,7 +78,7 @@ impl Basic {
     }
 }
 
-/// The binary128 number with the value of an 80-bit one: both have 15 bits of exponent with the
+/// The binary128 number with the value of an 80-bit one. Both have 15 bits of exponent with the
 /// same bias; the 80-bit one shows its leading bit.
 fn quad_of(extended: u128) -> u128 {
     let sign = (extended >> 79) & 1;

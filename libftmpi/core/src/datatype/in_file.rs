@@ -1,11 +1,11 @@
 //! Datatypes as they are in a file whose values have other sizes than in memory: `external32`
 //! (MPI-4.1, 14.5.2) and representations of the program (14.5.3).
 //!
-//! Guarantees: a *portable* type (made by counting in whole values: contiguous, vector, indexed,
-//! subarray, darray…) has its displacements scaled, so that in the file it means the same values.
-//! Displacements in bytes (hvector, hindexed, struct, resized) are taken as given, as the standard
-//! says: the program found them with `MPI_File_get_type_extent`. Where all values have the size
-//! that they have in memory, the type is the same in both.
+//! Guarantees: the displacements of a *portable* type are scaled, so that in the file it means the
+//! same values. (Portable types are made by counting in whole values: contiguous, vector, indexed,
+//! subarray, darray and others.) Displacements in bytes (hvector, hindexed, struct, resized) are
+//! taken as given, as the standard says: the program found them with `MPI_File_get_type_extent`.
+//! Where all values have the size that they have in memory, the type is the same in both.
 
 use super::{Builtin, Constructor, Datatype, DistributedArray, Signature};
 use crate::bail;

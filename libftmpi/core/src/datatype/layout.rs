@@ -127,8 +127,8 @@ impl Layout {
         Some((self.disp.wrapping_add(low), self.disp.wrapping_add(high)))
     }
 
-    /// Whether every run begins at or behind the end of the one before it; in time that depends on
-    /// the description, not on the number of runs.
+    /// Whether every run begins at or behind the end of the one before it. The time depends on the
+    /// description, not on the number of runs.
     pub(super) fn is_ascending(&self) -> bool {
         let apart = |count: u64, stride: i64, (low, high): (i64, i64)| {
             count < 2 || i128::from(stride) >= i128::from(high) - i128::from(low)
@@ -177,8 +177,8 @@ impl Layout {
         if size > i64::MAX as u128 {
             return Err(too_large());
         }
-        // A distance outside of the address space is refused, also if both its ends are inside:
-        // every place between them is then a product of `i64`s.
+        // A distance outside of the address space is refused, also if both its ends are inside. So
+        // every place between them is a product of `i64`s.
         let reach = i128::from(narrow(i128::from(stride) * i128::from(count - 1))?);
         let bounds =
             (narrow(i128::from(low) + reach.min(0))?, narrow(i128::from(high) + reach.max(0))?);

@@ -4,10 +4,10 @@
 //! the arguments of its constructor ([`Constructor`], for `MPI_Type_get_contents`). It also keeps
 //! what follows from them: bounds, a signature, and a tree of loops for copying.
 //!
-//! Guarantees: no constructor can make a type whose size or bounds overflow 64 bits; extents follow
-//! MPICH (a structure is padded to the alignment of its members unless a bound was set by
-//! `MPI_LB`, `MPI_UB` or `MPI_Type_create_resized`); copies of `count` elements that form one block
-//! of memory are one copy.
+//! Guarantees: no constructor can make a type whose size or bounds overflow 64 bits. Extents follow
+//! MPICH: a structure is padded to the alignment of its members unless a bound was set by `MPI_LB`,
+//! `MPI_UB` or `MPI_Type_create_resized`. Copies of `count` elements that form one block of memory
+//! are one copy.
 
 mod builtin;
 mod construct;

@@ -1,7 +1,7 @@
 //! Copying between typed buffers and packed streams (MPI-4.1, 5.2).
 //!
 //! The packed stream of `count` values is the bytes of their typemaps, one after the other. All
-//! copies work on any range of the stream: a message can be packed into a ring piece by piece, and
+//! copies work on any range of the stream. A message can be packed into a ring piece by piece, and
 //! a truncated one unpacked as far as it goes.
 
 use super::Datatype;

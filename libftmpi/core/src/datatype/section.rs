@@ -1,5 +1,5 @@
-//! The datatype of what a Fortran program says with an array section that has gaps, a count and a
-//! datatype (MPI-4.1, 19.1.13): elements of a datatype lie in the section as if it were contiguous.
+//! The datatype for an array section with gaps, a count and a datatype of a Fortran program
+//! (MPI-4.1, 19.1.13). Elements of the datatype lie in the section as if it were contiguous.
 //!
 //! Guarantees: the type of [`over_section`](Datatype::over_section) has the given signature and is
 //! made of predefined types by an ordinary constructor. Conversion, operations, counts of elements
@@ -21,8 +21,8 @@ pub struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// The place of byte `at` of the section, taken for contiguous, relative to its first byte; and
-    /// how many bytes from there on lie in the same element.
+    /// The place of byte `at` of the section, taken for contiguous, relative to its first byte. The
+    /// second number: how many bytes from there on lie in the same element.
     fn place(&self, at: i64) -> Result<(i64, u64)> {
         let Ok(place) = u64::try_from(at) else {
             bail!(Buffer, "the datatype begins before the array section that is the buffer");
@@ -123,8 +123,8 @@ impl RunVisitor for Collect<'_> {
 }
 
 impl Datatype {
-    /// The same as loops, however many elements there are: for a type without holes of which whole
-    /// elements of the section are made, in whole columns.
+    /// The same as loops, for any number of elements. This is for a type without holes that
+    /// consists of whole elements of the section, in whole columns.
     fn regular(&self, count: u64, section: Section<'_>) -> Result<Option<Datatype>> {
         let (size, total) = (self.size(), self.size() * count);
         let holes = !self.is_contiguous() || self.true_lb() != 0 || size == 0;
@@ -146,7 +146,7 @@ impl Datatype {
     }
 
     /// The type of which one value at the section's first element is `count` values of this one in
-    /// the section; `whole`: a value of a predefined type that lies across a gap is an error.
+    /// the section. With `whole` a value of a predefined type that lies across a gap is an error.
     pub fn over_section(&self, count: u64, section: Section<'_>, whole: bool) -> Result<Datatype> {
         if section.element == 0 {
             bail!(Buffer, "the elements of the array section that is the buffer are empty");

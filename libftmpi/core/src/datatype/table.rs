@@ -1,6 +1,6 @@
 //! The datatypes that the program holds handles to, with their names and attributes.
 //!
-//! Guarantees: a type has at most one number at a time; the same type stored twice (by
+//! Guarantees: a type has at most one number at a time. The same type stored twice (by
 //! `MPI_Type_get_contents`) gets the same number and must be freed as often. Types that Fortran's
 //! precisions and ranges name are made once and stay (MPI-4.1, 19.1.5).
 

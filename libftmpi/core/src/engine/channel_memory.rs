@@ -1,10 +1,10 @@
 //! Where every peer is a channel memory (`ftmpi_protocols::channel_memory`): what comes to a rank
 //! comes from its own memory, in one stream whose order is stored.
 //!
-//! Guarantees: the stream goes on exactly where this state of the rank stands, whatever breaks or
-//! is restored; a hole in it ends the job with one line. Acknowledgements of synchronous sends
-//! reach their memory at least once, and one that comes before a replay has sent the message again
-//! is kept.
+//! Guarantees: the stream goes on exactly where this state of the rank stands, also after a broken
+//! connection or a restore. A hole in it ends the job with one line. Acknowledgements of
+//! synchronous sends reach their memory at least once, and one that comes before a replay has sent
+//! the message again is kept.
 
 use super::link::{Landing, Token};
 use super::state::State;

@@ -1,8 +1,8 @@
 //! Channels that begin and end: `Resume`, and what is sent again
 //! (`docs/internals/life-of-a-failure.md`).
 //!
-//! Guarantees: the first frame on a channel says what this rank has; a peer gets from the log, in
-//! order, exactly what it lacks; a hole that no log can fill ends the incarnation, or the job, with
+//! Guarantees: the first frame on a channel says what this rank has. A peer gets from the log, in
+//! order, exactly what it lacks. A hole that no log can fill ends the incarnation, or the job, with
 //! one line.
 
 use super::link::Frame;
@@ -94,8 +94,7 @@ impl State {
         }
         peer.incarnation = incarnation;
         if peer.cluster_peer {
-            // All ranks that share waves return to the last one: the end of this incarnation is
-            // near.
+            // All ranks that share waves return to the last one, so this incarnation ends soon.
             self.renew_channel(rank);
             self.channels.peer_mut(rank).wave.break_off();
             return;

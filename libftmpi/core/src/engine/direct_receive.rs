@@ -1,13 +1,13 @@
-//! The shortest way in: a receive of bytes from a named rank, while nothing else is posted or
-//! waits, takes its message straight from the channel, without a queue.
+//! The shortest way in: a receive of bytes from a named rank takes its message straight from the
+//! channel, without a queue. The condition is that nothing else is posted or waits.
 //!
 //! A blocking receive waits there for a moment; one that does not block takes what has come
 //! already. So a program that posts many receives of a stream takes its messages while it posts,
 //! and not all of them at the end.
 //!
-//! Guarantees: it takes only what the ordinary way would have given to this very receive (the next
-//! frame of that rank, whole, not a duplicate, nothing that is awaited or held), and the protocol
-//! learns the same. In every other case the ordinary way is taken.
+//! Guarantees: it takes only what the ordinary way would have given to this very receive, and the
+//! protocol learns the same. That is the next frame of that rank, whole, not a duplicate, and
+//! nothing that is awaited or held. In every other case the ordinary way is taken.
 
 use super::Engine;
 use super::link::{DirectReceive, Exact, Link};

@@ -1,7 +1,7 @@
 //! Frames to and from the event logger (docs/internals/life-of-a-message.md).
 //!
 //! Guarantees: an event counts as stable only when the logger, or the ring that it shares with this
-//! rank, has it; fetched events are complete and in order, or the incarnation ends with a message.
+//! rank, has it. Fetched events are complete and in order, or the incarnation ends with a message.
 
 use super::link::Link;
 use super::state::State;

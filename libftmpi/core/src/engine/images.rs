@@ -1,7 +1,7 @@
 //! When an image of this rank may be taken, and when everything that has happened is stable.
 //!
-//! Guarantees: neither happens in the middle of a replay, and no image is taken before the rank's
-//! own events are stable and (in waves) its channels are as the protocol wants them.
+//! Guarantees: neither happens in the middle of a replay. No image is taken before the rank's own
+//! events are stable and (in waves) its channels are as the protocol wants them.
 
 use super::Engine;
 use super::link::{Captured, Link};
@@ -9,9 +9,9 @@ use super::tuning::{IMAGE_AGAIN_AFTER_S, IMAGE_PATIENCE_PART, IMAGE_PATIENCE_S};
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::{ImageNo, Rank};
 
-/// Whether a program stands still for an image that has waited so many seconds. A program that
-/// receives all the time may never be in a state that depends on stable events only, if the logger
-/// is slower than the first patience; a later one is long enough for any logger.
+/// Whether a program stands still for an image that has waited so many seconds. If the logger is
+/// slower than the first patience, a program that receives all the time may never be in a state
+/// that depends on stable events only. A later patience is long enough for any logger.
 fn stands_still(waited: f64) -> bool {
     if waited <= IMAGE_PATIENCE_S {
         return true;
@@ -85,8 +85,8 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// Whether everything that an image taken now would depend on is stable, and, in a wave, the
-    /// other ranks are as far as they must be.
+    /// Whether everything that an image taken now would depend on is stable. In a wave the other
+    /// ranks must also be as far as the protocol demands.
     fn image_safe(&mut self, image: ImageNo) -> Readiness {
         if self.is_repeating() {
             // An incarnation that has not caught up is part of the image that it began from.
@@ -110,8 +110,8 @@ impl<L: Link> Engine<L> {
                 .map(|(index, peer)| (Rank(index as u32), peer.received.count()));
             protocol.image_ready(image, &mut open)
         };
-        // Only then: each look makes an event of the negative answers so far, and a program that
-        // asks again and again would never see all of them stable.
+        // Only then: each look makes an event of the negative answers so far. A program that asks
+        // again and again would never see all of them stable.
         let settling = readiness == Readiness::Now && !self.is_settled();
         self.state.waves.set_settling(settling);
         if settling { Readiness::NotYet } else { readiness }
@@ -159,8 +159,8 @@ impl<L: Link> Engine<L> {
         true
     }
 
-    /// At the end of a call of a rank that shares memory: others may stand still for this image
-    /// already, and what the program stores from here on must not be in their images.
+    /// At the end of a call of a rank that shares memory. Others may already stand still for this
+    /// image, and what the program stores from here on must not be in their images.
     pub(super) fn stand_if_due(&mut self) {
         if self.link.shares() && self.link.image_due().is_some() {
             self.take_image_if_possible();

@@ -177,14 +177,14 @@ pub trait Link {
     /// Takes what has come of this rank, message by message, as long as the message is complete and
     /// a posted receive takes it ([`Sink::expects`]).
     fn take_expected<S: Sink>(&mut self, _sink: &mut S, _from: Rank) {}
-    /// If the next frame of the sender is a whole message for this receive, without flags, which
-    /// fits and whose number is `fresh`, puts it there.
+    /// Puts the next frame of the sender into this receive, if the frame is a whole message for it,
+    /// without flags, which fits and whose number is `fresh`.
     #[inline]
     fn take_exact(&mut self, _receive: &DirectReceive, _fresh: impl Fn(Ssn) -> bool) -> Exact {
         Exact::Other
     }
     /// Sends a frame to the event logger. `true`: it holds events, and they are stored where
-    /// neither the end of this process nor the end of the logger can lose them; nothing waits for
+    /// neither the end of this process nor the end of the logger can lose them. Nothing waits for
     /// an acknowledgement.
     fn log(&mut self, frame: &event_log::Frame) -> bool;
     /// Sends a message to the agent.

@@ -1,6 +1,6 @@
 //! Images of this rank and of its peers, and what logs may forget because of them.
 //!
-//! Guarantees: an entry goes only when no image that may be asked for needs it; what an image
+//! Guarantees: an entry goes only when no image that may be asked for needs it. What an image
 //! leaves out is in the newest image of the receiver.
 
 use super::Engine;
@@ -155,9 +155,9 @@ impl State {
     }
 
     /// An image is being taken: leaves out of it what the newest image of each peer has. If the
-    /// peer's image turns out to be damaged, the peer needs more, and this rank returns to the
-    /// image before this one, unless it lives. So no two images in a row reach back to the same
-    /// image of a peer only.
+    /// peer's image turns out to be damaged, the peer needs more. Then this rank returns to the
+    /// image before this one, unless it still runs. So no two images in a row reach back to the
+    /// same image of a peer only.
     fn spare_logs(&mut self) -> Vec<ImageNo> {
         let mut reach = vec![ImageNo(0); self.channels.count()];
         if !self.snapshots.are_lean() {

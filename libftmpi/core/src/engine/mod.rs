@@ -2,9 +2,9 @@
 //!
 //! Guarantees (`docs/internals/life-of-a-message.md`): every message has its identity from the
 //! program's call; messages of one pair in one context keep their order. Under a logging protocol
-//! every payload is in the sender log before its buffer is free again, duplicates are dropped, and
-//! nothing leaves before the protocol lets it. The engine is single-threaded and has no I/O of its
-//! own: the world is a [`Link`].
+//! every payload is in the sender log before its buffer is free again. Duplicates are dropped, and
+//! nothing leaves before the protocol allows it. The engine is single-threaded and has no I/O of
+//! its own: the world is a [`Link`].
 //!
 //! A caller calls the functions of [`Engine`], and [`Engine::block`] or [`Engine::progress`] until
 //! what it waits for is done. The link calls the [`Sink`] with what came while it is polled.

@@ -51,7 +51,7 @@ impl<L: Link> Engine<L> {
     /// Between this call and [`Engine::answered`] or [`Engine::answered_negative`] the caller must
     /// neither poll nor block. An image taken there would begin incarnations that have asked
     /// already, and never learn what was recorded afterwards. So: poll, then decide, then look,
-    /// then answer; and after every [`Engine::block`] decide anew. To ask while nothing is recorded
+    /// then answer. After every [`Engine::block`] decide again. To ask while nothing is recorded
     /// changes nothing.
     #[inline]
     pub fn decide(&mut self) -> Decision {
@@ -85,7 +85,7 @@ impl<L: Link> Engine<L> {
             }
             // Outcomes are exhausted, matches are not. Those receives are posted already, since
             // they matched before this call in the earlier incarnation: their messages only have to
-            // come. The protocol is asked anew afterwards: the wait may have ended with an image.
+            // come. The protocol is asked again afterwards: the wait may have ended with an image.
             self.block();
         }
     }

@@ -1,9 +1,9 @@
 //! What leaves for a peer, in order: greeting, `Resume`, piggyback and message, the engine's
 //! frames.
 //!
-//! Guarantees: a frame leaves only after the own events that it depends on are stable; a piggyback
-//! leaves immediately before its message; while a wave holds sends, only markers and what has begun
-//! leave.
+//! Guarantees: a frame leaves only after its sender's events that it depends on are stable. A
+//! piggyback leaves immediately before its message. While a wave holds sends, only markers and what
+//! has begun leave.
 
 use super::link::{Frame, Link, Push};
 use super::state::State;
@@ -82,8 +82,8 @@ impl State {
         let piggyback = peer.piggyback.has_begun();
         let Some(out) = peer.queue.front_mut() else { return Front::Nothing };
         // A marker goes ahead of the peer's `Resume`. That may be behind the peer's own marker,
-        // which is held here until our image is taken; and our image may wait for the peer's, if
-        // they share memory.
+        // which is held here until our image is taken. Our image may wait for the peer's, if they
+        // share memory.
         let fresh_marker = peer.phase == ChannelPhase::Fresh && out.marker.is_some();
         if !peer.phase.is_ready() && !fresh_marker {
             return Front::Waits;

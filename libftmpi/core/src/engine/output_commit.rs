@@ -13,16 +13,17 @@
 //! * *What was done and not yet recorded can be told from what was not done.* The answer of an
 //!   effect becomes stable after the effect. An incarnation that dies between the two has done
 //!   something that its log does not contain. For effects that may be repeated (writing the same
-//!   bytes to the same place, setting a size) that does no harm: nobody knows of the first time.
-//!   For the others (deleting, creating what must not exist) an *intent* is made stable first: an
-//!   answer with the bit [`INTENT`] and a mark by which the outside can be judged later. An
-//!   incarnation whose log ends with an intent judges by the mark whether the effect took place.
+//!   bytes to the same place, setting a size) a repetition does no harm: nobody knows of the first
+//!   time. For the others (deleting, creating what must not exist) an *intent* is made stable
+//!   first. An intent is an answer with the bit [`INTENT`] and a mark by which the outside can be
+//!   judged later. An incarnation whose log ends with an intent judges by the mark whether the
+//!   effect took place.
 //!
-//! Answers of effects that may be repeated need not be stable before the next effect: if they are
-//! lost, both are repeated in the same order (`RepeatableRun`). So a run of writes costs no round
-//! trip to the logger each.
+//! Answers of effects that may be repeated need not be stable before the next effect. If they are
+//! lost, both effects are repeated in the same order (`RepeatableRun`). So a run of writes costs no
+//! round trip to the logger each.
 //!
-//! The events that *led to* an effect are a rank's own, and under `causal` those of others: a
+//! The events that *led to* an effect are a rank's own, and under `causal` those of others. A
 //! message that the program expected makes no event here, and yet brings what its sender chose.
 //! Events of others that are held and not known to be stable go to the rank's own log as copies
 //! first ([`Protocol::commit`]).
@@ -30,7 +31,7 @@
 //! [`Protocol::commit`]: ftmpi_protocols::protocol::Protocol::commit
 //!
 //! Without an event logger (`causal` with `--event-logger off`) nothing is ever known to be stable,
-//! and nothing here waits. An event lives on in the ranks that received it and in images taken
+//! and nothing here waits. An event survives in the ranks that received it and in images taken
 //! since. So no failure takes an effect back as long as none of the ranks die from whose choices it
 //! came. One death of the rank itself can undo its own choices since its last message or image. The
 //! death of it and of a neighbour at once can undo choices that the neighbour sent only to it. A
@@ -60,7 +61,7 @@ pub trait Effect<L: Link> {
 
 impl<L: Link> Engine<L> {
     /// Waits until all that led here is stable. An image may be taken meanwhile, so the caller
-    /// decides anew afterwards ([`Engine::decide`]).
+    /// decides again afterwards ([`Engine::decide`]).
     pub fn commit(&mut self) {
         let mut asked = None;
         while self.state.hooks.outcomes && !self.is_committed(&mut asked) {
@@ -79,8 +80,8 @@ impl<L: Link> Engine<L> {
 
     /// Asks for everything to become stable on which this state depends. `asked`: in which
     /// incarnation it did so. Events of others that come afterwards, while the program stands
-    /// still, are not waited for: ranks that send all the time would keep this rank from ever going
-    /// on.
+    /// still, are not waited for. Else ranks that send all the time would keep this rank from ever
+    /// going on.
     pub(super) fn settle_or_commit(&mut self, asked: &mut Option<u64>) {
         if asked.replace(self.restores()) == Some(self.restores()) {
             self.state.protocol.settle();
@@ -107,15 +108,15 @@ impl<L: Link> Engine<L> {
             self.work();
         }
         let last = self.state.protocol.last_event();
-        // Where the event depends on others as well, or is behind copies of others' events, on
-        // which a later effect may depend, the next effect waits for it.
+        // The next effect waits for the event if the event depends on others as well, or is behind
+        // copies of others' events on which a later effect may depend.
         if before != UNNAMED && last == before.next() {
             self.state.repeatable_run.extend(needed, last);
         }
     }
 
     /// Times that this process began from an image. It separates what was done in this incarnation
-    /// from what an earlier one may have done, since a program does not know when it was restored.
+    /// from what an earlier one may have done. A program does not know when it was restored.
     #[must_use]
     pub fn restores(&self) -> u64 {
         self.state.recovery.restores()

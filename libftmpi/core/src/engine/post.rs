@@ -1,7 +1,7 @@
 //! Receives that the program posts: their numbers, and what they match.
 //!
 //! Guarantees (MPI-4.1, 3.5): a receive takes the first message that fits, unless a replay pins it
-//! to the message that it took in the earlier incarnation; each match that the protocol asks for is
+//! to the message that it took in the earlier incarnation. Each match that the protocol asks for is
 //! reported once.
 
 use super::Engine;

@@ -59,7 +59,7 @@ impl<L: Link> Engine<L> {
             Source::Rank(rank) => Some(rank),
         };
         loop {
-            // The protocol is asked anew after every wait: this may be a later incarnation,
+            // The protocol is asked again after every wait: this may be a later incarnation,
             // restored from an image that was taken during the wait.
             if wild {
                 match self.recorded() {

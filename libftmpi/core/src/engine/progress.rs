@@ -1,7 +1,7 @@
 //! Progress: looking, waiting, and carrying out what was decided.
 //!
-//! Guarantees (MPI-4.1, 3.5, "Progress"): a rank that waits serves everything that others wait for;
-//! a look that finds nothing makes no system call; a rank that waits long sleeps until it is woken.
+//! Guarantees (MPI-4.1, 3.5, "Progress"): a rank that waits serves everything that others wait for.
+//! A look that finds nothing makes no system call. A rank that waits long sleeps until it is woken.
 
 use super::Engine;
 use super::link::Link;
@@ -16,8 +16,8 @@ impl<L: Link> Engine<L> {
         self.progress_from(None)
     }
 
-    /// One look at everything but what comes from this rank: its messages are taken one by one as
-    /// they are asked for, and would only have to be stored.
+    /// One look at everything except this rank's own messages. Those are taken one by one as they
+    /// are asked for, and would only have to be stored.
     #[cold]
     pub(super) fn progress_without(&mut self, except: Rank) {
         self.link.poll_others(&mut self.state, Some(except));
@@ -229,7 +229,7 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// Reports channels that are lost, makes queues anew, and requests channels.
+    /// Reports channels that are lost, rebuilds queues, and requests channels.
     #[inline]
     fn tend_channels(&mut self) {
         let state = &mut self.state;

@@ -1,7 +1,7 @@
 //! Matching and landing of messages, and what becomes of receives.
 //!
 //! Guarantees: the envelope of a receive is noted when it is matched, and the receive completes
-//! when the payload has landed; a synchronous send is acknowledged when its message is matched.
+//! when the payload has landed. A synchronous send is acknowledged when its message is matched.
 
 use super::Engine;
 use super::link::{Landing, Link, Token};
@@ -17,8 +17,8 @@ use ftmpi_wire::header::{FLAG_SYNC, Kind};
 use ftmpi_wire::{Header, Rank, Ssn};
 
 impl<L: Link> Engine<L> {
-    /// Bytes of a message with this tag that did not fit into a receive of so many bytes; `None` if
-    /// it is forgotten, or may be one of several.
+    /// Bytes of a message with this tag that did not fit into a receive of this size. `None` if the
+    /// message is forgotten, or may be one of several.
     pub(crate) fn take_length_of_too_long(&mut self, tag: i32, fits: u64) -> Option<u64> {
         self.state.landings.take_length_of_too_long(tag, fits)
     }
@@ -64,7 +64,7 @@ impl State {
         self.requests.complete(id);
     }
 
-    /// Matches a message whose payload is at hand.
+    /// Matches a message whose payload has arrived.
     #[inline]
     pub(super) fn match_arrival(&mut self, from: Rank, header: &Header) -> Landing {
         match self.matcher.arrive(from, header.context, header.tag, header.ssn) {
@@ -150,7 +150,7 @@ impl State {
         }
     }
 
-    /// The receive takes a message that was announced: notes its (tag, bytes), since the payload
+    /// The receive takes a message that was announced. Notes its (tag, bytes), since the payload
     /// comes with a header that has no tag, and asks for the payload.
     fn await_by(&mut self, request: ReqId, from: Rank, ssn: Ssn, (tag, bytes): (i32, u64)) {
         self.land_in(request, from, tag, bytes);

@@ -1,7 +1,7 @@
 //! How two incarnations that begin from the same wave put their channel together again.
 //!
 //! Guarantees: the peer gets, in the order of the program's calls, every message that it lacks,
-//! once; markers of a wave that has reached this rank meanwhile go first.
+//! once. Markers of a wave that has reached this rank meanwhile go first.
 
 use super::channel_recovery::question;
 use super::link::Frame;
@@ -28,7 +28,8 @@ struct Parts {
 impl State {
     /// The peer has said what it has: queues what it lacks, in the order of the program's calls.
     pub(super) fn reconcile(&mut self, rank: Rank, eager_limit: usize) {
-        // What is announced anew reveals what was done since, and has its events behind it.
+        // A repeated announcement reveals what was done since, so it has the events of that time
+        // behind it.
         let after = if self.hooks.sends { self.protocol.gate() } else { EventNo(0) };
         let mut parts = self.take_apart(rank);
         self.give_log(rank, eager_limit, &mut parts);

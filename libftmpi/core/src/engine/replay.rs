@@ -1,8 +1,8 @@
 //! New incarnations: fetch what is recorded, repeat it, go on
 //! (`docs/internals/life-of-a-failure.md`).
 //!
-//! Guarantees: no match is chosen before it is known which matches are recorded; a receive that a
-//! recorded match names takes that message and no other; the agent learns once that replay is over.
+//! Guarantees: no match is chosen before it is known which matches are recorded. A receive that a
+//! recorded match names takes that message and no other. The agent learns once that replay is over.
 
 use super::Engine;
 use super::link::Link;
@@ -70,8 +70,8 @@ impl<L: Link> Engine<L> {
             return self.begin_again();
         }
         let state = &mut self.state;
-        // Peers may send again before the logger answers: no choice may be made until it is known
-        // which choices were made already, and which receives were cancelled.
+        // Peers may send again before the logger answers. No choice may be made until the recorded
+        // choices and the cancelled receives are known.
         state.matcher.repin(|posted| if posted.post == 0 { posted.pin } else { Pin::Held });
         state.recovery.begin_fetch(last.next());
         let begin = L::now_ns();

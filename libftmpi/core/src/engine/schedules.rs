@@ -1,8 +1,8 @@
 //! Schedules of non-blocking collectives, which go on whenever the engine looks at the world.
 //!
-//! Guarantees: while the program waits in a call (for a message, a probe, a recorded outcome in a
-//! replay), its collectives go on, as MPI's rule of progress demands. Schedules are advanced in the
-//! order in which they were started.
+//! Guarantees: while the program waits in a call, its collectives go on, as MPI's rule of progress
+//! demands. The wait may be for a message, a probe, or a recorded outcome in a replay. Schedules
+//! are advanced in the order in which they were started.
 
 use super::tasks::Task;
 use super::{Engine, Link};

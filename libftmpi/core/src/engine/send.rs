@@ -160,9 +160,9 @@ impl<L: Link> Engine<L> {
         self.isend_slow(Identity { to, ssn, context, tag, flags: 0 }, data)
     }
 
-    /// A payload that the peer may fetch from where it lies holds up what comes behind it until our
-    /// next call, which may be late: the payload leaves another way. A peer that fetches it at this
-    /// moment is through soon.
+    /// A payload that the peer may fetch from the sender's memory delays what comes behind it until
+    /// our next call, which may be late. The payload leaves another way. A peer that fetches it at
+    /// this moment is through soon.
     fn make_way(&mut self, to: Rank) {
         for _ in 0..WITHDRAW_LOOKS {
             let first = self.state.channels.peer(to).queue.front();

@@ -1,15 +1,15 @@
 //! One-sided requests of other ranks: when they may be served, and the messages they need.
 //!
 //! A request is served inside the library only, at moments that depend on timing. A replay must
-//! serve the same requests in the same order, each in the same call of the program, because the
-//! program may look at the memory between its calls. So every service is an outcome with the number
-//! of the call. Before something leaves the rank in a later call than the last one noted, "nothing
-//! more until this call" is noted as well. Otherwise a new incarnation could serve, before it sends
-//! the same message again, a request that was only made because of that message.
+//! serve the same requests in the same order, each in the same call of the program. The program may
+//! look at the memory between its calls. So every service is an outcome with the number of the
+//! call. Before something leaves the rank in a later call than the last one noted, "nothing more
+//! until this call" is noted as well. Otherwise a new incarnation could serve, before it sends the
+//! same message again, a request that was only made because of that message.
 //!
 //! Guarantees: requests and their payload are claimed without being recorded (their order is that
-//! of the services); replies have the number that the asking rank gave
-//! (`ftmpi_protocols::received`), hence none depends on when the service happened.
+//! of the services). Replies have the number that the asking rank gave
+//! (`ftmpi_protocols::received`), so no number depends on the time of the service.
 
 use super::Engine;
 use super::link::Link;
@@ -27,7 +27,7 @@ pub(crate) enum Turn {
     Nobody,
     /// Only this request.
     Only(Rank, Ssn),
-    /// Whatever is there.
+    /// Everything that is there.
     Anybody,
 }
 
@@ -65,8 +65,8 @@ impl<L: Link> Engine<L> {
 
     /// A window is freed: what was served on it is repeated, and what is served on a later window
     /// belongs to a later call. (Calls are counted only while there are windows. The call that
-    /// makes the next window would have this call's number, and a replay would wait here for
-    /// requests that are made when that window is there.)
+    /// makes the next window would have this call's number. A replay would wait here for requests
+    /// that are made when that window is there.)
     pub(crate) fn window_ends(&mut self) {
         self.repeat_services();
         self.state.services.call_ends();

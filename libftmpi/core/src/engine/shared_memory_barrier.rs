@@ -4,15 +4,15 @@
 //! Messages between two cuts of a wave are counted, held or kept; loads and stores are not. So the
 //! images of all ranks that share memory are taken while *all* of them stand still, threads
 //! included. The memory is copied meanwhile, each rank its own part. Then the memory belongs to the
-//! cut as any private memory does: what one rank stored before the cut is in the image, and what
+//! cut as any private memory does. What one rank stored before the cut is in the image, and what
 //! another rank loaded was stored before it.
 //!
 //! Who takes part is written on a *board* of numbers that the ranks of a host share, one row for
 //! each rank. Every number only grows within an incarnation of the job (but [`Column::Joined`]). An
 //! image goes through four steps there:
 //!
-//! 1. *stands*: the rank is inside the library, its channels are as the wave wants them, and it
-//!    does not return to the program before its image is taken. While others are awaited it still
+//! 1. *stands*: the rank is inside the library and its channels are as the wave wants them. It does
+//!    not return to the program before its image is taken. While others are awaited it still
 //!    receives and sends, since the others may need that to come so far.
 //! 2. *stopped*: its other threads stand still, too. When all have stopped, every rank copies.
 //! 3. *through*: its copy and its image child are made. When all are through, every rank goes on.
@@ -20,12 +20,12 @@
 //!    filled. When all are back, every rank goes on.
 //!
 //! A rank that refuses the image says that it is past all steps, so no rank waits for it. The wave
-//! does not count then, whatever the others copied.
+//! does not count then, although others may have copied.
 //!
 //! A rank that shares its first memory while a wave is under way joins before its cut, or behind
 //! it, but never in between. Each rank writes before it reads (all accesses are sequentially
-//! consistent). So either the rank sees that another one stands for a wave that is not behind it
-//! yet, and steps back; or the other one sees the rank and waits.
+//! consistent). So there are two cases. The rank sees that another one stands for a wave that is
+//! not behind it yet, and steps back; or the other one sees the rank and waits.
 //!
 //! The runtime's board is shared memory, the simulator's a vector.
 
@@ -151,8 +151,8 @@ impl SharedMemoryBarrier {
         }
     }
 
-    /// Copy and image child of this rank are made, or it takes no image; also if that was decided
-    /// elsewhere and this rank never knew of the image.
+    /// Copy and image child of this rank are made, or it takes no image. The latter also if that
+    /// was decided elsewhere and this rank never knew of the image.
     pub fn pass(&self, board: &dyn Board, image: ImageNo) {
         for word in [Column::Stands, Column::Stopped, Column::Through] {
             self.reach(board, word, image);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_late_or_goes_is_not_awaited() {
+    fn a_rank_that_comes_late_or_leaves_is_not_awaited() {
         let (board, [mut a, mut b, mut c]) = three();
         assert!(a.join(&board, NONE));
         assert!(a.stand(&board, ONE));

@@ -18,7 +18,7 @@ pub(super) struct Tasks {
     pub(super) tasks: Slab<Task>,
     /// Those under way, in the order of their starts.
     pub(super) running: Vec<u32>,
-    /// Calls that are advancing some of them, which are not in `running` meanwhile: other calls may
+    /// Calls that are advancing some of them, which are not in `running` meanwhile. Other calls may
     /// come in while one runs an operation of the program.
     pub(super) advancing: u32,
 }

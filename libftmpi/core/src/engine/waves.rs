@@ -34,7 +34,7 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    /// The image is being taken: counts what of the channels' state is in it.
+    /// The image is being taken: counts the part of the channels' state that is in it.
     pub(super) fn count_channel_state(&mut self) {
         let state = &mut self.state;
         let entries = state.channels.cluster_peers().flat_map(|peer| peer.log.iter());
@@ -68,7 +68,7 @@ impl State {
         self.channels.mark_busy(rank);
     }
 
-    /// Sets the first frame on a new channel, before `Resume`: a peer that may send messages must
+    /// Sets the first frame on a new channel, before `Resume`. A peer that may send messages must
     /// know of the waves that are behind this rank.
     pub(super) fn queue_greeting(&mut self, rank: Rank) {
         let peer = self.channels.peer_mut(rank);

@@ -96,8 +96,8 @@ pub trait Disk {
     /// A number that tells the file at a path from every other file that is or was there. It is 0
     /// if there is none, else at least 2 and below [`IDENTITIES`].
     fn identity(&mut self, path: &Path) -> u64;
-    /// A new file in the directory of a path that has no name yet, and its
-    /// [identity](Disk::identity); `None` where the file system has no such files.
+    /// A new file without a name in the directory of a path, and its [identity](Disk::identity).
+    /// `None` where the file system has no such files.
     fn unnamed(&mut self, path: &Path, how: Open) -> Option<(Handle, u64)>;
     /// The [identity](Disk::identity) of an open file. The file stays for replays: see
     /// [`Disk::open_again`].

@@ -1,8 +1,8 @@
 //! Representations of data in files: `external32` (big-endian, sizes fixed by the standard:
 //! MPI-3.1, 13.5.2) and those that the program registers (13.5.3).
 //!
-//! Guarantees: the values of any datatype are converted one by one, in the order of its stream;
-//! values may have another size in the file than in memory (`MPI_LONG` has 4 bytes in
+//! Guarantees: the values of any datatype are converted one by one, in the order of its stream.
+//! Values may have another size in the file than in memory (`MPI_LONG` has 4 bytes in
 //! `external32`). Where they lie in the file, `datatype::in_file` says. A value that does not fit
 //! the file's form is an error, never cut.
 

@@ -6,8 +6,8 @@
 //! process sends its pieces of a window to the window's node, or asks the node for them. The node
 //! accesses the file in large runs.
 //!
-//! Guarantees: all processes that have the same offers come to the same plan; the windows of a plan
-//! cover its range once; nothing that was not asked for is written.
+//! Guarantees: all processes that have the same offers come to the same plan. The windows of a plan
+//! cover its range once. Nothing is written that no process asked for.
 
 use crate::error::{ErrorClass, Result};
 use crate::file::view::Run;

@@ -1,10 +1,10 @@
 //! `MPI_Bsend` and the buffers that the program attaches: to the process, to a communicator or to a
 //! session (MPI-4.1, 3.6).
 //!
-//! Guarantees: a buffered send completes at once, or fails with `MPI_ERR_BUFFER` if the attached
-//! buffer has no room beside what is under way. The payload is kept in memory of the library; of
-//! the program's buffer only the size counts. The buffer of a communicator has precedence over that
-//! of its session, and the latter over the one of the process.
+//! Guarantees: a buffered send completes at once. It fails with `MPI_ERR_BUFFER` if the attached
+//! buffer has no room left by the messages under way. The payload is kept in memory of the library;
+//! of the program's buffer only the size counts. The buffer of a communicator has precedence over
+//! that of its session, and the latter over the one of the process.
 
 use super::{CommId, Mpi, Request};
 use crate::bail;
@@ -16,7 +16,7 @@ use crate::request::{Active, Slot};
 use crate::usermem::UserPtr;
 use ftmpi_wire::Rank;
 
-/// `MPI_BSEND_OVERHEAD`: what every message takes besides its payload.
+/// `MPI_BSEND_OVERHEAD`: what every message takes in addition to its payload.
 pub const BSEND_OVERHEAD: usize = 96;
 
 impl<L: Link> Mpi<L> {

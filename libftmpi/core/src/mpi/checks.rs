@@ -1,10 +1,10 @@
-//! Checks that cost communication or time, on request (`FTMPI_CHECK=1`): do all ranks make the same
-//! collective call; what has a rank left open at the end.
+//! Checks that cost communication or time, on request (`FTMPI_CHECK=1`). Do all ranks make the same
+//! collective call? What has a rank left open at the end?
 //!
 //! Guarantees: without checks, a collective pays one predicted branch. With checks, every
 //! collective on an intracommunicator first compares the calls of all ranks. A difference that MPI
-//! forbids becomes an error on every rank that can see it, with the names of both calls, instead of
-//! a hang or a wrong result.
+//! forbids becomes an error on every rank that can see it, instead of a hang or a wrong result. The
+//! error names both calls.
 //!
 //! A non-blocking call does not wait for others: its request ends with that error. A persistent
 //! call is compared when it is made; MPI allows it to wait for all ranks then.
@@ -40,8 +40,8 @@ struct CallRecord {
 struct Amount {
     /// `u64::MAX` where ranks may differ.
     bytes: u64,
-    /// One more than the number of the predefined type of which all is made; 0 where there are
-    /// several, or none, or bytes that may stand for anything.
+    /// One more than the number of the predefined type of which all is made. 0 where there are
+    /// several types, or none, or bytes that may stand for anything.
     values: u32,
 }
 
@@ -102,7 +102,7 @@ pub(super) enum CollectiveForm {
 }
 
 impl CollectiveForm {
-    /// Forms of a call are told apart by multiples of this number.
+    /// Forms of a call are distinguished by multiples of this number.
     const STEP: u32 = 32;
 }
 
@@ -299,7 +299,7 @@ impl<L: Link> Mpi<L> {
         verdict
     }
 
-    /// Compares a call that must not wait: the schedule of `call` goes on when the records of all
+    /// Compares a call that must not wait. The schedule of `call` goes on when the records of all
     /// ranks are here, or ends with an error.
     #[cold]
     #[inline(never)]

@@ -170,7 +170,7 @@ impl<L: Link> Mpi<L> {
             return Ok(None);
         }
         let i = loop {
-            // Anew after every wait: an image may have been taken in it.
+            // Again after every wait: an image may have been taken in it.
             match self.engine.decide() {
                 Decision::Positive(i) => break i as usize,
                 Decision::Live | Decision::Negative => {
@@ -271,7 +271,7 @@ impl<L: Link> Mpi<L> {
             self.poll_once();
         }
         let chosen = loop {
-            // Anew after every wait: an image may have been taken in it.
+            // Again after every wait: an image may have been taken in it.
             match self.engine.decide() {
                 Decision::Negative => return Vec::new(),
                 Decision::Positive(packed) => break packing.unpack(packed),

@@ -1,12 +1,12 @@
 //! Reading and writing files (MPI-3.1, 13.4), with the three kinds of pointers.
 //!
-//! Every form does its work in the call: non-blocking ones return a request that is complete, the
+//! Every form does its work in the call. Non-blocking forms return a request that is complete; the
 //! begin of a split collective does all of it. Blocking and split collective ones may be done by
 //! all together (`file_together`); non-blocking ones are not, since they must not wait for others.
 //!
 //! Guarantees: a replay does not write again, because others may have written there since. What it
 //! reads is what its first incarnation read. The first bytes after an image are recorded
-//! themselves, as far as `file_effects` allows. Of the other bytes a digest is recorded: if the
+//! themselves, as far as `file_effects` allows. Of the other bytes a digest is recorded. If the
 //! file has changed, the replay ends with a clear error instead of computing with other data.
 
 use super::file_effects::{FileName, Read};

@@ -11,8 +11,8 @@
 //!   [`FILE_RECORDED_BYTES_MAX`] bytes came since the last image. It makes a program repeatable
 //!   that reads data which is soon overwritten or deleted (a file of parameters, data that ranks
 //!   hand over). More bytes would cost the event logger more than they are worth. The data come
-//!   before the answer with their number: a log that ends between them has no read, and the file is
-//!   read anew.
+//!   before the answer with their number. A log that ends between them has no read, and the file is
+//!   read again.
 //! * `done`: may be repeated; it writes the same bytes to the same place, or sets a size. It
 //!   happens when all that led to it is stable, so that a later incarnation that repeats it does
 //!   exactly the same.
@@ -133,7 +133,7 @@ impl<L: Link> Effect<L> for Deletion<'_> {
 struct Creation<'a> {
     path: &'a Path,
     how: Open,
-    /// A file without a name, made by this incarnation or by the one whose image it began from; in
+    /// A file without a name, made by this incarnation or by the one whose image it began from. In
     /// the latter case it is another file.
     unnamed: Option<Handle>,
     made: Option<Handle>,

@@ -465,8 +465,8 @@ impl<L: Link> Mpi<L> {
         Ok(self.types.get(datatype)?.in_file(sizes)?.extent())
     }
 
-    /// `MPI_File_set_info`: hints are kept beside those given before; `file::together` says which
-    /// are heeded.
+    /// `MPI_File_set_info`: hints are added to those given before; `file::together` says which
+    /// hints have an effect.
     pub fn file_set_info(&mut self, id: FileId, info: InfoId) -> Result<()> {
         let info = self.infos.get(info)?.clone();
         let file = self.file_mut(id)?;

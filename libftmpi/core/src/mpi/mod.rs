@@ -1,10 +1,10 @@
 //! The facade: everything of MPI above the engine, one method for each call.
 //!
-//! Arguments are in terms of the core (ids, addresses with their promise, [`Peer`], [`Tag`]); they
-//! are checked here, so that a front only decodes its handles and constants.
+//! Arguments are in terms of the core (ids, addresses with their promise, [`Peer`], [`Tag`]). They
+//! are checked here, so a front only decodes its handles and constants.
 //!
-//! Guarantees: every argument error is answered before anything is sent; every answer that depends
-//! on timing goes through [`Engine::decide`], so that a replayed rank gets it again.
+//! Guarantees: every argument error is answered before anything is sent. Every answer that depends
+//! on timing goes through [`Engine::decide`], so a replayed rank gets it again.
 //!
 //! | file | calls |
 //! | --- | --- |

@@ -105,9 +105,9 @@ impl<L: Link> Mpi<L> {
         self.new_request(Slot::persistent(comm, Template::PartitionedRecv(parts)))
     }
 
-    /// The partitions of a request that was just made are equal parts of one value of this type:
-    /// what a Fortran program says with an array section with gaps. It has as many bytes of data as
-    /// they.
+    /// The partitions of a request that was just made are equal parts of one value of this type.
+    /// Fortran programs describe such a type by an array section with gaps. It has as many bytes of
+    /// data as they.
     pub fn partitions_of(
         &mut self,
         request: Request,

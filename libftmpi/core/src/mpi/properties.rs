@@ -69,7 +69,7 @@ impl<L: Link> Mpi<L> {
 
     /// The communicator on which errors without an object are raised. It is `MPI_COMM_SELF`
     /// (MPI-4.0, 9.3), if the program gave it a handler of its own. Otherwise `MPI_COMM_SELF`
-    /// follows `MPI_COMM_WORLD`, and so do these errors.
+    /// follows `MPI_COMM_WORLD`, and these errors do as well.
     #[must_use]
     pub fn of_no_object(&self) -> CommId {
         match self.comm(CommId::SELF) {
@@ -154,8 +154,8 @@ impl<L: Link> Mpi<L> {
         Ok(&self.comm(comm)?.name)
     }
 
-    /// `MPI_Comm_set_info`: hints of the standard are kept beside those that were set before
-    /// (MPI-4.1, 7.4.4), all others are ignored. None changes anything.
+    /// `MPI_Comm_set_info`: hints of the standard are added to those that were set before (MPI-4.1,
+    /// 7.4.4), all others are ignored. None changes anything.
     pub fn comm_set_info(&mut self, comm: CommId, info: InfoId) -> Result<()> {
         let wanted = self.infos.get(info)?.clone();
         let hints = &mut self.comm_mut(comm)?.info;

@@ -1,7 +1,7 @@
 //! Sessions: process sets, and communicators from groups without a parent (MPI-4.1, 11.3).
 //!
-//! Guarantees: a session is local; the two process sets of the standard exist in every job;
-//! communicators are agreed upon among their members alone, under the program's string tag.
+//! Guarantees: a session is local. The two process sets of the standard exist in every job.
+//! Communicators are agreed upon among their members alone, under the program's string tag.
 
 use super::agreement::{Scope, private_tag};
 use super::{CommId, Errhandler, ErrhandlerId, Mpi, SessionId};

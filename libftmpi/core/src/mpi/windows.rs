@@ -425,8 +425,8 @@ impl<L: Link> Mpi<L> {
         Ok(&self.window(id)?.name)
     }
 
-    /// `MPI_Win_set_info`: hints are kept beside those that were set before; `no_locks` counts when
-    /// the window is made only.
+    /// `MPI_Win_set_info`: hints are added to those that were set before; `no_locks` counts only
+    /// when the window is made.
     pub fn win_set_info(&mut self, id: WinId, info: InfoId) -> Result<()> {
         let wanted = self.infos.get(info)?.clone();
         let hints = &mut self.window_mut(id)?.info;

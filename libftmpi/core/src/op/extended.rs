@@ -11,7 +11,7 @@ macro_rules! binary {
         pub(super) fn $name(a: &[u8; 16], b: &[u8; 16]) -> [u8; 16] {
             let mut result = [0u8; 16];
             // SAFETY: reads ten bytes of each operand and writes ten of the result, all sixteen
-            // long; pushes two numbers and pops two; every x87 register is declared clobbered.
+            // long. Pushes two numbers and pops two. Every x87 register is declared clobbered.
             unsafe {
                 asm!(
                     "fld tbyte ptr [{a}]",

@@ -1,9 +1,9 @@
 //! Reduction operations: the predefined ones and the program's own (MPI-3.1, 5.9).
 //!
 //! Guarantees: operands of a predefined operation are checked against the classes of types that the
-//! standard allows, and MPICH, which allows more; others are refused with `MPI_ERR_OP`. A result
-//! depends on the operands and their order only, so that a replayed reduction gives the same bits.
-//! No operand needs to be aligned.
+//! standard allows, and MPICH, which allows more. Other operands are refused with `MPI_ERR_OP`. A
+//! result depends on the operands and their order only, so that a replayed reduction gives the same
+//! bits. No operand needs to be aligned.
 
 mod extended;
 mod half;

@@ -74,7 +74,7 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// An IEEE 754 binary16 number, computed with as a binary32: sums and products are then rounded
+/// An IEEE 754 binary16 number, computed with as a binary32. Sums and products are then rounded
 /// correctly, since 24 bits are at least twice 11 and two more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(transparent)]

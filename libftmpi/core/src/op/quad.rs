@@ -21,7 +21,7 @@ macro_rules! binary {
         $(#[$doc])*
         pub(super) fn $name(a: u128, b: u128) -> u128 {
             // SAFETY: the System V ABI: operands in xmm0 and xmm1, result in xmm0, everything else
-            // that a call may change declared so; without `nostack` the stack is aligned and the
+            // that a call may change declared so. Without `nostack` the stack is aligned and the
             // red zone kept. A pure function. `u128` and `__m128i` are the same 16 plain bytes.
             unsafe {
                 let mut value = transmute::<u128, __m128i>(a);

@@ -1,8 +1,8 @@
 //! `MPI_Dims_create`: a balanced grid for a number of processes (MPI-3.1, 7.5.2).
 //!
 //! "As close to each other as possible" is taken as MPICH takes it: the largest and the smallest
-//! free dimension differ as little as possible; of equally good grids the one with the larger
-//! smallest dimension is taken, then with the larger second smallest, and so on.
+//! free dimension differ as little as possible. Of equally good grids the one with the larger
+//! smallest dimension is taken, then the one with the larger second smallest, and so on.
 
 use crate::bail;
 use crate::error::Result;

@@ -13,7 +13,7 @@ pub use dims::dims_create;
 pub use dist_graph::{DistGraph, Edge, contributed_edges};
 pub use graph::Graph;
 
-/// A topology of a communicator, as the process at hand sees it.
+/// A topology of a communicator, as this process sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Topology {
     /// A grid, open or closed in each dimension.

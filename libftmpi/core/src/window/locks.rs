@@ -3,12 +3,12 @@
 //! Readers overtake a writer that waits for readers. The holder may wait for what the other reader
 //! does under its lock. `MPI_Win_lock_all` asks a target only when something is done there, later
 //! than the program sees it. While a rank holds the lock from before, that costs the writer
-//! nothing. Readers that only take over from each other may do so [`LOCK_PASSES`] times; such are
-//! readers that look at a value until the writer sets it.
+//! nothing. Readers that only take over from each other may do so [`LOCK_PASSES`] times. Such
+//! readers look at a value until the writer sets it.
 //!
-//! Guarantees: an exclusive holder is alone; writers are served in their order, and none waits for
-//! ever for readers that give the lock back; what is granted depends only on the order of requests
-//! and releases, so that a replay grants the same.
+//! Guarantees: an exclusive holder is alone. Writers are served in their order, and none waits for
+//! ever for readers that give the lock back. What is granted depends only on the order of requests
+//! and releases, so a replay grants the same.
 
 use crate::tuning::LOCK_PASSES;
 use std::collections::VecDeque;

@@ -2,13 +2,13 @@
 //!
 //! The origin sends a [`request::Request`] in a context that belongs to the window alone; the
 //! target carries it out and replies. Operations between fences are carried out in the target's own
-//! fence, by rank and order of the origin: nothing there depends on timing, and accumulates of
+//! fence, by rank and order of the origin. Nothing there depends on timing, and accumulates of
 //! floating point numbers give the same bits in every run. All others are served whenever the
 //! target is in the library, in an order that is recorded (`crate::engine`, `services`).
 //!
-//! Guarantees: operations of one origin are carried out in the order in which they were called, so
-//! that accumulates are ordered as the default of `accumulate_ordering` demands. Each is carried
-//! out at once. Nothing outside the window is touched.
+//! Guarantees: operations of one origin are carried out in the order in which they were called. So
+//! accumulates are ordered as the default of `accumulate_ordering` demands. Each is carried out at
+//! once. Nothing outside the window is touched.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -111,8 +111,8 @@ pub struct TargetState {
     pub fenced: u64,
     /// Something was sent that no flush has asked about.
     pub unflushed: bool,
-    /// Flushes that asked, and the last of them that was answered: other threads may have to wait
-    /// for the answer to what one of them asked.
+    /// Flushes that asked, and the last of them that was answered. Other threads may have to wait
+    /// for the answer to a flush that one of them requested.
     pub flushes: u64,
     /// See `flushes`.
     pub flushed: u64,

@@ -19,7 +19,7 @@ use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
 
 /// Memory for a request of so many bytes. A datatype of many blocks is as long as their lists, and
-/// the origin has room for it: only what does not fit into our memory cannot be.
+/// the origin has room for it. It is refused only if it does not fit into our memory.
 fn room(bytes: u64) -> Option<Vec<u8>> {
     let (bytes, mut message) = (usize::try_from(bytes).ok()?, Vec::new());
     message.try_reserve_exact(bytes).ok()?;

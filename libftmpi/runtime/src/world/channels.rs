@@ -1,5 +1,5 @@
-//! The channels to the peers: they come from the agent, end with the incarnation that they lead to,
-//! and hand what they bring to the engine.
+//! The channels to the peers. They come from the agent, end with the incarnation that they lead to,
+//! and deliver what they bring to the engine.
 //!
 //! Guarantees: no frame of an old incarnation is handed over once a newer one is known. A frame
 //! that a channel's end cuts in the middle of landing is reported (`Sink::aborted`).

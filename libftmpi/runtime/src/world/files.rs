@@ -1,7 +1,7 @@
 //! The program's files, with journals where the files return to a wave with the ranks.
 //!
-//! Guarantees: a file whose journal cannot be kept is named to the user, and used all the same;
-//! files that are no regular ones (terminals, pipes, devices) are left alone; other protocols pay
+//! Guarantees: a file whose journal cannot be kept is named to the user, and used all the same.
+//! Files that are no regular ones (terminals, pipes, devices) are left alone. Other protocols pay
 //! one look at a pointer.
 
 use super::World;
@@ -84,8 +84,8 @@ impl World {
         }
     }
 
-    /// A file that was changed after the wave, and of which the launcher does not know (its rank's
-    /// host died with the message), returns when it is opened.
+    /// The launcher may not know of a file that was changed after the wave, because the rank's host
+    /// died with the message. Such a file returns when it is opened.
     fn take_back(&mut self, path: &Path) -> Result<()> {
         let file_undo = self.file_undo.as_ref().filter(|_| self.incarnation.0 > 0);
         let Some(file_undo) = file_undo.filter(|_| path.to_str().is_some()) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Two ranks whose sockets break again and again, at any moment, while no rank dies: every message
+//! Two ranks whose sockets break again and again, at any moment, while no rank dies. Every message
 //! arrives once and in order, and nothing waits for ever.
 //!
 //! The test plays the agent: it makes the sockets that were requested and hands each side its end

@@ -17,7 +17,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the directory tells of a log before the segments are read.
+/// What the directory shows of a log before the segments are read.
 #[derive(Debug)]
 pub(in crate::event_store) struct Evidence {
     /// The first event of each segment.

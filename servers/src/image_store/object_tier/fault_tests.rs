@@ -4,9 +4,9 @@
 //!
 //! Images come one by one, or as those of waves that cut logs when they are complete.
 //!
-//! What must hold: an offered image has the bytes that were stored under its number, and is not
-//! older than the place at which logs were cut. The program's start is never offered once logs were
-//! cut.
+//! What must hold: an offered image has the bytes that were stored under its number. The image is
+//! not older than the place at which logs were cut. The program's start is never offered once logs
+//! were cut.
 
 use super::ObjectTier;
 use crate::client::{ClientError, ImageStore};
@@ -164,7 +164,7 @@ impl ObjectStore for Faulty {
             self.coming.fetch_sub(1, Ordering::SeqCst);
             return put;
         }
-        // An object is there completely or not at all, whatever the connection does.
+        // An object is there completely or not at all, even if the connection fails.
         match self.fate().await {
             Fate::Good => self.inner.put_opts(at, what, how).await,
             Fate::Lies => {
@@ -340,7 +340,7 @@ pub(in crate::image_store) fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// The images of a job, and what its ranks were told about them.
+/// The images of a job, and what its ranks have heard about them.
 #[derive(Debug, Default)]
 pub(in crate::image_store) struct Truth {
     /// By number; whether the image is a large one.

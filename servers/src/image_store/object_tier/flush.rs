@@ -4,7 +4,7 @@
 //! reported as flushed only when the image, its bases and the record are durable in the object
 //! store. A container that was removed from the disk is removed from the object store after the
 //! catalogue's earlier wishes. If that fails, it stays until the job ends. A server that is asked
-//! to end stops between two uploads, if the running one is short: an upload whose sender dies may
+//! to end stops between two uploads, if the running one is short. An upload whose sender dies may
 //! arrive after everything was removed.
 
 use super::error::ObjectStoreError;

@@ -1,5 +1,5 @@
 //! Runs a short history of a checkpoint server with an object tier again and again. Each time
-//! another single call of the store, or another single change of the disk, fails; or the server
+//! another single call of the store, or another single change of the disk, fails. Or the server
 //! dies, or loses power, directly before that change.
 //!
 //! [`super::fault_tests`] says what must hold. One disk is lost in between, so the recovery is
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const R: Rank = Rank(3);
 /// Images between two starts of the server; more than are kept.
 const IMAGES: [u64; 3] = [3, 2, 0];
-/// Time that a test waits for an upload; the upload may have failed for good.
+/// Time that a test waits for an upload; the upload may have failed for ever.
 const FLUSH_LIMIT: Duration = Duration::from_millis(100);
 
 /// Returns when this image is in the object tier.

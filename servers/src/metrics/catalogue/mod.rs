@@ -335,7 +335,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_name_tells_kind_and_unit_and_every_metric_has_a_help_text() {
+    fn every_name_shows_kind_and_unit_and_every_metric_has_a_help_text() {
         let mut names = BTreeSet::new();
         for family in ALL.iter().flat_map(|catalogue| catalogue.families) {
             let name = family.name;

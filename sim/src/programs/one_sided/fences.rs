@@ -12,8 +12,8 @@ const BLOCK: usize = 8;
 /// So many that they do not go with their request.
 const APART: usize = 1030;
 
-/// Where things are in a part: sums of numbers and of real numbers, what its owner stores, what one
-/// neighbour puts, and a block of each origin.
+/// Places in a rank's part: sums of integers and of real numbers, values of its owner, values that
+/// one neighbour puts, and a block of each origin.
 const SUM: usize = 0;
 const REALS: usize = 1;
 const OWN: usize = 3;

@@ -1,6 +1,7 @@
 //! Reads and writes under locks. What is written under an exclusive lock depends on what was read
-//! under it, so all writes to the memory of a rank form one chain from its first value to its last;
-//! who reads under a shared lock sees a value of it, whole, and never an earlier one than before.
+//! under it. So all writes to the memory of a rank form one chain from its first value to its last.
+//! A reader under a shared lock sees one whole value of the chain, and never an earlier one than
+//! before.
 
 use super::{M, Memory, Rank, WORD, Words, peer};
 use crate::programs::mix;

@@ -1,7 +1,7 @@
-//! Each rank has a box for every other in its own memory, and looks into it again and again while
-//! they fill it: which it finds full first depends on the call in which it served them. Nobody
-//! sends a message; who has taken a letter says so by a put into the memory of its sender, with the
-//! state of its course.
+//! Each rank has a box for every other rank in its own memory, and looks into it again and again.
+//! Which box it finds full first depends on the call that served the put. No rank sends a message.
+//! A rank that has taken a letter says so by a put into the memory of its sender, with the state of
+//! its course.
 
 use super::{M, Memory, Rank, WORD, Words, peer};
 use crate::programs::mix;

@@ -1,12 +1,13 @@
 //! Programs whose ranks access each other's memory, through the very calls of MPI's one-sided
 //! chapter.
 //!
-//! Under fences the results are the same in every run. In all other epochs there are many right
-//! ones, and each program knows what makes one right: tickets are drawn once each, values that were
-//! read and written under exclusive locks form one chain, a flag is never seen before what it
-//! announces. Whatever a rank sees goes into its *course*, a hash chain of which it tells others
-//! the present state; in the end all tell all of it, and who was told a state that is not in it was
-//! told by a state that has been lost. [`objects`] makes and frees all kinds of objects.
+//! Under fences the results are the same in every run. In all other epochs many results are right,
+//! and each program knows what makes one right. Tickets are drawn once each. Values that were read
+//! and written under exclusive locks form one chain. A flag is never seen before what it announces.
+//! Everything that a rank sees goes into its *course*, a hash chain; the rank sends its present
+//! state to others. At the end every rank sends all its states to all ranks. A rank that heard a
+//! state that is not among them heard it from a state that has been lost.
+//! [`objects`] makes and frees all kinds of objects.
 
 use super::tell_all;
 use crate::link::SimLink;
@@ -42,8 +43,8 @@ const WORD: TypeId = TypeId::builtin(Builtin::Uint64T);
 const REAL: TypeId = TypeId::builtin(Builtin::Double);
 
 /// Before a simulation: what is static must neither be made in a rank's memory nor go with it. The
-/// predefined datatypes are counted by reference, and an incarnation that begins from an image
-/// gives back what that image had, each time anew.
+/// predefined datatypes are counted by reference. Each incarnation that begins from an image gives
+/// back what that image had.
 pub(crate) fn prepare() {
     const LIVES: usize = 1 << 10;
     for &builtin in Builtin::ALL {
@@ -63,7 +64,7 @@ pub(super) struct Rank<'a> {
     /// Each digest that it sent to others.
     states: Vec<u64>,
     /// The states that it heard from others: number and digest.
-    told: Vec<(usize, u64, u64)>,
+    heard: Vec<(usize, u64, u64)>,
 }
 
 /// Memory that others may access: where its own part is.
@@ -125,8 +126,8 @@ const fn op(op: Predefined) -> OpId {
 impl<'a> Rank<'a> {
     fn new(mpi: &'a mut M) -> Self {
         let (me, size) = (mpi.engine.me().index(), mpi.engine.size() as usize);
-        let (states, told) = (Vec::new(), Vec::new());
-        Self { mpi, me, size, digest: me as u64 + 1, states, told }
+        let (states, heard) = (Vec::new(), Vec::new());
+        Self { mpi, me, size, digest: me as u64 + 1, states, heard }
     }
 
     /// A call of MPI. Now and then the agent's signal comes during it, or after it.
@@ -215,7 +216,7 @@ impl<'a> Rank<'a> {
 
     /// Has received this.
     fn hears(&mut self, from: usize, [number, digest]: [u64; 2]) {
-        self.told.push((from, number, digest));
+        self.heard.push((from, number, digest));
         self.sees(digest);
     }
 
@@ -239,15 +240,15 @@ impl<'a> Rank<'a> {
         let mut words = vec![self.states.len() as u64];
         words.extend(&self.states);
         words.extend(seen);
-        assert!(words.len() < 1 << 11, "room for what is told at the end");
+        assert!(words.len() < 1 << 11, "room for what is sent at the end");
         let size = self.size;
         let all = self.call(|mpi| Ok(tell_all(&mut mpi.engine, size, &words)));
-        for &(from, number, digest) in &self.told {
+        for &(from, number, digest) in &self.heard {
             let states = &all[from][1..=all[from][0] as usize];
             assert_eq!(
                 states.get(number as usize),
                 Some(&digest),
-                "rank {} was told state {number} of rank {from} by a state that was lost",
+                "rank {} heard state {number} of rank {from} by a state that was lost",
                 self.me
             );
         }

@@ -1,6 +1,6 @@
-//! All draw tickets of counters that each rank has: by fetch-and-op, by compare-and-swap, with and
-//! without requests, under one lock for all of the time or one for each. Each ticket is drawn once,
-//! and there is none between that nobody has.
+//! All ranks draw tickets of counters that each rank has: by fetch-and-op or compare-and-swap, with
+//! and without requests. One lock covers the whole time, or each draw has its own. Each ticket is
+//! drawn once, and there is none between that nobody has.
 
 use super::{M, Memory, Rank, WORD, Words, op, peer, target};
 use ftmpi_core::mpi::Assert;

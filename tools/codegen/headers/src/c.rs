@@ -1,5 +1,5 @@
 //! `mpi.h` of both binary interfaces: preambles written by hand, the constants of the standard's,
-//! and prototypes that cbindgen makes of declarations, which are made of the table.
+//! and prototypes. cbindgen makes the prototypes of declarations, which are made of the table.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,10 +1,9 @@
 //! The module `mpi_f08`: handles and statuses as types, `ierror` optional, choice buffers as
 //! descriptors (MPI-4.1, 19.1.2).
 //!
-//! The names of types, modules and specific procedures are those that MPICH gives them, because
-//! gfortran makes symbols of them: programs compiled with either module run with either library. No
-//! object code is needed: the operators that `mpi_f08_types` contains have their bodies in
-//! `libmpifort.so.12`.
+//! The names of types, modules and specific procedures are MPICH's, because gfortran makes symbols
+//! of them. So programs compiled with either module run with either library. No object code is
+//! needed: the operators that `mpi_f08_types` contains have their bodies in `libmpifort.so.12`.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! `mpif.h` and the module `mpi`: constants of the C header as Fortran has them, the common blocks
 //! whose addresses are known, and an explicit interface for every function.
 //!
-//! `mpif.h` is written so that it is correct in fixed and in free form: statements from column 7 to
-//! 72, comments by `!`, no continuation lines.
+//! `mpif.h` is correct in fixed and in free form: statements from column 7 to 72, comments by `!`,
+//! no continuation lines.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,8 +1,9 @@
 //! `docs/reference/mpi-support.md`: which functions of the table are complete, and which answer
 //! with a clear error.
 //!
-//! What has a body in `libftmpi/abi/src` is complete, except in files that say otherwise in a line
-//! of their own ([`MARK`]); what has none gives `MPI_ERR_UNSUPPORTED_OPERATION` with its name.
+//! A function with a body in `libftmpi/abi/src` is complete, unless its file says otherwise in a
+//! line with [`MARK`]. A function without a body gives `MPI_ERR_UNSUPPORTED_OPERATION` with its
+//! name.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! Procedures of the module `mpi_f08` whose choice buffers arrive as array descriptors (MPI-4.1,
-//! 19.1.2): each makes an address of the descriptor and calls the subroutine with an address.
+//! 19.1.2). Each makes an address of the descriptor and calls the subroutine with an address.
 
 use std::fmt::Write as _;
 

@@ -51,9 +51,8 @@ fn one(f: &Function, out: &mut String) -> Result<(), Problem> {
         Some(kind) => scalar(kind).ok_or(Problem::ReturnsValue)?,
     };
     let result = if f.returns.is_none() { "error_out(code)" } else { "code" };
-    // SAFETY of what is written here: arguments are C's, as the prototype of the same table says,
-    // and the function that is found under the name has the type that the table gives the other
-    // ABI.
+    // SAFETY of what is written here: arguments are C's, as the prototype of the same table says.
+    // The function that is found under the name has the type that the table gives the other ABI.
     // SAFETY, of the generated code: callers keep what MPI asks of the arguments, and `body` has
     // the same parameters.
     for prefix in ["MPI", "PMPI"] {

@@ -321,7 +321,7 @@ fn compose_columns(
     }
 }
 
-/// Operands that are received side by side do not overlap, whatever their extent is.
+/// Operands that are received into adjacent blocks do not overlap, for any extent.
 #[test]
 fn elements_whose_extent_is_smaller_than_their_true_extent() {
     for n in 3..=8 {

@@ -2,7 +2,7 @@
 //! leave for it, and which peers need work.
 //!
 //! Interface of [`Channels`]: [`peer`](Channels::peer) and [`peer_mut`](Channels::peer_mut) give
-//! one peer; [`queue`](Channels::queue) queues a frame; [`mark_busy`](Channels::mark_busy),
+//! one peer. [`queue`](Channels::queue) queues a frame. [`mark_busy`](Channels::mark_busy),
 //! [`request`](Channels::request) and [`rebuild_later`](Channels::rebuild_later) note work that
 //! `Engine::work` takes with the `next_*` functions.
 
@@ -213,7 +213,7 @@ pub(crate) struct Channels {
     peers: Vec<Peer>,
     /// Peers with something to push.
     busy: Vec<Rank>,
-    /// Peers whose queue is to be made anew from the log.
+    /// Peers whose queue is to be rebuilt from the log.
     rebuild: Vec<Rank>,
     /// Peers to which a channel is to be requested.
     wanted: Vec<Rank>,
@@ -317,12 +317,12 @@ impl Channels {
         self.request(to);
     }
 
-    /// The peer's queue is to be made anew from the log.
+    /// The peer's queue is to be rebuilt from the log.
     pub fn rebuild_later(&mut self, peer: Rank) {
         self.rebuild.push(peer);
     }
 
-    /// The next peer whose queue is to be made anew.
+    /// The next peer whose queue is to be rebuilt.
     #[inline]
     pub fn next_rebuild(&mut self) -> Option<Rank> {
         self.rebuild.pop()

@@ -96,7 +96,7 @@ impl EventLog {
         self.batch = None;
     }
 
-    /// The connection is open: what was queued before is queued anew, but for log cuts.
+    /// The connection is open: what was queued before is queued again, except log cuts.
     pub fn open(&mut self) {
         self.connection = Connection::Open;
         self.batch = None;

@@ -1,5 +1,5 @@
-//! Where payloads land that have no buffer of the program yet, and which messages are awaited at a
-//! place that is known before their payload comes.
+//! Where payloads land that have no buffer of the program yet. Also: which messages are awaited at
+//! a place that is known before their payload comes.
 
 use super::super::link::{Landing, Token};
 use super::super::tuning::{BUFFER_BYTES_MAX, BUFFERS_MAX, TOO_LONG_MAX};
@@ -100,8 +100,8 @@ impl Landings {
         self.too_long.push_back(TooLong { tag, fits, len });
     }
 
-    /// Bytes of a message with this tag that did not fit into a receive of `fits` bytes; `None` if
-    /// it is forgotten, or may be one of several.
+    /// Bytes of a message with this tag that did not fit into a receive of `fits` bytes. `None` if
+    /// the message is forgotten, or may be one of several.
     pub fn take_length_of_too_long(&mut self, tag: i32, fits: u64) -> Option<u64> {
         let mut lens =
             self.too_long.iter().filter(|m| (m.tag, m.fits) == (tag, fits)).map(|m| m.len);

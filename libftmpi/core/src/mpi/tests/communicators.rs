@@ -77,7 +77,7 @@ fn duplicates_without_a_wait() {
         let (i, _) = me(mpi);
         let half = mpi.comm_split(WORLD, Some((i % 2) as i32), 0).unwrap().unwrap();
         for round in 0..40 {
-            // Even ranks may begin with the other duplicate; rank 0 waits for a message that is
+            // Even ranks may begin with the other duplicate. Rank 0 waits for a message that is
             // sent only after the duplicates of rank 1 were begun.
             let mut parents = [WORLD, half];
             if (round + i / 2) % 2 == 0 {
