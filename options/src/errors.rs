@@ -124,11 +124,45 @@ pub enum OptionError {
         /// The file.
         file: String,
         /// What is wrong with it.
-        what: String,
+        what: ConfigFileProblem,
     },
     /// Any other finding of the parser.
     #[error("this command line cannot be read; {0} --help shows how to call it")]
     Other(String),
+}
+
+/// What is wrong with the file of `--configfile`.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigFileProblem {
+    /// The command line names a program as well.
+    #[error("the file names the programs; name none on the command line")]
+    OtherPrograms,
+    /// The file cannot be read: the answer of the system.
+    #[error("{0}; name a file that can be read")]
+    Unreadable(String),
+    /// The file is too long.
+    #[error("it has more than {most} bytes; use a shorter file")]
+    TooLong {
+        /// The limit.
+        most: u64,
+    },
+    /// A quote is not closed.
+    #[error("line {number}: a quote has no end; close it: {line}")]
+    OpenQuote {
+        /// Number of the line, from 1 on.
+        number: usize,
+        /// The line.
+        line: String,
+    },
+    /// A colon between parts.
+    #[error("line {number}: `:` has no place in the file; begin a new line")]
+    Colon {
+        /// Number of the line, from 1 on.
+        number: usize,
+    },
+    /// Nothing to run.
+    #[error("it names no program; write a line such as `-n 4 ./prog`")]
+    NoProgram,
 }
 
 fn choice(words: &[String], near: Option<&str>) -> String {

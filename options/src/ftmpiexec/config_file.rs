@@ -1,7 +1,7 @@
 //! Hydra's `-configfile`: the parts of a command in a file, a line each, where `:` would separate
 //! them.
 
-use crate::errors::OptionError;
+use crate::errors::{ConfigFileProblem, OptionError};
 use std::path::Path;
 
 /// Bytes that such a file may have.
@@ -13,40 +13,38 @@ const BYTES_MAX: u64 = 1 << 20;
 /// # Errors
 /// What is wrong with the file or with its use.
 pub fn parts(file: &Path, others: bool) -> Result<Vec<Vec<String>>, OptionError> {
-    let wrong = |what: String| OptionError::ConfigFile { file: file.display().to_string(), what };
+    let wrong = |what| OptionError::ConfigFile { file: file.display().to_string(), what };
     if others {
-        return Err(wrong("the file names the programs; name none on the command line".to_owned()));
+        return Err(wrong(ConfigFileProblem::OtherPrograms));
     }
-    let unreadable =
-        |error: std::io::Error| wrong(format!("{error}; name a file that can be read"));
-    if std::fs::metadata(file).map_err(unreadable)?.len() > BYTES_MAX {
-        return Err(wrong(format!("it has more than {BYTES_MAX} bytes; use a shorter file")));
-    }
-    let text = std::fs::read_to_string(file).map_err(unreadable)?;
-    of_text(&text).map_err(wrong)
+    read(file).map_err(wrong)
 }
 
-fn of_text(text: &str) -> Result<Vec<Vec<String>>, String> {
+fn read(file: &Path) -> Result<Vec<Vec<String>>, ConfigFileProblem> {
+    let unreadable = |error: std::io::Error| ConfigFileProblem::Unreadable(error.to_string());
+    if std::fs::metadata(file).map_err(unreadable)?.len() > BYTES_MAX {
+        return Err(ConfigFileProblem::TooLong { most: BYTES_MAX });
+    }
+    of_text(&std::fs::read_to_string(file).map_err(unreadable)?)
+}
+
+fn of_text(text: &str) -> Result<Vec<Vec<String>>, ConfigFileProblem> {
     let mut parts = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim_end_matches('\\');
         let words = shlex::split(line)
-            .ok_or_else(|| format!("line {}: a quote has no end; close it: {line}", number + 1))?;
+            .ok_or_else(|| ConfigFileProblem::OpenQuote { number, line: line.to_owned() })?;
         if words.iter().any(|word| word == ":") {
-            return Err(format!(
-                "line {}: `:` has no place in the file; begin a new line",
-                number + 1
-            ));
+            return Err(ConfigFileProblem::Colon { number });
         }
         if !words.is_empty() {
             parts.push(words);
         }
     }
     if parts.is_empty() {
-        Err("it names no program; write a line such as `-n 4 ./prog`".to_owned())
-    } else {
-        Ok(parts)
+        return Err(ConfigFileProblem::NoProgram);
     }
+    Ok(parts)
 }
 
 /// Takes the option that names the file out of a command line in its one form.

@@ -45,6 +45,9 @@ pub enum StoreError {
     /// A client ends an image without bytes.
     #[error("nothing was received")]
     Empty,
+    /// An image is to be sent that nobody has verified.
+    #[error("it was not verified")]
+    Unverified,
     /// The file has another length than its writer says.
     #[error("its file has {found} bytes, and {announced} were announced")]
     Length {

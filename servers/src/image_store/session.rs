@@ -107,7 +107,7 @@ impl Session<'_> {
                 match output {
                     Output::Send(_, stored) => match self.send(stored).await? {
                         Ok(()) => {}
-                        Err(why) => events.push_back(Event::SendFailed(why)),
+                        Err(why) => events.push_back(Event::SendFailed(why.into())),
                     },
                     Output::AwaitObjectTier => {
                         if !self.wait_for_flush().await? {
@@ -226,9 +226,9 @@ impl Session<'_> {
 
     /// Sends an image. Outer error: the connection broke. Inner error: the image cannot be read to
     /// its end.
-    async fn send(&mut self, stored: Stored) -> Result<Result<(), String>, FrameError> {
+    async fn send(&mut self, stored: Stored) -> Result<Result<(), StoreError>, FrameError> {
         let Some(mut checked) = self.checked.take() else {
-            return Ok(Err("it was not verified".into()));
+            return Ok(Err(StoreError::Unverified));
         };
         // The size that travels is that of the complete container.
         let stored = Stored { bytes: checked.bytes, ..stored };

@@ -2,6 +2,30 @@
 
 use std::collections::BTreeMap;
 
+/// Why a page cannot be read, or breaks the conventions.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// A metric breaks a convention.
+    #[error("{metric}: {rule}")]
+    Convention {
+        /// Name of the metric.
+        metric: String,
+        /// The rule.
+        rule: &'static str,
+    },
+    /// A line breaks the format.
+    #[error("{why}: {line}")]
+    Line {
+        /// The line.
+        line: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The page does not end with the end of a line.
+    #[error("the last line has no end")]
+    Unended,
+}
+
 /// A page, read.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -36,11 +60,11 @@ impl Page {
     ///
     /// # Errors
     /// The first metric that breaks a rule, and which rule.
-    pub fn check_conventions(&self) -> Result<(), String> {
+    pub fn check_conventions(&self) -> Result<(), FormatError> {
         for (name, family) in &self.families {
-            let rule = |holds: bool, rule: &str| match holds {
+            let rule = |holds: bool, rule: &'static str| match holds {
                 true => Ok(()),
-                false => Err(format!("{name}: {rule}")),
+                false => Err(FormatError::Convention { metric: name.clone(), rule }),
             };
             rule(!family.help.is_empty(), "there is no HELP")?;
             rule(["counter", "gauge"].contains(&&*family.kind), "its TYPE is unknown")?;
@@ -69,14 +93,14 @@ impl Page {
 ///
 /// # Errors
 /// The first line that breaks the format.
-pub fn parse(text: &str) -> Result<Page, String> {
+pub fn parse(text: &str) -> Result<Page, FormatError> {
     let mut page = Page::default();
     let mut current = String::new();
     if !text.is_empty() && !text.ends_with('\n') {
-        return Err("the last line has no end".into());
+        return Err(FormatError::Unended);
     }
     for line in text.lines() {
-        let wrong = |why: &str| format!("{why}: {line}");
+        let wrong = |why: &'static str| FormatError::Line { line: line.to_owned(), why };
         if let Some(rest) = line.strip_prefix("# HELP ") {
             let (name, help) = rest.split_once(' ').ok_or_else(|| wrong("no text"))?;
             if page.families.contains_key(name) {

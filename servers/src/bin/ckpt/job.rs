@@ -16,7 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// One image.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Image {
     pub rank: Rank,
     pub image: ImageNo,
@@ -28,7 +28,22 @@ pub struct Image {
     /// The image is encrypted.
     pub sealed: bool,
     /// The note of the image, or why it cannot be read.
-    pub note: Result<Note, String>,
+    pub note: Result<Note, UnreadableNote>,
+}
+
+/// Why the note of an image cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableNote {
+    /// The file of the image.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
+    /// The bytes of the note.
+    #[error(transparent)]
+    Note(#[from] image_note::NoteError),
+}
+
+fn read_note(image: &Path) -> Result<Note, UnreadableNote> {
+    Ok(image_note::decode(&note_of(File::open(image)?)?)?)
 }
 
 /// The images of a job, and its other files.
@@ -70,10 +85,7 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
             let image = image.or_else(|| Some((parse_image_name(&name, ".damaged")?, true)));
             if let Some((id, damaged)) = image {
                 known = true;
-                let note = File::open(&path)
-                    .and_then(note_of)
-                    .map_err(|e| e.to_string())
-                    .and_then(|bytes| image_note::decode(&bytes).map_err(String::from));
+                let note = read_note(&path);
                 let (rank, image, incarnation) = (id.rank, id.image, id.incarnation.0);
                 let sealed = File::open(&path).and_then(is_sealed).unwrap_or(false);
                 let image = Image { rank, image, incarnation, bytes, path, damaged, sealed, note };

@@ -4,6 +4,7 @@ use crate::job::{look, read, secret};
 use crate::{age, bar, size};
 use anyhow::Context;
 use ftmpi_checkpoint::stream::Inspector;
+use ftmpi_wire::image_store::Note;
 use std::path::Path;
 
 /// Mappings that are shown without `--all`.
@@ -25,7 +26,7 @@ pub fn show(
     })?;
     progress.finish_and_clear();
     let contents = inspector.contents();
-    let note = image.note.clone().unwrap_or_default();
+    let note = image.note.as_ref().map_or_else(|_| Note::default(), Note::clone);
     if json {
         let mappings: Vec<_> = contents
             .mappings
