@@ -7,7 +7,7 @@ use crate::hierarchical::{self, Hierarchical};
 use crate::optimistic::{self, Optimistic, Tracking};
 use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};
-use ftmpi_wire::{Incarnation, ProtocolTraits, Rank, Recovery};
+use ftmpi_wire::{Incarnation, Logging, ProtocolTraits, Rank, Recovery};
 
 /// Makes the protocol that the configuration names, for rank `me` of a job whose ranks have these
 /// incarnations. `None` if there is no such protocol, or it has no such setting.
@@ -85,8 +85,17 @@ pub fn traits(config: &ProtocolConfig) -> ProtocolTraits {
         recovery,
         logger: has_logger && config.setting(EVENT_LOGGER) != Some(OFF),
         memory: name == "channel-memory",
-        // What a library promises is not known.
-        pessimistic: matches!(between.unwrap_or(name), "pessimistic" | "channel-memory"),
+        logging: logging(between.unwrap_or(name)),
+    }
+}
+
+fn logging(name: &str) -> Logging {
+    match name {
+        "pessimistic" | "channel-memory" => Logging::Pessimistic,
+        "causal" => Logging::Causal,
+        "optimistic" => Logging::Optimistic,
+        "none" | "coordinated" => Logging::None,
+        _ => Logging::Library,
     }
 }
 
@@ -152,7 +161,8 @@ mod tests {
     fn a_library_in_waves_has_the_traits_of_the_coordinated_protocol() {
         let library = config("plugin", &[(RECOVERY, RECOVERY_WAVES), (EVENT_LOGGER, OFF)]);
         let coordinated = config("coordinated", &[]);
-        assert_eq!(traits(&library), traits(&coordinated));
+        let promises = ProtocolTraits { logging: Logging::None, ..traits(&library) };
+        assert_eq!(promises, traits(&coordinated));
         assert_eq!(clusters(&library, 3), clusters(&coordinated, 3));
         assert!(traits(&library).gives_up_newer_images());
     }
@@ -161,21 +171,27 @@ mod tests {
     fn traits_follow_from_names_and_settings() {
         let of = |name: &str, settings: &[(&str, &str)]| traits(&config(name, settings));
         assert_eq!(of("none", &[]), ProtocolTraits::NONE);
-        let restart =
-            ProtocolTraits { recovery: Recovery::Restart, logger: true, ..ProtocolTraits::NONE };
-        let pessimistic = ProtocolTraits { pessimistic: true, ..restart };
+        let restart = |logging| ProtocolTraits {
+            recovery: Recovery::Restart,
+            logger: true,
+            logging,
+            ..ProtocolTraits::NONE
+        };
+        let pessimistic = restart(Logging::Pessimistic);
+        let causal = restart(Logging::Causal);
         assert_eq!(of("pessimistic", &[]), pessimistic);
         assert_eq!(of("channel-memory", &[]), ProtocolTraits { memory: true, ..pessimistic });
-        assert_eq!(of("causal", &[]), restart);
-        assert_eq!(of("optimistic", &[]), restart);
+        assert_eq!(of("causal", &[]), causal);
+        assert_eq!(of("optimistic", &[]), restart(Logging::Optimistic));
         let alone = of("causal", &[(EVENT_LOGGER, OFF)]);
-        assert_eq!(alone, ProtocolTraits { logger: false, ..restart });
-        assert!(alone.gives_up_newer_images() && !restart.gives_up_newer_images());
+        assert_eq!(alone, ProtocolTraits { logger: false, ..causal });
+        assert!(alone.gives_up_newer_images() && !causal.gives_up_newer_images());
         let clusters = ProtocolTraits { recovery: Recovery::ClusterWaves, ..pessimistic };
         assert_eq!(of("hierarchical", &[]), clusters);
-        assert!(!of("hierarchical", &[(hierarchical::BETWEEN, "causal")]).pessimistic);
+        let between = of("hierarchical", &[(hierarchical::BETWEEN, "causal")]);
+        assert!(!between.is_pessimistic() && between.tracks_other_ranks());
         let library = of("plugin", &[(RECOVERY, "restart")]);
-        assert_eq!(library, restart, "a library promises nothing");
+        assert_eq!(library, restart(Logging::Library), "a library promises nothing");
         assert_eq!(of("plugin", &[(RECOVERY, RECOVERY_NONE)]).recovery, Recovery::None);
     }
 }

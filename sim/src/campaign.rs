@@ -1,5 +1,6 @@
 //! From a seed to a simulation, and what makes a run right.
 
+use crate::fault::Fault;
 use crate::invariants::same_results;
 use crate::mutants::Mutant;
 use crate::programs::Program;
@@ -224,7 +225,7 @@ fn clusters(variant: Variant, ranks: u32, kind: u64) -> Vec<u32> {
 ///
 /// # Errors
 /// What was wrong.
-pub fn check(setup: &Setup) -> Result<Outcome, String> {
+pub fn check(setup: &Setup) -> Result<Outcome, Fault> {
     let outcome = World::run(setup.clone())?;
     if setup.program.is_deterministic() && !outcome.refused {
         let calm = Setup {
@@ -252,6 +253,6 @@ pub fn check(setup: &Setup) -> Result<Outcome, String> {
 
 /// The first of these seeds that catches this bug, and how.
 #[must_use]
-pub fn catch(mutant: Mutant, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
+pub fn catch(mutant: Mutant, mut seeds: std::ops::Range<u64>) -> Option<(u64, Fault)> {
     seeds.find_map(|seed| Some((seed, check(&setup(seed, None, Some(mutant), false)).err()?)))
 }

@@ -30,6 +30,7 @@
 
 pub mod arena;
 pub mod campaign;
+pub mod fault;
 pub mod fiber;
 pub mod invariants;
 pub mod link;

@@ -13,7 +13,7 @@ use ftmpi_protocols::optimistic::{self, Optimistic, Tracking};
 use ftmpi_protocols::pessimistic::Pessimistic;
 use ftmpi_protocols::protocol::Protocol;
 use ftmpi_wire::control::{Events, ProtocolConfig};
-use ftmpi_wire::{Incarnation, ProtocolTraits, Rank, Recovery};
+use ftmpi_wire::{Incarnation, Logging, ProtocolTraits, Rank, Recovery};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -254,7 +254,16 @@ impl Variant {
             recovery,
             logger: self.has_logger(),
             memory: self.has_memories(),
-            pessimistic: self.sends_wait(),
+            logging: self.logging(),
+        }
+    }
+
+    fn logging(self) -> Logging {
+        match () {
+            () if self.is_coordinated() => Logging::None,
+            () if self.sends_wait() => Logging::Pessimistic,
+            () if self.causal(true).is_some() => Logging::Causal,
+            () => Logging::Optimistic,
         }
     }
 

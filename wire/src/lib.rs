@@ -30,7 +30,7 @@ pub mod traits;
 pub use determinant::Determinant;
 pub use header::Header;
 pub use names::*;
-pub use traits::{ProtocolTraits, Recovery};
+pub use traits::{Logging, ProtocolTraits, Recovery};
 
 /// A frame that could not be decoded; the text says which part and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -21,6 +21,21 @@ pub enum Recovery {
     ClusterWaves,
 }
 
+/// Which events ranks log, and when an event counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Logging {
+    /// Nothing is logged.
+    None,
+    /// Every message waits for the events before it.
+    Pessimistic,
+    /// Every message carries the events before it that may be lost.
+    Causal,
+    /// Messages carry dependencies, and orphans roll back.
+    Optimistic,
+    /// A library decides, and promises nothing.
+    Library,
+}
+
 /// The facts about one protocol with its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProtocolTraits {
@@ -31,14 +46,14 @@ pub struct ProtocolTraits {
     /// Messages go through stable channel memories instead of from rank to rank. Channel memories
     /// are also the event loggers of their ranks.
     pub memory: bool,
-    /// A state whose own events are stable is never rolled back.
-    pub pessimistic: bool,
+    /// What ranks log. Under clusters of waves: what they log between clusters, too.
+    pub logging: Logging,
 }
 
 impl ProtocolTraits {
     /// No fault tolerance.
     pub const NONE: Self =
-        Self { recovery: Recovery::None, logger: false, memory: false, pessimistic: false };
+        Self { recovery: Recovery::None, logger: false, memory: false, logging: Logging::None };
 
     /// Whether a job survives the death of a rank.
     #[must_use]
@@ -63,6 +78,19 @@ impl ProtocolTraits {
     #[must_use]
     pub const fn replays(self) -> bool {
         matches!(self.recovery, Recovery::Restart | Recovery::ClusterWaves)
+    }
+
+    /// Whether a state whose own events are stable is never rolled back.
+    #[must_use]
+    pub const fn is_pessimistic(self) -> bool {
+        matches!(self.logging, Logging::Pessimistic)
+    }
+
+    /// Whether ranks keep the stable events of other ranks in mind, so that several event loggers
+    /// have clocks to spread.
+    #[must_use]
+    pub const fn tracks_other_ranks(self) -> bool {
+        matches!(self.logging, Logging::Causal | Logging::Optimistic)
     }
 
     /// Whether event loggers run, as servers of their own.

@@ -1,72 +1,9 @@
 //! Options without effect under the chosen protocol: each is refused, with what it works under.
 
 use super::errors::PlanError;
+use super::needs::Needs;
 use ftmpi_protocols::registry;
 use ftmpi_wire::control::ProtocolConfig;
-
-/// What an option acts on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// Restarts and images.
-    Recovery,
-    /// A log of receptions, which a replay repeats.
-    Replay,
-    /// Payloads in the memory of their senders.
-    SenderLog,
-    /// An event logger.
-    Logger,
-    /// `--protocol channel-memory`.
-    ChannelMemory,
-    /// Causal logging.
-    Causal,
-    /// Optimistic logging.
-    Optimistic,
-    /// Waves of images.
-    Waves,
-    /// Clusters of ranks.
-    Clusters,
-}
-
-impl Needs {
-    /// Where it works, in words after "use it under".
-    pub fn works(self) -> &'static str {
-        match self {
-            Self::Recovery => "any protocol but none",
-            Self::Replay => "pessimistic, causal, optimistic, channel-memory or hierarchical",
-            Self::SenderLog => "pessimistic, causal, optimistic or hierarchical",
-            Self::Logger => {
-                "pessimistic, causal, optimistic or hierarchical, with --event-logger on"
-            }
-            Self::ChannelMemory => "--protocol channel-memory",
-            Self::Causal => "--protocol causal, or hierarchical with --between causal",
-            Self::Optimistic => "--protocol optimistic, or hierarchical with --between optimistic",
-            Self::Waves => "--protocol coordinated or hierarchical",
-            Self::Clusters => "--protocol hierarchical",
-        }
-    }
-
-    fn met_by(self, protocol: &ProtocolConfig, between: Option<&str>) -> bool {
-        let traits = registry::traits(protocol);
-        // These settings belong to one protocol each: here the name is the fact.
-        let name = protocol.name.as_str();
-        let hierarchical = name == "hierarchical";
-        match self {
-            Self::Recovery => traits.is_fault_tolerant(),
-            // The hooks of a library may use these, however it recovers.
-            Self::Replay | Self::SenderLog if name == "plugin" => traits.is_fault_tolerant(),
-            Self::Replay => traits.replays(),
-            Self::SenderLog => traits.replays() && !traits.memory,
-            Self::Logger => traits.has_event_logger(),
-            Self::ChannelMemory => traits.memory,
-            Self::Causal => name == "causal" || (hierarchical && between == Some("causal")),
-            Self::Optimistic => {
-                name == "optimistic" || (hierarchical && between == Some("optimistic"))
-            }
-            Self::Waves => name == "coordinated" || hierarchical,
-            Self::Clusters => hierarchical,
-        }
-    }
-}
 
 /// Options by field, and what each acts on. Options that are not here act under every protocol.
 const TABLE: &[(&str, Needs)] = &[
@@ -108,13 +45,10 @@ const TABLE: &[(&str, Needs)] = &[
 ///
 /// # Errors
 /// The option, and where it works.
-pub fn check(
-    given: &[&str],
-    protocol: &ProtocolConfig,
-    between: Option<&str>,
-) -> Result<(), PlanError> {
+pub fn check(given: &[&str], protocol: &ProtocolConfig) -> Result<(), PlanError> {
+    let traits = registry::traits(protocol);
     for (field, needs) in TABLE {
-        if given.contains(field) && !needs.met_by(protocol, between) {
+        if given.contains(field) && !needs.met_by(traits) {
             let name = protocol.setting("name").unwrap_or(&protocol.name);
             return Err(no_effect(field, name, *needs));
         }
@@ -157,8 +91,8 @@ mod tests {
     }
 
     /// The options of the table that this protocol does not refuse.
-    fn accepted(protocol: &ProtocolConfig, between: Option<&str>) -> Vec<&'static str> {
-        let fits = |(field, _): &&(&'static str, Needs)| check(&[field], protocol, between).is_ok();
+    fn accepted(protocol: &ProtocolConfig) -> Vec<&'static str> {
+        let fits = |(field, _): &&(&'static str, Needs)| check(&[field], protocol).is_ok();
         TABLE.iter().filter(fits).map(|(field, _)| *field).collect()
     }
 
@@ -172,33 +106,33 @@ mod tests {
 
     #[test]
     fn each_protocol_refuses_what_changes_nothing_under_it() {
-        assert!(accepted(&config("none", &[]), None).is_empty());
-        let coordinated = accepted(&config("coordinated", &[]), None);
+        assert!(accepted(&config("none", &[])).is_empty());
+        let coordinated = accepted(&config("coordinated", &[]));
         assert!(coordinated.contains(&"wave") && coordinated.contains(&"ckpt_interval"));
         for refused in
             ["events", "wtime", "log_reserve", "image_logs", "event_rings", "between", "tracking"]
         {
             assert!(!coordinated.contains(&refused), "{refused}");
         }
-        let memory = accepted(&config("channel-memory", &[]), None);
+        let memory = accepted(&config("channel-memory", &[]));
         assert!(memory.contains(&"channel_memories") && memory.contains(&"storage_patience"));
         assert!(memory.contains(&"log_limit") && memory.contains(&"log_reserve"));
         assert!(!memory.contains(&"image_logs") && !memory.contains(&"event_loggers"));
         assert!(coordinated.contains(&"log_limit") && coordinated.contains(&"storage_patience"));
         let causal = config("causal", &[("event-logger", "off")]);
-        assert!(!accepted(&causal, None).contains(&"event_rings"));
-        assert!(accepted(&causal, None).contains(&"piggyback"));
-        let clusters = accepted(&config("hierarchical", &[]), Some("optimistic"));
+        assert!(!accepted(&causal).contains(&"event_rings"));
+        assert!(accepted(&causal).contains(&"piggyback"));
+        let clusters = accepted(&config("hierarchical", &[("between", "optimistic")]));
         assert!(clusters.contains(&"tracking") && clusters.contains(&"cluster"));
         assert!(!clusters.contains(&"piggyback"));
-        let pessimistic = accepted(&config("pessimistic", &[]), None);
+        let pessimistic = accepted(&config("pessimistic", &[]));
         assert!(pessimistic.contains(&"image_logs") && !pessimistic.contains(&"wave"));
     }
 
     #[test]
     fn the_answer_says_where_the_option_works() {
         let none = config("none", &[]);
-        let error = check(&["report", "ckpt_interval"], &none, None).unwrap_err().to_string();
+        let error = check(&["report", "ckpt_interval"], &none).unwrap_err().to_string();
         assert_eq!(
             error,
             "--ckpt-interval has no effect under --protocol none; drop it, or use it under any \

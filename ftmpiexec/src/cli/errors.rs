@@ -2,7 +2,7 @@
 //! "what happened; what to do". Options that cannot be read are in `ftmpi_options::errors`.
 
 use super::allocation::AllocationError;
-use super::effects::Needs;
+use super::needs::Needs;
 use std::fmt::Display;
 use std::path::PathBuf;
 use thiserror::Error;

@@ -6,7 +6,8 @@
 //! | [`plan`], `restart` | the plan of a new job, and of one that goes on |
 //! | `machinefile`, `placement`, `locality` | hosts, and the ranks on them |
 //! | `allocation`, `starter` | hosts of a batch system; how other hosts are reached |
-//! | `protocol`, `effects` | the protocol with its settings; options without effect under it |
+//! | `protocol` | the protocol with its settings |
+//! | `effects`, `needs` | options without effect under a protocol; what options act on |
 //! | `environment` | variables of the ranks |
 //! | `errors` | every text of a plan that cannot be made |
 
@@ -18,6 +19,7 @@ mod errors;
 mod hostile_tests;
 mod locality;
 mod machinefile;
+mod needs;
 mod placement;
 mod plan;
 mod protocol;
@@ -31,6 +33,7 @@ pub use ftmpi_options::values::time as parse_time;
 pub use locality::own_address_towards;
 pub use machinefile::{Machine, ServerDuty};
 pub use plan::Plan;
+pub use protocol::traits;
 pub use starter::Starter;
 
 #[cfg(test)]

@@ -348,7 +348,7 @@ fn commitment(cli: &Cli, traits: ProtocolTraits) -> Result<Option<Commitment>, P
     match cli.checkpoints.ckpt {
         _ if !cli.output.output.contains(&OutputChoice::Committed) => Ok(None),
         _ if !traits.is_fault_tolerant() => Err(effects::committed_under_none(name)),
-        _ if traits.pessimistic => Ok(Some(Commitment::Events)),
+        _ if traits.is_pessimistic() => Ok(Some(Commitment::Events)),
         Switch::Off => Err(PlanError::CommittedWithoutImages(name.to_owned())),
         Switch::On => Ok(Some(Commitment::Images)),
     }

@@ -3,14 +3,13 @@
 use super::effects;
 use super::errors::PlanError;
 use super::machinefile::Machine;
-use ftmpi_options::choices::{
-    BetweenChoice, EventsChoice, StableVectorChoice, Switch, WtimeChoice, name_of,
-};
+use ftmpi_options::choices::{EventsChoice, StableVectorChoice, Switch, WtimeChoice, name_of};
 use ftmpi_options::ftmpiexec::Cli;
 use ftmpi_plugin::host::{Library, PLUGIN};
-use ftmpi_plugin::table::Recovery;
+use ftmpi_plugin::table;
 use ftmpi_protocols::{hierarchical, registry};
 use ftmpi_wire::control::{Events, ProtocolConfig};
+use ftmpi_wire::{Logging, ProtocolTraits, Recovery};
 use std::path::Path;
 
 /// The protocol that the command line wants, for ranks on these hosts; `given` are the fields that
@@ -28,7 +27,6 @@ pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolCo
         }
         None => wanted.protocol.as_str(),
     };
-    let between = wanted.between.map(name_of);
     for (setting, value) in [
         ("piggyback", wanted.piggyback.map(name_of)),
         (registry::EVENT_LOGGER, wanted.event_logger.map(name_of)),
@@ -36,12 +34,11 @@ pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolCo
         ("memory-limit", wanted.memory_limit.map(|mib| mib.to_string())),
         ("tracking", wanted.tracking.map(name_of)),
         ("wave", wanted.wave.map(name_of)),
-        (hierarchical::BETWEEN, between.clone()),
-        (hierarchical::CLUSTER, clusters(cli, placement)?),
+        (hierarchical::BETWEEN, wanted.between.map(name_of)),
     ] {
         settings.extend(value.map(|value| (setting.to_owned(), value)));
     }
-    let config = ProtocolConfig {
+    let mut config = ProtocolConfig {
         name: name.to_owned(),
         events: match wanted.events {
             EventsChoice::All => Events::All,
@@ -50,11 +47,21 @@ pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolCo
         log_wtime: wanted.wtime == WtimeChoice::Log,
         settings,
     };
+    let clusters = clusters(cli, registry::traits(&config), placement)?;
+    config.settings.extend(clusters.map(|value| (hierarchical::CLUSTER.to_owned(), value)));
     // What never takes images has them off.
     let off = |field: &&&str| **field == "ckpt" && cli.checkpoints.ckpt == Switch::Off;
     let given: Vec<&str> = given.iter().filter(|field| !off(field)).copied().collect();
-    effects::check(&given, &config, between.as_deref())?;
+    effects::check(&given, &config)?;
     Ok(config)
+}
+
+/// The facts about the protocol that the command line wants.
+///
+/// # Errors
+/// As [`config`].
+pub fn traits(cli: &Cli) -> Result<ProtocolTraits, PlanError> {
+    Ok(registry::traits(&config(cli, &[], &[])?))
 }
 
 /// How many event loggers start here. Adds to the protocol when they acknowledge, and how ranks
@@ -77,17 +84,14 @@ pub fn event_loggers(
     }
     let here = wanted.event_loggers.unwrap_or(1);
     let several = placed > 1 || here > 1;
-    let logs = |name: &str, between: BetweenChoice| {
-        protocol.name == name || wanted.between == Some(between)
-    };
-    let optimistic = logs("optimistic", BetweenChoice::Optimistic);
-    let needs = optimistic || logs("causal", BetweenChoice::Causal);
-    if wanted.stable_vector.is_some() && !(several && needs && registry::traits(protocol).logger) {
+    let traits = registry::traits(protocol);
+    let spreads = several && traits.tracks_other_ranks();
+    if wanted.stable_vector.is_some() && !(spreads && traits.logger) {
         return Err(PlanError::OneLogger);
     }
-    if several && needs {
+    if spreads {
         let choice = wanted.stable_vector.unwrap_or(StableVectorChoice::Loggers);
-        if optimistic && choice == StableVectorChoice::Piggyback {
+        if traits.logging == Logging::Optimistic && choice == StableVectorChoice::Piggyback {
             return Err(PlanError::PiggybackStableVector);
         }
         protocol.settings.push(("stable-vector".to_owned(), name_of(choice)));
@@ -102,9 +106,9 @@ fn of_library(file: &Path) -> Result<Vec<(String, String)>, PlanError> {
     let library = Library::load(&real).map_err(|error| wrong(error.to_string()))?;
     let mut settings = vec![(PLUGIN.to_owned(), real.display().to_string())];
     let recovery = match library.recovery {
-        Recovery::None => registry::RECOVERY_NONE,
-        Recovery::Restart => "restart",
-        Recovery::Waves => registry::RECOVERY_WAVES,
+        table::Recovery::None => registry::RECOVERY_NONE,
+        table::Recovery::Restart => "restart",
+        table::Recovery::Waves => registry::RECOVERY_WAVES,
     };
     settings.push((registry::RECOVERY.to_owned(), recovery.to_owned()));
     settings.push(("name".to_owned(), library.name.to_owned()));
@@ -116,10 +120,14 @@ fn of_library(file: &Path) -> Result<Vec<(String, String)>, PlanError> {
 
 /// Which ranks form a cluster, as the setting has it. Ranks that move to another host later stay in
 /// their cluster.
-fn clusters(cli: &Cli, placement: &[u32]) -> Result<Option<String>, PlanError> {
+fn clusters(
+    cli: &Cli,
+    traits: ProtocolTraits,
+    placement: &[u32],
+) -> Result<Option<String>, PlanError> {
     let of_hosts = || Some(hierarchical::encode(placement));
     Ok(match &cli.fault_tolerance.cluster {
-        None if cli.fault_tolerance.protocol != "hierarchical" => None,
+        None if traits.recovery != Recovery::ClusterWaves => None,
         None => of_hosts(),
         Some(host) if host == "host" => of_hosts(),
         Some(ranks) if ranks.parse::<u32>().is_ok_and(|ranks| ranks > 0) => Some(ranks.clone()),

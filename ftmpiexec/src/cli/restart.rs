@@ -9,7 +9,6 @@ use super::placement::{machines, together};
 use super::plan::{Placed, Plan};
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::job_dir::progress::Progress;
-use ftmpi_options::choices::name_of;
 use ftmpi_options::ftmpiexec::{Answer, FIXED_AT_RESTART};
 use ftmpi_protocols::registry;
 use std::path::{Path, PathBuf};
@@ -77,8 +76,7 @@ impl Plan {
         plan.note_remote(servers);
         plan.protocol = saved.protocol.clone();
         plan.traits = registry::traits(&plan.protocol);
-        let between = cli.fault_tolerance.between.map(name_of);
-        effects::check(&line.given(), &plan.protocol, between.as_deref())?;
+        effects::check(&line.given(), &plan.protocol)?;
         plan.clusters = registry::clusters(&plan.protocol, ranks);
         plan.options = saved.options.clone();
         plan.job_dir = Some(directory.clone());

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::agent::spawn::library_directory;
-use crate::cli::Cli;
+use crate::cli::{self, Cli};
 use crate::restore_facts::RestoreFacts;
 use ftmpi_checkpoint::launch;
 use ftmpi_options::choices::Switch;
@@ -19,7 +19,14 @@ const GIB: f64 = (1u64 << 30) as f64;
 /// Looks at this host.
 pub fn look(cli: &Cli) -> Vec<Finding> {
     let mut findings = vec![kernel(), installation()];
-    if cli.fault_tolerance.protocol != "none" {
+    let tolerant = match cli::traits(cli) {
+        Ok(traits) => traits.is_fault_tolerant(),
+        Err(error) => {
+            findings.push(Finding::bad("protocol", error.to_string()));
+            true
+        }
+    };
+    if tolerant {
         findings.push(layout());
         findings.push(restore());
         findings.push(overcommit());
@@ -27,7 +34,7 @@ pub fn look(cli: &Cli) -> Vec<Finding> {
     }
     findings.push(descriptors());
     findings.push(processors(cli));
-    if cli.fault_tolerance.protocol != "none" {
+    if tolerant {
         findings.extend(storage(cli));
     }
     findings
@@ -93,14 +100,21 @@ fn installation() -> Finding {
 }
 
 fn layout() -> Finding {
+    judge_layout(launch::can_fix_layout().map_err(|error| error.to_string()).err().as_deref())
+}
+
+/// `refusal`: the answer of the system, if it does not let the layout be fixed. Jobs run all the
+/// same, but without images.
+fn judge_layout(refusal: Option<&str>) -> Finding {
     const WHAT: &str = "address layout";
-    match launch::can_fix_layout() {
-        Ok(()) => Finding::good(WHAT, "can be fixed by personality(2): images can be restored"),
-        Err(e) => Finding::bad(
+    match refusal {
+        None => Finding::good(WHAT, "can be fixed by personality(2): images can be restored"),
+        Some(error) => Finding::limited(
             WHAT,
             format!(
-                "personality(ADDR_NO_RANDOMIZE) is refused: {e}; allow it in the seccomp profile of the \
-                 container (Docker: --security-opt seccomp=unconfined), or use --protocol none"
+                "no rank can take an image, so after a failure ranks start again from the beginning: \
+                 personality(ADDR_NO_RANDOMIZE) is refused ({error}); allow it in the seccomp profile \
+                 of the container (Docker: --security-opt seccomp=unconfined)"
             ),
         ),
     }
@@ -240,4 +254,19 @@ fn write_speed(directory: &Path) -> std::io::Result<Speed> {
         file.sync_data()?;
     }
     Ok(Speed { bytes_per_second, sync: begin.elapsed() / 5 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Grade;
+
+    #[test]
+    fn a_fixed_layout_that_is_refused_costs_images_and_nothing_else() {
+        assert_eq!(judge_layout(None).grade, Grade::Good);
+        let refused = judge_layout(Some("Operation not permitted"));
+        assert_eq!(refused.grade, Grade::Limited);
+        assert!(refused.text.contains("no rank can take an image"), "{}", refused.text);
+        assert!(refused.text.contains("seccomp"), "{}", refused.text);
+    }
 }

@@ -1,9 +1,10 @@
 //! Every orphan rolls back: when the job ends, nobody depends on an event that is lost (o2p-2009).
 
 use super::dependencies::Dependencies;
+use crate::fault::Fault;
 
-/// Somebody who depends on what is lost, in words.
-pub fn find(known: &Dependencies) -> Option<String> {
+/// A rank that depends on a lost event, if there is one.
+pub fn find(known: &Dependencies) -> Option<Fault> {
     let (rank, on) = known.orphan()?;
-    Some(format!("invariant no-orphan-left is broken: rank {rank} depends on what is lost: {on:?}"))
+    Some(Fault::Orphan { rank, on })
 }

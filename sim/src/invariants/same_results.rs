@@ -4,13 +4,15 @@
 //! Of programs whose results do not depend on timing. The others check what they see themselves:
 //! each side the order of what the other says.
 
+use crate::fault::Fault;
+
 /// Compares what the programs of all ranks returned.
 ///
 /// # Errors
 /// They differ.
-pub fn compare(results: &[u64], without_failures: &[u64]) -> Result<(), String> {
+pub fn compare(results: &[u64], without_failures: &[u64]) -> Result<(), Fault> {
     match results == without_failures {
         true => Ok(()),
-        false => Err("the results differ from those without failures".to_owned()),
+        false => Err(Fault::ResultsDiffer),
     }
 }

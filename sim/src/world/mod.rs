@@ -1,6 +1,7 @@
 //! The simulated world: a heap of events, channels, failures, images, the logger.
 
 use crate::arena::{Arena, outside};
+use crate::fault::Fault;
 use crate::fiber::{Fiber, Pause};
 use crate::invariants::dependencies::Truth;
 use crate::invariants::{no_orphan_left, recovery_ends};
@@ -161,7 +162,7 @@ impl World {
     ///
     /// # Errors
     /// What went wrong: a program that saw something wrong, a rank that gave up, a hang.
-    pub fn run(setup: Setup) -> Result<Outcome, String> {
+    pub fn run(setup: Setup) -> Result<Outcome, Fault> {
         setup.program.prepare();
         let mut random = setup.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF1;
         let dispatch = Dispatch::new(&setup, |limit| below(&mut random, limit));
@@ -237,15 +238,11 @@ impl World {
         WORLD.with(|w| w.set(std::ptr::null_mut()));
         match result {
             Ok(result) => result,
-            Err(panic) => Err(panic
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
-                .unwrap_or_else(|| "a panic".to_owned())),
+            Err(panic) => Err(Fault::of_panic(&*panic)),
         }
     }
 
-    fn main_loop(this: *mut Self) -> Result<Outcome, String> {
+    fn main_loop(this: *mut Self) -> Result<Outcome, Fault> {
         // SAFETY: the world lives in `run`. While a rank runs (`step`), no reference to it is held
         // here, and `with` makes its own.
         let world = unsafe { &mut *this };
@@ -261,11 +258,11 @@ impl World {
                     return Ok(outcome);
                 }
                 if code != 0 {
-                    return Err(format!("the job ended with {code}: {reason:?}"));
+                    return Err(Fault::Ended { code, reason });
                 }
                 let without_result = |process: &Process| process.digest.is_none();
                 if let Some(rank) = world.processes.iter().position(without_result) {
-                    return Err(recovery_ends::unended(rank));
+                    return Err(Fault::Unended { rank });
                 }
                 if let Some(orphan) = no_orphan_left::find(&world.seen.dependencies) {
                     return Err(orphan);
@@ -278,7 +275,7 @@ impl World {
                 return Ok(outcome);
             }
             let Some(Reverse((time, order))) = world.heap.pop() else {
-                return Err(recovery_ends::stuck(&world.describe()));
+                return Err(Fault::Stuck(world.describe()));
             };
             world.now = time;
             let event = world.events.remove(&order).expect("an event is handled once");
@@ -287,7 +284,7 @@ impl World {
             }
         }
         // SAFETY: as above.
-        Err(recovery_ends::endless(&unsafe { &*this }.describe()))
+        Err(Fault::Endless(unsafe { &*this }.describe()))
     }
 
     fn describe(&self) -> String {
