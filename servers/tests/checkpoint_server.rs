@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Server, WITHIN, block_on, garbage};
-use ftmpi_checkpoint::container::{Compression, Encoder, ImageId};
+use ftmpi_checkpoint::container::{Compression, Encoder};
 use ftmpi_servers::client::{self, ClientError, Committed, ImageStore};
 use ftmpi_transport::auth::{JobKey, Problem};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 

@@ -6,12 +6,12 @@
 mod common;
 
 use common::{Server, WITHIN, block_on};
-use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder};
 use ftmpi_servers::client::{ClientError, Committed, ImageStore, status};
 use ftmpi_servers::image_note;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Note;
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -3,12 +3,12 @@
 mod common;
 
 use common::{Server, WITHIN, block_on};
-use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder};
 use ftmpi_servers::client::{ClientError, Committed, Fetched, ImageStore};
 use ftmpi_servers::image_store::{SameHostWriter, WriteProgress};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::{Note, Room};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use proptest::prelude::*;
 use std::path::Path;
 

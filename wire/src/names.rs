@@ -62,3 +62,14 @@ impl Rank {
         self.0 as usize
     }
 }
+
+/// The identity of an image, which is also its name in every store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImageId {
+    /// The rank.
+    pub rank: Rank,
+    /// The number of the image.
+    pub image: ImageNo,
+    /// The incarnation of the rank that took the image.
+    pub incarnation: Incarnation,
+}

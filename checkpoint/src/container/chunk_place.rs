@@ -2,8 +2,8 @@
 
 use super::chunk::{Checksums, PREFIX_BYTES, is_possible, prefix};
 use super::encryption::{ChunkTag, TAG_BYTES};
-use super::header::{ImageId, header_bytes, u32_at, u64_at};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use super::header::{header_bytes, u32_at, u64_at};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes of an encoded place.

@@ -8,8 +8,9 @@ use super::chunk_place::{CHUNK_PLACE_BYTES, ChunkPlace};
 use super::compression::ChunkDecoder;
 use super::encryption::{ImageSeal, SEAL_BYTES, Secret, tag_of};
 use super::error::ContainerError;
-use super::header::{HEADER_BYTES, ImageId, read_header, u32_at, u64_at};
+use super::header::{HEADER_BYTES, read_header, u32_at, u64_at};
 use super::trailer::{NOTE_BYTES_MAX, Summary, TRAILER_BODY_BYTES, trailer_body};
+use ftmpi_wire::ImageId;
 use std::io::{self, Read, Seek, SeekFrom};
 
 #[derive(Debug)]

@@ -11,9 +11,8 @@
 //! Not hidden are: the identity of the image, its note, the lengths of chunks, and which chunks an
 //! earlier image of the rank holds.
 
-use super::header::ImageId;
 use chacha20poly1305::{AeadInPlace, KeyInit, Tag, XChaCha20Poly1305, XNonce};
-use ftmpi_wire::Rank;
+use ftmpi_wire::{ImageId, Rank};
 use std::fmt;
 
 /// Bytes that encryption adds to a chunk: nonce before, tag after.

@@ -4,7 +4,7 @@ use super::chunk::*;
 use super::header::*;
 use super::trailer::*;
 use super::*;
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::io::Cursor;
 
 const PIECE: usize = 64 << 10;

@@ -1,7 +1,7 @@
-//! The header of a container: the first bytes, which tell the image and the version of the format.
+//! The header of a container: the first bytes, which name the image and the version of the format.
 
 use super::error::ContainerError;
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 
 /// First bytes of every container.
 pub const MAGIC: [u8; 8] = *b"FTMPIIMG";
@@ -9,17 +9,6 @@ pub const MAGIC: [u8; 8] = *b"FTMPIIMG";
 pub const VERSION: u32 = 4;
 /// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 40;
-
-/// The identity of an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ImageId {
-    /// The rank.
-    pub rank: Rank,
-    /// The incarnation of the rank that took the image.
-    pub incarnation: Incarnation,
-    /// The number of the image.
-    pub image: ImageNo,
-}
 
 pub(super) fn header_bytes(id: ImageId) -> [u8; HEADER_BYTES] {
     let mut bytes = [0u8; HEADER_BYTES];

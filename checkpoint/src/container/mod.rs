@@ -65,7 +65,7 @@ pub use decode::{Decoder, Verifier, is_sealed, note_of};
 pub use encode::Encoder;
 pub use encryption::{SALT_BYTES, Secret};
 pub use error::ContainerError;
-pub use header::{ImageId, MAGIC, VERSION};
+pub use header::{MAGIC, VERSION};
 pub use trailer::{NOTE_BYTES_MAX, Summary};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use super::chunk::*;
 use super::header::*;
 use super::trailer::*;
 use super::*;
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use proptest::prelude::*;
 
 fn id() -> ImageId {

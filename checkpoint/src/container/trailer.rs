@@ -2,7 +2,7 @@
 
 use super::chunk::{Checksums, FLAG_NOTE, FLAG_SEAL, FLAG_TRAILER, prefix};
 use super::encryption::SEAL_BYTES;
-use super::header::ImageId;
+use ftmpi_wire::ImageId;
 
 /// Bytes of a note at most.
 pub const NOTE_BYTES_MAX: usize = 64 << 10;

@@ -20,7 +20,7 @@ use crate::tuning::{
     IMAGE_PIECES, IMAGE_PIPE_BYTES, SERVER_RETRY,
 };
 use bytes::Bytes;
-use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, ImageId, SALT_BYTES, Secret};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, SALT_BYTES, Secret};
 use ftmpi_checkpoint::stream::StreamChecker;
 use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_servers::client::{self, Committed, ImageStore};
@@ -29,7 +29,7 @@ use ftmpi_servers::image_store::{SameHostWriter, WriteProgress};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ToRank;
 use ftmpi_wire::image_store::{Counts, Note};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::BufReader;

@@ -8,12 +8,11 @@
 //! and go with the job.
 
 use crate::tuning::LOCAL_COPIES_KEPT;
-use ftmpi_checkpoint::container::ImageId;
-use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, ImageName};
+use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue};
 use ftmpi_servers::files::Files;
 use ftmpi_servers::image_store::{Disk, ImageReader, Upload};
 use ftmpi_servers::server_process::PrivateDir;
-use ftmpi_wire::{ImageNo, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Rank};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +22,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug)]
 pub struct Local {
     disk: Disk,
-    kept: Mutex<BTreeMap<Rank, BTreeMap<ImageNo, ImageName>>>,
+    kept: Mutex<BTreeMap<Rank, BTreeMap<ImageNo, ImageId>>>,
     next: AtomicU64,
     dir: PathBuf,
 }
@@ -33,7 +32,7 @@ pub struct Local {
 pub struct Copy {
     local: Arc<Local>,
     conn: ConnId,
-    name: ImageName,
+    name: ImageId,
     /// `None` after the first error.
     upload: Option<Upload>,
 }
@@ -51,7 +50,7 @@ impl Local {
             let rank = state.rank;
             let names = state.images.iter().map(|stored| {
                 let (image, incarnation) = (stored.image, stored.incarnation);
-                (image, ImageName { rank, image, incarnation })
+                (image, ImageId { rank, image, incarnation })
             });
             (rank, names.collect())
         });
@@ -62,7 +61,6 @@ impl Local {
     /// Begins a copy.
     pub fn begin(self: &Arc<Self>, id: ImageId) -> Copy {
         let conn = ConnId(self.next.fetch_add(1, Ordering::Relaxed));
-        let name = ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation };
         // A copy of an earlier incarnation that was given up.
         let other = self.lock().get_mut(&id.rank).and_then(|images| images.remove(&id.image));
         if let Some(other) = other {
@@ -70,7 +68,7 @@ impl Local {
         }
         // Without room on the disk nothing is copied.
         let upload = self.disk.receive(conn, id.rank).ok();
-        Copy { local: self.clone(), conn, name, upload }
+        Copy { local: self.clone(), conn, name: id, upload }
     }
 
     /// The copy of this image, if it is there and whole. The call reads all of it.
@@ -91,7 +89,7 @@ impl Local {
         let _ = self.dir.parent().map(std::fs::remove_dir);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Rank, BTreeMap<ImageNo, ImageName>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Rank, BTreeMap<ImageNo, ImageId>>> {
         self.kept.lock().expect("no panic while it is locked")
     }
 }

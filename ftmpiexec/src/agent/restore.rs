@@ -17,13 +17,13 @@ use crate::agent_protocol::Start;
 use crate::tuning::{
     CAPTURE_PATIENCE, IMAGE_PIECES, IMAGE_PIPE_BYTES, SERVER_PATIENCE, SERVER_RETRY,
 };
-use ftmpi_checkpoint::container::{Decoder, ImageId, Secret};
+use ftmpi_checkpoint::container::{Decoder, Secret};
 use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_servers::client::{ClientError, Fetched, ImageStore};
 use ftmpi_servers::image_store::ImageReader;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Counts;
-use ftmpi_wire::{ImageNo, ProtocolTraits, Rank};
+use ftmpi_wire::{ImageId, ImageNo, ProtocolTraits, Rank};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -383,7 +383,7 @@ async fn stream(
 
 /// Takes the image whose name came first in the stream, if it is one of the candidates.
 fn named_image(
-    name: Result<ImageName, oneshot::error::RecvError>,
+    name: Result<Identified, oneshot::error::RecvError>,
     rank: Rank,
     candidates: &[ImageFacts],
     pipe: OwnedFd,
@@ -407,13 +407,13 @@ fn named_image(
 struct Unreadable(String);
 
 /// The name at the beginning of an image.
-type ImageName = Result<ImageId, Unreadable>;
+type Identified = Result<ImageId, Unreadable>;
 
 /// The sender of an image's name, used once.
-struct NameSender(Option<oneshot::Sender<ImageName>>);
+struct NameSender(Option<oneshot::Sender<Identified>>);
 
 impl NameSender {
-    fn send(&mut self, name: ImageName) {
+    fn send(&mut self, name: Identified) {
         if let Some(sender) = self.0.take() {
             let _ = sender.send(name);
         }
@@ -427,7 +427,7 @@ fn unpack(
     mut source: impl FnMut(&mut Vec<u8>) -> bool,
     secret: Option<Secret>,
     mut pipe: File,
-    name_sender: oneshot::Sender<ImageName>,
+    name_sender: oneshot::Sender<Identified>,
 ) {
     let mut name_sender = NameSender(Some(name_sender));
     let mut decoder = Decoder::with_secret(secret);
@@ -448,7 +448,7 @@ fn unpack(
 }
 
 /// As [`unpack`], for a file that can be read here: one thread reads and checks, one writes.
-fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<ImageName>) {
+fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<Identified>) {
     let mut name_sender = NameSender(Some(name));
     let (full, ready) = std::sync::mpsc::sync_channel::<Vec<u8>>(2);
     let (empty, again) = std::sync::mpsc::channel::<Vec<u8>>();

@@ -32,22 +32,11 @@ mod object_tier_waves_tests;
 mod tests;
 
 use ftmpi_wire::image_store::{Answer, Counts, Request, Stored};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use rank_images::RankImages;
 use std::collections::BTreeMap;
 
 pub use crate::event_log::ConnId;
-
-/// Whose image it is: its name in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ImageName {
-    /// Of which rank.
-    pub rank: Rank,
-    /// Its number.
-    pub image: ImageNo,
-    /// Taken in which incarnation.
-    pub incarnation: Incarnation,
-}
 
 /// A [`Request`] without its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +151,7 @@ pub enum Event {
     /// The connection ended.
     Lost,
     /// Outcome of [`Output::Flush`]; on a connection that is the rank's flushes' own.
-    Flushed(ImageName, Result<(), String>),
+    Flushed(ImageId, Result<(), String>),
     /// After [`Output::AwaitObjectTier`]: a flush has ended since.
     ObjectTierProgress,
 }
@@ -178,27 +167,27 @@ pub enum Output {
         record: Record,
     },
     /// Open a temporary file for this image.
-    Create(ImageName),
+    Create(ImageId),
     /// Append this request's data to the temporary file.
     Write,
     /// Check the temporary file's container and make it durable; answer with [`Event::Verified`].
-    Verify(ImageName),
+    Verify(ImageId),
     /// Give the temporary file its name, durably; answer with [`Event::Published`] before the
     /// machine gets any other input.
-    Publish(ImageName),
+    Publish(ImageId),
     /// Remove the temporary file.
     Discard,
     /// Remove a stored image; failure is no harm.
-    Remove(ImageName),
+    Remove(ImageId),
     /// Remove these stored images, durably; answer with [`Event::GaveUp`] before the machine gets
     /// any other input.
-    GiveUp(Vec<ImageName>),
+    GiveUp(Vec<ImageId>),
     /// Rename a stored image so that it is not found again, but can be looked at.
-    SetAside(ImageName),
+    SetAside(ImageId),
     /// Verify a stored image as it is now; answer with [`Event::Checked`].
-    Check(ImageName),
+    Check(ImageId),
     /// Send [`Answer::Image`], its bytes in [`Answer::Data`], and [`Answer::End`].
-    Send(ImageName, Stored),
+    Send(ImageId, Stored),
     /// Send this answer.
     Answer(Answer),
     /// Close the connection; the text is for the log of the server.
@@ -208,7 +197,7 @@ pub enum Output {
     /// Put this image, with what it rests on, into the object tier, durably, and then the record;
     /// answer with [`Event::Flushed`]. What was asked for a rank is done in the order in which it
     /// was asked.
-    Flush(ImageName, Record),
+    Flush(ImageId, Record),
     /// Put this record into the object tier, if it can be.
     Mirror(Rank, Record),
     /// Answer with [`Event::ObjectTierProgress`] when a flush has ended after this was decided.
@@ -242,28 +231,28 @@ enum Phase {
     },
     /// An image comes.
     Receiving {
-        name: ImageName,
+        name: ImageId,
         bytes: u64,
     },
     /// It was refused; the rest of it comes.
     Swallowing,
     Verifying {
-        name: ImageName,
+        name: ImageId,
         bytes: u64,
     },
     Publishing {
-        name: ImageName,
+        name: ImageId,
         bytes: u64,
         counts: Counts,
     },
     /// It is published; the record that the start is no longer offered is being persisted.
     Closing {
-        name: ImageName,
+        name: ImageId,
         bytes: u64,
     },
     /// Of a wave: it is published and on its way to the object tier.
     Flushing {
-        name: ImageName,
+        name: ImageId,
         bytes: u64,
     },
     /// After a flush: the record that logs may be cut further is being persisted.
@@ -346,14 +335,14 @@ impl ImageCatalogue {
 
     /// An image that was found on disk, set aside or under its name; before the first input.
     /// `counts`: what its note says; `None`: it is set aside.
-    pub fn restore_image(&mut self, name: ImageName, bytes: u64, counts: Option<Counts>) {
+    pub fn restore_image(&mut self, name: ImageId, bytes: u64, counts: Option<Counts>) {
         let rank_images = self.rank_images(name.rank);
         rank_images.is_stored(name.incarnation);
         rank_images.highest = rank_images.highest.max(name.image);
         match counts {
             None => rank_images.set_aside += 1,
             Some(counts) => {
-                let ImageName { image, incarnation, .. } = name;
+                let ImageId { image, incarnation, .. } = name;
                 rank_images.images.insert(image, Stored { image, incarnation, bytes, counts });
             }
         }
@@ -366,7 +355,7 @@ impl ImageCatalogue {
 
     /// Whether this image is offered.
     #[must_use]
-    pub fn offers(&self, name: ImageName) -> bool {
+    pub fn offers(&self, name: ImageId) -> bool {
         let stored = self
             .by_rank
             .get(&name.rank)

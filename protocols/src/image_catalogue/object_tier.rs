@@ -22,9 +22,9 @@
 //!   the image at the floor may be damaged although its copy in the tier is sound.
 
 use super::rank_images::{KEPT, RankImages};
-use super::{ConnId, ImageCatalogue, ImageName, Output, Phase, Record};
+use super::{ConnId, ImageCatalogue, Output, Phase, Record};
 use ftmpi_wire::image_store::{Answer, Stored};
-use ftmpi_wire::{ImageNo, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Rank};
 use std::collections::BTreeSet;
 
 /// What the object tier has of one rank.
@@ -113,7 +113,7 @@ impl ImageCatalogue {
         rank: Rank,
         record: Option<Record>,
         flushed: impl IntoIterator<Item = ImageNo>,
-    ) -> Vec<ImageName> {
+    ) -> Vec<ImageId> {
         let rank_images = self.rank_images(rank);
         let Some(level) = &mut rank_images.level else { return Vec::new() };
         level.given_up = !rank_images.start_offered || record.is_some_and(|r| !r.start_offered);
@@ -164,7 +164,7 @@ impl ImageCatalogue {
         if let Some(level) = &mut rank_images.level {
             level.under_way = Some((image, record.oldest));
         }
-        out.push(Output::Flush(ImageName { rank, image, incarnation }, record));
+        out.push(Output::Flush(ImageId { rank, image, incarnation }, record));
     }
 
     /// An incarnation was declared: the record in the object tier is updated as well.
@@ -179,11 +179,11 @@ impl ImageCatalogue {
     pub(super) fn flushed(
         &mut self,
         conn: ConnId,
-        name: ImageName,
+        name: ImageId,
         outcome: Result<(), String>,
         out: &mut Vec<Output>,
     ) {
-        let ImageName { rank, image, .. } = name;
+        let ImageId { rank, image, .. } = name;
         let rank_images = self.rank_images(rank);
         let is_offered = rank_images.images.contains_key(&image);
         let Some(level) = &mut rank_images.level else { return };
@@ -226,7 +226,7 @@ impl ImageCatalogue {
     pub(super) fn object_tier_progress(&mut self, conn: ConnId, out: &mut Vec<Output>) {
         let there_only = self.waves_cut_logs;
         let Some(Phase::Flushing { name, bytes }) = self.phases.remove(&conn) else { return };
-        let ImageName { rank, image, .. } = name;
+        let ImageId { rank, image, .. } = name;
         let rank_images = self.rank_images(rank);
         let oldest = rank_images.oldest();
         let Some(level) = &rank_images.level else { return };

@@ -8,17 +8,17 @@ use std::collections::{BTreeSet, VecDeque};
 const R: Rank = Rank(5);
 const FLUSHES: ConnId = ConnId(99);
 
-fn name(image: u64, incarnation: u32) -> ImageName {
-    ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
+fn name(image: u64, incarnation: u32) -> ImageId {
+    ImageId { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
 }
 
 /// A server with its disk, the object tier, and the answers that log keepers received.
 struct Model {
     machine: ImageCatalogue,
-    disk: BTreeSet<ImageName>,
-    aside: BTreeSet<ImageName>,
+    disk: BTreeSet<ImageId>,
+    aside: BTreeSet<ImageId>,
     record: Option<Record>,
-    object_tier: BTreeSet<ImageName>,
+    object_tier: BTreeSet<ImageId>,
     tier_record: Option<Record>,
     /// What the object tier was asked for, in order.
     asked: VecDeque<Output>,
@@ -94,7 +94,7 @@ impl Model {
     }
 
     fn put(&mut self) {
-        let ImageName { rank, image, incarnation } = name(self.next, self.incarnation);
+        let ImageId { rank, image, incarnation } = name(self.next, self.incarnation);
         self.next += 1;
         let conn = ConnId(1);
         self.feed(conn, Event::Request(Ask::Put { rank, incarnation, image }));

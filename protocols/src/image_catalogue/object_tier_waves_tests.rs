@@ -16,9 +16,9 @@ const RANKS: u32 = 2;
 struct Site {
     rank: Rank,
     machine: ImageCatalogue,
-    disk: BTreeSet<ImageName>,
+    disk: BTreeSet<ImageId>,
     record: Option<Record>,
-    object_tier: BTreeSet<ImageName>,
+    object_tier: BTreeSet<ImageId>,
     tier_record: Option<Record>,
     /// What the object tier was asked for, in order.
     asked: VecDeque<Output>,
@@ -263,7 +263,7 @@ impl Model {
         }
     }
 
-    fn found(&self, of: impl Fn(&Site) -> &BTreeSet<ImageName>) -> Waves {
+    fn found(&self, of: impl Fn(&Site) -> &BTreeSet<ImageId>) -> Waves {
         let images: Vec<_> = self
             .sites
             .iter()

@@ -1,9 +1,9 @@
 //! The images of one rank.
 
 use super::object_tier::Level;
-use super::{ImageName, RankState, Record};
+use super::{RankState, Record};
 use ftmpi_wire::image_store::{self, Stored};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Images that are kept, the start of the program included.
@@ -94,8 +94,8 @@ impl RankImages {
     }
 
     /// Why this incarnation may not put this image, if it may not.
-    pub fn objection(&self, name: ImageName) -> Option<String> {
-        let ImageName { rank, image, incarnation } = name;
+    pub fn objection(&self, name: ImageId) -> Option<String> {
+        let ImageId { rank, image, incarnation } = name;
         if incarnation < self.incarnation {
             return Some(format!(
                 "image {image} of rank {rank} was taken in its incarnation {incarnation}, but \
@@ -129,7 +129,7 @@ impl RankImages {
     }
 
     /// Takes out what is too old to be kept.
-    pub fn take_surplus(&mut self, rank: Rank) -> Vec<ImageName> {
+    pub fn take_surplus(&mut self, rank: Rank) -> Vec<ImageId> {
         let numbers: Vec<ImageNo> = match self.keep {
             Some(keep) => {
                 let stays = |image: &ImageNo| keep.contains(image) || *image == self.highest;
@@ -144,14 +144,14 @@ impl RankImages {
     }
 
     /// Takes out images of waves that came to nothing.
-    pub fn take_void(&mut self, rank: Rank) -> Vec<ImageName> {
+    pub fn take_void(&mut self, rank: Rank) -> Vec<ImageId> {
         let numbers = std::mem::take(&mut self.void).into_iter().collect();
         self.take_all(rank, numbers)
     }
 
     /// Takes out the image before the newest one, which must be enough now. (In waves: the newest
     /// wave that is complete.)
-    pub fn take_older(&mut self, rank: Rank) -> Vec<ImageName> {
+    pub fn take_older(&mut self, rank: Rank) -> Vec<ImageId> {
         let newest = match self.keep {
             Some([newest, _]) => newest,
             None => self.images.keys().next_back().copied().unwrap_or(ImageNo(0)),
@@ -164,7 +164,7 @@ impl RankImages {
     }
 
     /// Takes out these, unless the object tier needs them.
-    fn take_all(&mut self, rank: Rank, numbers: Vec<ImageNo>) -> Vec<ImageName> {
+    fn take_all(&mut self, rank: Rank, numbers: Vec<ImageNo>) -> Vec<ImageId> {
         let needed =
             |image: &ImageNo| self.level.as_ref().is_some_and(|l| l.needs(*image, self.keep));
         let numbers: Vec<ImageNo> = numbers.into_iter().filter(|image| !needed(image)).collect();
@@ -172,12 +172,12 @@ impl RankImages {
     }
 
     /// Takes out one image.
-    pub fn take(&mut self, rank: Rank, image: ImageNo) -> Option<ImageName> {
+    pub fn take(&mut self, rank: Rank, image: ImageNo) -> Option<ImageId> {
         let stored = self.images.remove(&image)?;
         if let Some(level) = &mut self.level {
             level.flushed.remove(&image);
         }
-        Some(ImageName { rank, image, incarnation: stored.incarnation })
+        Some(ImageId { rank, image, incarnation: stored.incarnation })
     }
 
     /// The oldest point from which the rank can still be restarted.

@@ -1,10 +1,8 @@
 //! What the catalogue answers, and what it does when storage answers.
 
-use super::{
-    Ask, CheckError, ConnId, ImageCatalogue, ImageName, Output, Phase, RankImages, Record,
-};
+use super::{Ask, CheckError, ConnId, ImageCatalogue, Output, Phase, RankImages, Record};
 use ftmpi_wire::image_store::{Answer, Counts, Stored};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 
 impl ImageCatalogue {
     pub(super) fn request(&mut self, conn: ConnId, ask: Ask, out: &mut Vec<Output>) {
@@ -19,7 +17,7 @@ impl ImageCatalogue {
                 self.return_to(conn, (rank, incarnation), image, out);
             }
             (None, Ask::Put { rank, incarnation, image }) => {
-                self.put(conn, ImageName { rank, image, incarnation }, out);
+                self.put(conn, ImageId { rank, image, incarnation }, out);
             }
             (None, Ask::List { rank }) => {
                 let rank_images = self.rank_images(rank).describe();
@@ -139,7 +137,7 @@ impl ImageCatalogue {
         let images: Vec<Stored> =
             rank_images.images.range(image.next()..).map(|(_, s)| *s).collect();
         let taken = images.iter().filter_map(|stored| rank_images.take(rank, stored.image));
-        let names: Vec<ImageName> = taken.collect();
+        let names: Vec<ImageId> = taken.collect();
         if names.is_empty() {
             rank_images.highest = rank_images.highest.min(image);
             return out.push(Output::Answer(Answer::Done));
@@ -174,7 +172,7 @@ impl ImageCatalogue {
         out.push(Output::Answer(answer));
     }
 
-    fn put(&mut self, conn: ConnId, name: ImageName, out: &mut Vec<Output>) {
+    fn put(&mut self, conn: ConnId, name: ImageId, out: &mut Vec<Output>) {
         let busy = self.phases.values().any(|phase| match phase {
             Phase::Receiving { name: other, .. }
             | Phase::Verifying { name: other, .. }
@@ -203,14 +201,7 @@ impl ImageCatalogue {
         out.push(Output::Answer(Answer::Refused(why)));
     }
 
-    fn data(
-        &mut self,
-        conn: ConnId,
-        name: ImageName,
-        bytes: u64,
-        more: u64,
-        out: &mut Vec<Output>,
-    ) {
+    fn data(&mut self, conn: ConnId, name: ImageId, bytes: u64, more: u64, out: &mut Vec<Output>) {
         // What came so far does not count while its phase is taken out.
         let total = |catalogue: &Self| catalogue.bytes().saturating_add(bytes).saturating_add(more);
         if total(self) > self.bytes_max.min(self.free) {
@@ -350,7 +341,7 @@ impl ImageCatalogue {
         }
     }
 
-    fn committed(&mut self, conn: ConnId, name: ImageName, bytes: u64, out: &mut Vec<Output>) {
+    fn committed(&mut self, conn: ConnId, name: ImageId, bytes: u64, out: &mut Vec<Output>) {
         let rank_images = self.rank_images(name.rank);
         if let Some(level) = &mut rank_images.level {
             level.came(name.image);
@@ -436,8 +427,8 @@ impl ImageCatalogue {
     }
 }
 
-fn name_of(rank: Rank, stored: Stored) -> ImageName {
-    ImageName { rank, image: stored.image, incarnation: stored.incarnation }
+fn name_of(rank: Rank, stored: Stored) -> ImageId {
+    ImageId { rank, image: stored.image, incarnation: stored.incarnation }
 }
 
 /// Bytes, for people.

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const R: Rank = Rank(5);
 
-fn name(image: u64, incarnation: u32) -> ImageName {
-    ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
+fn name(image: u64, incarnation: u32) -> ImageId {
+    ImageId { rank: R, image: ImageNo(image), incarnation: Incarnation(incarnation) }
 }
 
 /// A shell with a storage that obeys the test.
 struct Shell {
     machine: ImageCatalogue,
-    temporary: BTreeMap<ConnId, ImageName>,
-    disk: BTreeSet<ImageName>,
-    aside: BTreeSet<ImageName>,
-    damaged: BTreeSet<ImageName>,
+    temporary: BTreeMap<ConnId, ImageId>,
+    disk: BTreeSet<ImageId>,
+    aside: BTreeSet<ImageId>,
+    damaged: BTreeSet<ImageId>,
     record: Option<Record>,
     full: bool,
 }
@@ -92,7 +92,7 @@ impl Shell {
     }
 
     fn put(&mut self, image: u64, incarnation: u32) -> Vec<Output> {
-        let ImageName { rank, image, incarnation } = name(image, incarnation);
+        let ImageId { rank, image, incarnation } = name(image, incarnation);
         let mut seen = self.ask(1, Ask::Put { rank, incarnation, image });
         seen.extend(self.ask(1, Ask::Data { bytes: 10 }));
         seen.extend(self.ask(1, Ask::Commit));

@@ -7,7 +7,8 @@
 
 use super::image_file::image_name;
 use crate::files::Files;
-use ftmpi_protocols::image_catalogue::{ConnId, ImageName};
+use ftmpi_protocols::image_catalogue::ConnId;
+use ftmpi_wire::ImageId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
@@ -16,7 +17,7 @@ use std::sync::{Mutex, MutexGuard};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holder {
     /// A stored image.
-    Image(ImageName),
+    Image(ImageId),
     /// An image that this connection sends.
     Upload(ConnId),
 }
@@ -24,41 +25,41 @@ pub(super) enum Holder {
 /// All references in one directory.
 #[derive(Debug, Default)]
 pub(super) struct BaseRefs {
-    rests: BTreeMap<Holder, BTreeSet<ImageName>>,
+    rests: BTreeMap<Holder, BTreeSet<ImageId>>,
     /// Bases that are no longer offered, and their bytes.
-    retired: BTreeMap<ImageName, u64>,
+    retired: BTreeMap<ImageId, u64>,
 }
 
 impl BaseRefs {
     /// Notes that `holder` refers to `base`.
-    pub fn hold(&mut self, holder: Holder, base: ImageName) {
+    pub fn hold(&mut self, holder: Holder, base: ImageId) {
         self.rests.entry(holder).or_default().insert(base);
     }
 
     /// The image from this connection has its name now.
-    pub fn settle(&mut self, conn: ConnId, name: ImageName) {
+    pub fn settle(&mut self, conn: ConnId, name: ImageId) {
         if let Some(bases) = self.rests.remove(&Holder::Upload(conn)) {
             self.rests.insert(Holder::Image(name), bases);
         }
     }
 
     /// The bases of `holder`.
-    pub fn bases(&self, holder: Holder) -> impl Iterator<Item = ImageName> + '_ {
+    pub fn bases(&self, holder: Holder) -> impl Iterator<Item = ImageId> + '_ {
         self.rests.get(&holder).into_iter().flatten().copied()
     }
 
     /// Whether any holder refers to the container.
-    pub fn is_held(&self, base: ImageName) -> bool {
+    pub fn is_held(&self, base: ImageId) -> bool {
         self.rests.values().any(|bases| bases.contains(&base))
     }
 
     /// The container is no longer offered, and stays for its holders.
-    pub fn retire(&mut self, base: ImageName, bytes: u64) {
+    pub fn retire(&mut self, base: ImageId, bytes: u64) {
         self.retired.insert(base, bytes);
     }
 
     /// `holder` is gone. Gives the retired bases that nobody refers to any more.
-    pub fn release(&mut self, holder: Holder) -> Vec<ImageName> {
+    pub fn release(&mut self, holder: Holder) -> Vec<ImageId> {
         let Some(bases) = self.rests.remove(&holder) else { return Vec::new() };
         let mut free = Vec::new();
         for base in bases {
@@ -86,7 +87,7 @@ pub(super) fn release(
     files: &Files,
     dir: &Path,
     holder: Holder,
-) -> Vec<ImageName> {
+) -> Vec<ImageId> {
     let mut base_refs = lock(base_refs);
     let free = base_refs.release(holder);
     for base in &free {
@@ -100,8 +101,8 @@ mod tests {
     use super::*;
     use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
-    fn name(image: u64) -> ImageName {
-        ImageName { rank: Rank(0), image: ImageNo(image), incarnation: Incarnation(0) }
+    fn name(image: u64) -> ImageId {
+        ImageId { rank: Rank(0), image: ImageNo(image), incarnation: Incarnation(0) }
     }
 
     #[test]

@@ -18,10 +18,10 @@ use crate::image_note;
 use crate::server_process::PrivateDir;
 use crate::tuning::connection::PIECE_BYTES;
 use anyhow::Context;
-use ftmpi_checkpoint::container::{ImageId, Verifier, note_of};
-use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, ImageName, Record};
-use ftmpi_wire::Rank;
+use ftmpi_checkpoint::container::{Verifier, note_of};
+use ftmpi_protocols::image_catalogue::{CheckError, ConnId, ImageCatalogue, Record};
 use ftmpi_wire::image_store::Note;
+use ftmpi_wire::{ImageId, Rank};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct Disk {
     files: Files,
     base_refs: Arc<Mutex<BaseRefs>>,
     /// Containers that were removed and are not yet reported to the object tier.
-    removed: Mutex<Vec<ImageName>>,
+    removed: Mutex<Vec<ImageId>>,
 }
 
 impl Disk {
@@ -88,7 +88,7 @@ impl Disk {
                     Some(note.counts)
                 }
                 Err(why) => {
-                    let ImageName { rank, image: number, .. } = image;
+                    let ImageId { rank, image: number, .. } = image;
                     say(format!("image {number} of rank {rank} is damaged ({why})"));
                     disk.set_aside(image);
                     None
@@ -118,11 +118,11 @@ impl Disk {
         self.path().join(format!("{}.part", conn.0))
     }
 
-    fn image(&self, name: ImageName) -> PathBuf {
+    fn image(&self, name: ImageId) -> PathBuf {
         self.path().join(image_name(name))
     }
 
-    fn base_path(&self, name: ImageName) -> PathBuf {
+    fn base_path(&self, name: ImageId) -> PathBuf {
         self.image(name).with_extension("ground")
     }
 
@@ -147,7 +147,7 @@ impl Disk {
     ///
     /// # Errors
     /// The image has no name: a later start does not find it.
-    pub fn publish(&self, conn: ConnId, name: ImageName) -> Result<(), StoreError> {
+    pub fn publish(&self, conn: ConnId, name: ImageId) -> Result<(), StoreError> {
         let publish = || {
             self.files.rename(&self.temporary(conn), &self.image(name))?;
             self.sync_names().inspect_err(|_| {
@@ -169,7 +169,7 @@ impl Disk {
     }
 
     /// Sets a damaged image aside: it is not offered again, but can be looked at.
-    pub fn set_aside(&self, name: ImageName) {
+    pub fn set_aside(&self, name: ImageId) {
         let path = self.image(name);
         let aside = path.with_extension("damaged");
         // If the file cannot be renamed, a later start must at least not find it.
@@ -189,7 +189,7 @@ impl Disk {
     }
 
     /// Removes an image that is no longer offered, unless it is the base of others.
-    pub fn remove(&self, name: ImageName) {
+    pub fn remove(&self, name: ImageId) {
         let path = self.image(name);
         {
             let mut base_refs = lock(&self.base_refs);
@@ -211,7 +211,7 @@ impl Disk {
     ///
     /// # Errors
     /// The next start may find one of them.
-    pub fn give_up(&self, names: &[ImageName]) -> Result<(), StoreError> {
+    pub fn give_up(&self, names: &[ImageId]) -> Result<(), StoreError> {
         for name in names {
             self.remove(*name);
             match self.image(*name).try_exists() {
@@ -229,18 +229,18 @@ impl Disk {
         }
     }
 
-    fn note_removed(&self, name: ImageName) {
+    fn note_removed(&self, name: ImageId) {
         self.removed.lock().expect("no panic while it is locked").push(name);
     }
 
     /// The containers that were removed since the last call.
-    pub fn take_removed(&self) -> Vec<ImageName> {
+    pub fn take_removed(&self) -> Vec<ImageId> {
         std::mem::take(&mut *self.removed.lock().expect("no panic while it is locked"))
     }
 
     /// An image and its bases.
     #[must_use]
-    pub fn chain(&self, name: ImageName) -> Vec<ImageName> {
+    pub fn chain(&self, name: ImageId) -> Vec<ImageId> {
         lock(&self.base_refs).bases(Holder::Image(name)).chain([name]).collect()
     }
 
@@ -248,14 +248,13 @@ impl Disk {
     ///
     /// # Errors
     /// The container is not there, or cannot be read.
-    pub fn container(&self, name: ImageName) -> io::Result<File> {
-        let ImageName { rank, image, incarnation } = name;
-        open_container(self.path(), ImageId { rank, incarnation, image })
+    pub fn container(&self, name: ImageId) -> io::Result<File> {
+        open_container(self.path(), name)
     }
 
     /// Whether a container is there and complete. Its bases are not looked at.
     #[must_use]
-    pub fn is_sound(&self, name: ImageName) -> bool {
+    pub fn is_sound(&self, name: ImageId) -> bool {
         let read = || -> Option<()> {
             let mut file = self.container(name).ok()?;
             let (mut verifier, mut piece) = (Verifier::new(), vec![0; PIECE_BYTES]);
@@ -275,7 +274,7 @@ impl Disk {
     ///
     /// # Errors
     /// The container has no name.
-    pub fn replace(&self, part: &Path, name: ImageName, offered: bool) -> io::Result<()> {
+    pub fn replace(&self, part: &Path, name: ImageId, offered: bool) -> io::Result<()> {
         // A holder of this lock may move a container that is no longer offered.
         let _base_refs = lock(&self.base_refs);
         let image = self.image(name);
@@ -286,7 +285,7 @@ impl Disk {
 
     /// Removes an image that is damaged here and complete in the object tier. The next start takes
     /// it from there.
-    pub fn remove_for_recovery(&self, name: ImageName) {
+    pub fn remove_for_recovery(&self, name: ImageId) {
         let _ = self.files.remove(&self.image(name));
     }
 
@@ -298,13 +297,13 @@ impl Disk {
 
     /// Whether a container is of use: it is there, or an image refers to it.
     #[must_use]
-    pub fn needs(&self, name: ImageName) -> bool {
+    pub fn needs(&self, name: ImageId) -> bool {
         self.has(name) || lock(&self.base_refs).is_held(name)
     }
 
     /// Whether a container is there, offered or kept as a base.
     #[must_use]
-    pub fn has(&self, name: ImageName) -> bool {
+    pub fn has(&self, name: ImageId) -> bool {
         self.image(name).exists() || self.base_path(name).exists()
     }
 
@@ -320,7 +319,7 @@ impl Disk {
     }
 
     /// The note of an image. The rest of the image is verified when a caller asks for it.
-    fn note(&self, name: ImageName) -> Result<Note, StoreError> {
+    fn note(&self, name: ImageId) -> Result<Note, StoreError> {
         let file = File::open(self.image(name))?;
         Ok(image_note::decode(&note_of(file)?)?)
     }
@@ -328,7 +327,7 @@ impl Disk {
     /// Opens an image whose reader will verify it; only its two ends are checked here. `None`: the
     /// reader could not find the file.
     #[must_use]
-    pub fn check_ends(&self, name: ImageName) -> Option<ImageReader> {
+    pub fn check_ends(&self, name: ImageId) -> Option<ImageReader> {
         let file = File::open(self.image(name)).ok()?;
         let about = file.metadata().ok()?;
         note_of(&file).ok()?;
@@ -344,7 +343,7 @@ impl Disk {
     ///
     /// # Errors
     /// The image is damaged, or gone.
-    pub fn check(&self, name: ImageName) -> Result<ImageReader, CheckError> {
+    pub fn check(&self, name: ImageId) -> Result<ImageReader, CheckError> {
         let damaged = |why: &dyn std::fmt::Display| {
             // The image may have been removed meanwhile, and its bases with it.
             match self.image(name).exists() {

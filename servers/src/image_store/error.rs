@@ -1,8 +1,8 @@
 //! Why an image cannot be stored or read: every text.
 
 use crate::image_note::NoteError;
-use ftmpi_checkpoint::container::{AssembleError, ContainerError, ImageId};
-use ftmpi_protocols::image_catalogue::ImageName;
+use ftmpi_checkpoint::container::{AssembleError, ContainerError};
+use ftmpi_wire::ImageId;
 use std::io;
 use std::path::PathBuf;
 
@@ -66,7 +66,7 @@ pub enum StoreError {
         /// The image in the container.
         found: ImageId,
         /// The announced image.
-        expected: ImageName,
+        expected: ImageId,
     },
     /// The file of an image that is given up cannot be removed.
     #[error("{} stays", .0.display())]

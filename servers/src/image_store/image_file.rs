@@ -2,10 +2,9 @@
 
 use super::error::StoreError;
 use crate::files::Source;
-use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier};
-use ftmpi_protocols::image_catalogue::ImageName;
+use ftmpi_checkpoint::container::{Assembler, Verifier};
 use ftmpi_wire::image_store::{Note, SameHostFile, Stored};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt;
@@ -70,7 +69,7 @@ const SUFFIXES: [&str; 3] = ["image", "ground", "damaged"];
 /// # Errors
 /// The container is not there, or cannot be read.
 pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
-    let name = dir.join(image_name(name_of(id)));
+    let name = dir.join(image_name(id));
     let mut result = Err(io::ErrorKind::NotFound.into());
     for suffix in SUFFIXES {
         result = File::open(name.with_extension(suffix));
@@ -81,22 +80,18 @@ pub fn open_container(dir: &Path, id: ImageId) -> io::Result<File> {
     result
 }
 
-pub(in crate::image_store) fn name_of(id: ImageId) -> ImageName {
-    ImageName { rank: id.rank, image: id.image, incarnation: id.incarnation }
-}
-
-pub(in crate::image_store) fn image_name(name: ImageName) -> String {
-    let ImageName { rank, image, incarnation } = name;
+pub(in crate::image_store) fn image_name(name: ImageId) -> String {
+    let ImageId { rank, image, incarnation } = name;
     format!("r{:010}-i{:020}-n{:010}.image", rank.0, image.0, incarnation.0)
 }
 
-/// The image that a file name tells. `suffix` is `.image`, `.damaged` for images that were set
+/// The image that a file name stands for. `suffix` is `.image`, `.damaged` for images that were set
 /// aside, or `.ground` for bases.
 #[must_use]
-pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
+pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageId> {
     let mut parts = text.strip_suffix(suffix)?.split('-');
     let mut part = |letter| parts.next().and_then(|p| p.strip_prefix(letter));
-    let name = ImageName {
+    let name = ImageId {
         rank: Rank(part('r')?.parse().ok()?),
         image: ImageNo(part('i')?.parse().ok()?),
         incarnation: Incarnation(part('n')?.parse().ok()?),
@@ -105,21 +100,21 @@ pub fn parse_image_name(text: &str, suffix: &str) -> Option<ImageName> {
 }
 
 /// The container in a file of this name, whether it is offered or only kept as a base.
-pub(in crate::image_store) fn container_named(file: &str) -> Option<ImageName> {
+pub(in crate::image_store) fn container_named(file: &str) -> Option<ImageId> {
     parse_image_name(file, ".image").or_else(|| parse_image_name(file, ".ground"))
 }
 
 /// The bases of the image with this note.
-pub(in crate::image_store) fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageName> {
-    note.bases.iter().map(move |&(incarnation, image)| ImageName { rank, image, incarnation })
+pub(in crate::image_store) fn bases_of(rank: Rank, note: &Note) -> impl Iterator<Item = ImageId> {
+    note.bases.iter().map(move |&(incarnation, image)| ImageId { rank, image, incarnation })
 }
 
 /// Checks that a container is that of the expected image.
 pub(in crate::image_store) fn expect_identity(
     found: ImageId,
-    expected: ImageName,
+    expected: ImageId,
 ) -> Result<(), StoreError> {
-    match name_of(found) == expected {
+    match found == expected {
         true => Ok(()),
         false => Err(StoreError::OtherImage { found, expected }),
     }

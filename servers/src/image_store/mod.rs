@@ -29,8 +29,9 @@ use crate::{checksummed_file, metrics};
 pub use disk::Disk;
 pub use error::StoreError;
 use ftmpi_options::servers::CheckpointServerArgs;
-use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, ImageName, Record};
+use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, Record};
 use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_wire::ImageId;
 use ftmpi_wire::hello::{Purpose, Welcome};
 pub use image_file::{ImageReader, open_container, parse_image_name};
 use object_tier::flush::Flusher;
@@ -229,8 +230,8 @@ async fn join_object_tier(
         let mut catalogue = server.catalogue.lock().expect("no panic while it is locked");
         for state in catalogue.ranks().collect::<Vec<_>>() {
             let rank = state.rank;
-            let name = |image, incarnation| ImageName { rank, image, incarnation };
-            let names: Vec<ImageName> =
+            let name = |image, incarnation| ImageId { rank, image, incarnation };
+            let names: Vec<ImageId> =
                 state.images.iter().map(|stored| name(stored.image, stored.incarnation)).collect();
             let record = listing.map(|listing| listing.record(rank).unwrap_or_default());
             let whole = flusher.whole(server, &names);

@@ -10,7 +10,8 @@ use super::image_file::ImageReader;
 use super::object_tier::recover::{Download, DownloadError};
 use super::server::{NAME, Server};
 use crate::server_process::log_line;
-use ftmpi_protocols::image_catalogue::{CheckError, ImageName};
+use ftmpi_protocols::image_catalogue::CheckError;
+use ftmpi_wire::ImageId;
 use tokio::task::block_in_place;
 
 /// Verifies the image once more after the object tier has helped. `found` is what
@@ -20,7 +21,7 @@ use tokio::task::block_in_place;
 /// The object tier cannot help: then `found`.
 pub(super) async fn repair_image(
     server: &Server,
-    name: ImageName,
+    name: ImageId,
     found: CheckError,
 ) -> Result<ImageReader, CheckError> {
     let Some(flusher) = &server.flusher else { return Err(found) };
@@ -69,7 +70,7 @@ pub(super) async fn repair_image(
     Ok(checked)
 }
 
-fn about(name: ImageName, found: &CheckError) -> String {
+fn about(name: ImageId, found: &CheckError) -> String {
     let why = match found {
         CheckError::Gone => "its file was removed",
         CheckError::Damaged(why) => why,
@@ -78,11 +79,7 @@ fn about(name: ImageName, found: &CheckError) -> String {
 }
 
 /// Downloads one container of `image`: its own, or a base. `false`: `image` is no longer offered.
-async fn take(
-    server: &Server,
-    image: ImageName,
-    container: ImageName,
-) -> Result<bool, DownloadError> {
+async fn take(server: &Server, image: ImageId, container: ImageId) -> Result<bool, DownloadError> {
     let Some(flusher) = &server.flusher else { return Ok(false) };
     let download_from = Download {
         object_tier: &flusher.object_tier,

@@ -13,10 +13,9 @@ use crate::event_store::boot_id;
 use crate::files::{Appender, Files, Source};
 use crate::image_note;
 use crate::tuning::image_store::{PROGRESS_BYTES, PROGRESS_PLACES};
-use ftmpi_checkpoint::container::{Assembler, ImageId, Verifier, note_of};
-use ftmpi_protocols::image_catalogue::ImageName;
-use ftmpi_wire::Rank;
+use ftmpi_checkpoint::container::{Assembler, Verifier, note_of};
 use ftmpi_wire::image_store::{Room, SameHostFile, Stored};
+use ftmpi_wire::{ImageId, Rank};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek};
@@ -94,12 +93,12 @@ pub(super) fn room(path: &Path, file: &File) -> Option<Room> {
 pub fn open_same_host(rank: Rank, near: &SameHostFile) -> Option<ImageReader> {
     let dir = PathBuf::from(&near.directory);
     let Stored { image, incarnation, bytes, .. } = near.stored;
-    let file = File::open(dir.join(image_name(ImageName { rank, image, incarnation }))).ok()?;
+    let file = File::open(dir.join(image_name(ImageId { rank, image, incarnation }))).ok()?;
     let found = identity(&file.metadata().ok()?);
     if found != near.identity {
         return None;
     }
-    expect_identity(id_of(&file).ok()?, ImageName { rank, image, incarnation }).ok()?;
+    expect_identity(id_of(&file).ok()?, ImageId { rank, image, incarnation }).ok()?;
     // All bases are opened at once, so that none is removed while the image is read.
     let note = image_note::decode(&note_of(&file).ok()?).ok()?;
     let mut bases = HashMap::new();

@@ -3,7 +3,8 @@
 use super::disk::Disk;
 use super::object_tier::flush::Flusher;
 use crate::server_process;
-use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageCatalogue, ImageName, Input, Output};
+use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageCatalogue, Input, Output};
+use ftmpi_wire::ImageId;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -74,7 +75,7 @@ impl Server {
     pub fn look_at_room(&self) {
         let mut removed = Vec::new();
         let mut catalogue = self.catalogue.lock().expect("no panic while it is locked");
-        catalogue.besides(self.disk.retired_bytes());
+        catalogue.retired_bytes(self.disk.retired_bytes());
         catalogue.leave_room(self.disk.free_bytes());
         catalogue.look_at_room(&mut removed);
         if !removed.is_empty() {
@@ -99,7 +100,7 @@ impl Server {
     }
 
     /// Whether this image is offered now.
-    pub fn is_offered(&self, name: ImageName) -> bool {
+    pub fn is_offered(&self, name: ImageId) -> bool {
         let catalogue = self.catalogue.lock().expect("no panic while it is locked");
         catalogue.offers(name)
     }

@@ -8,8 +8,9 @@ use super::upload::Upload;
 use crate::server_process::log_line;
 use crate::tuning::connection::PIECE_BYTES;
 use bytes::Bytes;
-use ftmpi_protocols::image_catalogue::{Ask, CheckError, ConnId, Event, ImageName, Output};
+use ftmpi_protocols::image_catalogue::{Ask, CheckError, ConnId, Event, Output};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
+use ftmpi_wire::ImageId;
 use ftmpi_wire::image_store::{Answer, Counts, FRAME_BYTES_MAX, Request, Stored};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -156,7 +157,7 @@ impl Session<'_> {
         }
     }
 
-    async fn check(&mut self, name: ImageName) -> Result<ImageReader, CheckError> {
+    async fn check(&mut self, name: ImageId) -> Result<ImageReader, CheckError> {
         self.checked = None;
         let disk = &self.server.disk;
         // A client that reads the file itself verifies it. Verifying it twice would take twice the
@@ -217,7 +218,7 @@ impl Session<'_> {
         None
     }
 
-    fn verify(&mut self, name: ImageName) -> Result<Counts, StoreError> {
+    fn verify(&mut self, name: ImageId) -> Result<Counts, StoreError> {
         match self.upload.as_mut() {
             Some(upload) => upload.finish(name),
             None => Err(StoreError::Empty),

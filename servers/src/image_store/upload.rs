@@ -9,12 +9,13 @@
 use super::base_refs::{BaseRefs, Holder};
 use super::base_refs::{lock, release};
 use super::error::StoreError;
-use super::image_file::{bases_of, expect_identity, name_of, open_container};
+use super::image_file::{bases_of, expect_identity, open_container};
 use super::{image_file, same_host_io};
 use crate::files::{Appender, Files, StoreFile};
 use crate::image_note;
-use ftmpi_checkpoint::container::{ChunkPlace, ImageId, Verifier, note_of};
-use ftmpi_protocols::image_catalogue::{ConnId, ImageName};
+use ftmpi_checkpoint::container::{ChunkPlace, Verifier, note_of};
+use ftmpi_protocols::image_catalogue::ConnId;
+use ftmpi_wire::ImageId;
 use ftmpi_wire::Rank;
 use ftmpi_wire::image_store::{Counts, Note, Room};
 use std::collections::HashMap;
@@ -62,7 +63,7 @@ impl Bases {
         let missing = |why: io::Error| StoreError::Base { base: id, why };
         if !self.open.contains_key(&id) {
             // The base is held before it is opened, so it cannot be removed in between.
-            lock(&self.base_refs).hold(Holder::Upload(self.conn), name_of(id));
+            lock(&self.base_refs).hold(Holder::Upload(self.conn), id);
             let file = open_container(&self.dir, id).map_err(missing)?;
             self.open.insert(id, file);
         }
@@ -71,9 +72,9 @@ impl Bases {
 
     /// Checks that the note of the image names its bases.
     fn expect_all(&self, id: ImageId, note: &Note) -> Result<(), StoreError> {
-        let mut name_of: Vec<_> = bases_of(id.rank, note).collect();
-        name_of.sort_unstable();
-        match lock(&self.base_refs).bases(Holder::Upload(self.conn)).eq(name_of) {
+        let mut named: Vec<_> = bases_of(id.rank, note).collect();
+        named.sort_unstable();
+        match lock(&self.base_refs).bases(Holder::Upload(self.conn)).eq(named) {
             true => Ok(()),
             false => Err(StoreError::UnnamedBases),
         }
@@ -150,7 +151,7 @@ impl Upload {
     ///
     /// # Errors
     /// The image is not good, or may not be durable.
-    pub fn finish(&mut self, name: ImageName) -> Result<Counts, StoreError> {
+    pub fn finish(&mut self, name: ImageId) -> Result<Counts, StoreError> {
         let (id, note) = match std::mem::replace(&mut self.body, Body::Failed) {
             Body::Received(way) => {
                 let (mut file, verifier) = *way;

@@ -6,11 +6,11 @@
 pub mod torture;
 
 use ftmpi_checkpoint::boot_abi::SIGNAL;
-use ftmpi_checkpoint::container::{Compression, Decoder, Encoder, ImageId};
+use ftmpi_checkpoint::container::{Compression, Decoder, Encoder};
 use ftmpi_checkpoint::launch::{StackLimit, prepare_child};
 use ftmpi_checkpoint::stream::{StreamChecker, StreamError};
 use ftmpi_wire::control::{self, FromRank, RANK_ENV, RankEnv, ToRank, fds};
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -4,12 +4,11 @@ use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::{
     Assembler, Decoder, Secret, Summary, Verifier, is_sealed, note_of,
 };
-use ftmpi_protocols::image_catalogue::ImageName;
 use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{open_container, parse_image_name};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Note;
-use ftmpi_wire::{ImageNo, Rank};
+use ftmpi_wire::{ImageId, ImageNo, Rank};
 use indicatif::ProgressBar;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -54,7 +53,7 @@ pub struct Job {
     /// Unfinished files.
     pub parts: Vec<PathBuf>,
     /// Containers that are kept only as bases of other images, and their bytes.
-    pub bases: Vec<(ImageName, PathBuf, u64)>,
+    pub bases: Vec<(ImageId, PathBuf, u64)>,
     /// Bytes of events by rank.
     pub events: BTreeMap<Rank, u64>,
 }

@@ -148,7 +148,7 @@ fn bases(image: &Image) -> impl Iterator<Item = (Rank, Incarnation, ImageNo)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ftmpi_protocols::image_catalogue::ImageName;
+    use ftmpi_wire::ImageId;
     use ftmpi_wire::image_store::Note;
 
     fn image(rank: u32, number: u64, bases: &[u64]) -> Image {
@@ -165,10 +165,10 @@ mod tests {
         }
     }
 
-    fn base(rank: u32, number: u64) -> (ImageName, PathBuf, u64) {
+    fn base(rank: u32, number: u64) -> (ImageId, PathBuf, u64) {
         let (rank, image, incarnation) = (Rank(rank), ImageNo(number), Incarnation(0));
         let path = format!("r{rank}-{image}.ground").into();
-        (ImageName { rank, image, incarnation }, path, 10)
+        (ImageId { rank, image, incarnation }, path, 10)
     }
 
     fn names(files: &[FileBytes]) -> Vec<String> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 #[test]
 fn names_and_records_survive() {
-    let name = ImageName { rank: Rank(7), image: ImageNo(u64::MAX), incarnation: Incarnation(3) };
+    let name = ImageId { rank: Rank(7), image: ImageNo(u64::MAX), incarnation: Incarnation(3) };
     assert_eq!(parse_image_name(&image_name(name), ".image"), Some(name));
     for start_offered in [false, true] {
         let record =
@@ -29,20 +29,19 @@ fn names_and_records_survive() {
 
 const R: Rank = Rank(3);
 
-fn id(image: u64) -> ImageName {
-    ImageName { rank: R, image: ImageNo(image), incarnation: Incarnation(0) }
+fn id(image: u64) -> ImageId {
+    ImageId { rank: R, image: ImageNo(image), incarnation: Incarnation(0) }
 }
 
 /// An image of a process whose memory changes only in a few places. The chunks in `known` are its
 /// bases.
 fn container(image: u64, known: &mut ChunkIndex) -> Vec<u8> {
-    let ImageName { rank, image, incarnation } = id(image);
+    let about = id(image);
     let mut out = Vec::new();
-    let about = ImageId { rank, incarnation, image };
     let before = std::mem::take(known);
     let mut encoder = Encoder::incremental(about, Compression::Stored, before);
     for piece in 0..6 {
-        let byte = if piece == image.0 % 6 { image.0 as u8 } else { 0 };
+        let byte = if piece == image % 6 { image as u8 } else { 0 };
         let mut bytes = [byte; 1000];
         bytes[0] = piece as u8 + 100;
         encoder.push(&bytes, &mut out);

@@ -2,7 +2,8 @@
 //! `object-store`): there is none, and a request for one is refused.
 
 use super::error::ObjectStoreError;
-use ftmpi_protocols::image_catalogue::{ImageName, Record};
+use ftmpi_protocols::image_catalogue::Record;
+use ftmpi_wire::ImageId;
 use ftmpi_wire::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -16,7 +17,7 @@ pub enum ObjectTier {}
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Containers.
-    pub containers: BTreeSet<ImageName>,
+    pub containers: BTreeSet<ImageId>,
     /// Records; `None`: damaged.
     pub records: BTreeMap<Rank, Option<Record>>,
 }
@@ -35,7 +36,7 @@ impl ObjectTier {
         match *self {}
     }
 
-    pub async fn put_container(&self, _: ImageName, _: File) -> Result<u64, ObjectStoreError> {
+    pub async fn put_container(&self, _: ImageId, _: File) -> Result<u64, ObjectStoreError> {
         match *self {}
     }
 
@@ -45,13 +46,13 @@ impl ObjectTier {
 
     pub async fn get_container(
         &self,
-        _: ImageName,
+        _: ImageId,
         _: impl FnMut(&[u8]) -> Result<(), ObjectStoreError>,
     ) -> Result<(), ObjectStoreError> {
         match *self {}
     }
 
-    pub async fn remove_container(&self, _: ImageName) -> Result<(), ObjectStoreError> {
+    pub async fn remove_container(&self, _: ImageId) -> Result<(), ObjectStoreError> {
         match *self {}
     }
 
@@ -65,7 +66,7 @@ impl Listing {
         self.records.get(&rank).copied().flatten()
     }
 
-    pub fn of(&self, rank: Rank) -> impl Iterator<Item = ImageName> + '_ {
+    pub fn of(&self, rank: Rank) -> impl Iterator<Item = ImageId> + '_ {
         self.containers.iter().copied().filter(move |name| name.rank == rank)
     }
 

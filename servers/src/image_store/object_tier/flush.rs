@@ -12,8 +12,8 @@ use super::{Listing, ObjectTier};
 use crate::image_store::server::{NAME, Server};
 use crate::server_process::log_line;
 use crate::tuning::object_tier::{BACKOFF_FIRST, BACKOFF_MAX, UNREACHABLE_PAUSE, UPLOADS};
-use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageName, Output, Record};
-use ftmpi_wire::Rank;
+use ftmpi_protocols::image_catalogue::{ConnId, Event, Output, Record};
+use ftmpi_wire::{ImageId, Rank};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,9 +24,9 @@ use tokio::task::block_in_place;
 /// One wish of the catalogue.
 #[derive(Debug)]
 pub(in crate::image_store) enum Work {
-    Flush(ImageName, Record),
+    Flush(ImageId, Record),
     StoreRecord(Rank, Record),
-    Remove(ImageName),
+    Remove(ImageId),
 }
 
 impl Work {
@@ -44,7 +44,7 @@ pub(in crate::image_store) struct Flusher {
     pub object_tier: ObjectTier,
     queues: Vec<mpsc::UnboundedSender<Work>>,
     /// Containers that the object store has.
-    there: Mutex<BTreeSet<ImageName>>,
+    there: Mutex<BTreeSet<ImageId>>,
     pub flushed: AtomicU64,
     pub bytes: AtomicU64,
     pub failures: AtomicU64,
@@ -54,7 +54,7 @@ pub(in crate::image_store) struct Flusher {
     repair_locks: [tokio::sync::Mutex<()>; 8],
     /// Images that could not be downloaded when they were needed, and stay; and when the store last
     /// failed.
-    unreachable_images: Mutex<(BTreeSet<ImageName>, Option<Instant>)>,
+    unreachable_images: Mutex<(BTreeSet<ImageId>, Option<Instant>)>,
     /// Held during an upload. True: no upload begins any more.
     at_work: RwLock<bool>,
 }
@@ -92,7 +92,7 @@ impl Flusher {
     }
 
     /// These containers were removed from the disk.
-    pub fn remove(&self, removed: Vec<ImageName>) {
+    pub fn remove(&self, removed: Vec<ImageId>) {
         for name in removed {
             self.queue(Work::Remove(name));
         }
@@ -103,13 +103,13 @@ impl Flusher {
         let _ = self.queues[work.rank().index() % UPLOADS].send(work);
     }
 
-    fn stored(&self) -> std::sync::MutexGuard<'_, BTreeSet<ImageName>> {
+    fn stored(&self) -> std::sync::MutexGuard<'_, BTreeSet<ImageId>> {
         self.there.lock().expect("no panic while it is locked")
     }
 
     /// Those of these images that the object store has with all their bases.
-    pub fn whole(&self, server: &Server, names: &[ImageName]) -> Vec<ImageName> {
-        let whole = |name: &&ImageName| self.has_all(&server.disk.chain(**name));
+    pub fn whole(&self, server: &Server, names: &[ImageId]) -> Vec<ImageId> {
+        let whole = |name: &&ImageId| self.has_all(&server.disk.chain(**name));
         names.iter().filter(whole).copied().collect()
     }
 
@@ -120,17 +120,17 @@ impl Flusher {
 
     fn unreachable_images(
         &self,
-    ) -> std::sync::MutexGuard<'_, (BTreeSet<ImageName>, Option<Instant>)> {
+    ) -> std::sync::MutexGuard<'_, (BTreeSet<ImageId>, Option<Instant>)> {
         self.unreachable_images.lock().expect("no panic while it is locked")
     }
 
-    fn take_kept(&self, name: ImageName) -> bool {
+    fn take_kept(&self, name: ImageId) -> bool {
         self.unreachable_images().0.remove(&name)
     }
 
     /// These images could not be downloaded for a reason that may pass. They stay in the object
     /// store when the disk sets them aside.
-    pub fn keep_unreachable(&self, names: &[ImageName]) {
+    pub fn keep_unreachable(&self, names: &[ImageId]) {
         self.unreachable_images().0.extend(names);
     }
 
@@ -145,14 +145,14 @@ impl Flusher {
     }
 
     /// Whether the object store has all these containers.
-    pub fn has_all(&self, names: &[ImageName]) -> bool {
+    pub fn has_all(&self, names: &[ImageId]) -> bool {
         let there = self.stored();
         names.iter().all(|name| there.contains(name))
     }
 
     /// Removes from the object store what the disk does not need.
     pub fn remove_unneeded(&self, server: &Server) {
-        let strangers: Vec<ImageName> =
+        let strangers: Vec<ImageId> =
             self.stored().iter().copied().filter(|name| !server.disk.needs(*name)).collect();
         self.remove(strangers);
     }
@@ -174,7 +174,7 @@ impl Flusher {
     async fn flush(
         &self,
         server: &Server,
-        name: ImageName,
+        name: ImageId,
         record: Record,
     ) -> Result<(), ObjectStoreError> {
         for container in server.disk.chain(name) {

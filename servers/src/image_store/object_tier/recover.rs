@@ -14,7 +14,8 @@ use crate::image_store::image_file::{
 };
 use crate::image_store::record_file::{persist_record, read_record};
 use ftmpi_checkpoint::container::{Verifier, note_of};
-use ftmpi_protocols::image_catalogue::{ImageName, Record};
+use ftmpi_protocols::image_catalogue::Record;
+use ftmpi_wire::ImageId;
 use ftmpi_wire::Rank;
 use ftmpi_wire::image_store::Note;
 use std::collections::BTreeSet;
@@ -54,7 +55,7 @@ pub async fn recover(
     }
     for rank in listing.ranks() {
         let record = listing.record(rank).unwrap_or_default();
-        let offered: Vec<ImageName> = listing
+        let offered: Vec<ImageId> = listing
             .of(rank)
             .filter(|name| record.offers(name.image) && !aside.contains(name))
             .collect();
@@ -120,8 +121,8 @@ impl Download<'_> {
     /// bytes, and the bases. Downloads follow each other.
     pub async fn download(
         self,
-        name: ImageName,
-    ) -> Result<(PathBuf, u64, Vec<ImageName>), DownloadError> {
+        name: ImageId,
+    ) -> Result<(PathBuf, u64, Vec<ImageId>), DownloadError> {
         let trouble = |e: io::Error| DownloadError::Local(format!("{}: {e}", self.dir.display()));
         let part = self.dir.join(image_name(name)).with_extension("object.part");
         let _ = self.files.remove(&part);
@@ -176,13 +177,13 @@ impl Download<'_> {
 struct Fetch<'a> {
     download_from: Download<'a>,
     listing: &'a Listing,
-    here: &'a mut BTreeSet<ImageName>,
+    here: &'a mut BTreeSet<ImageId>,
 }
 
 impl Fetch<'_> {
     async fn with_bases(
         &mut self,
-        name: ImageName,
+        name: ImageId,
         recovered: &mut Recovered,
     ) -> Result<(), DownloadError> {
         let (part, bases) = if self.here.contains(&name) {

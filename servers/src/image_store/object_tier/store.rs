@@ -18,7 +18,8 @@ use crate::tuning::object_tier::{
 };
 use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::Verifier;
-use ftmpi_protocols::image_catalogue::{ImageName, Record};
+use ftmpi_protocols::image_catalogue::Record;
+use ftmpi_wire::ImageId;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use futures_util::TryStreamExt;
 use object_store::aws::AmazonS3Builder;
@@ -52,7 +53,7 @@ const ERROR_CHARACTERS: usize = 300;
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Containers.
-    pub containers: BTreeSet<ImageName>,
+    pub containers: BTreeSet<ImageId>,
     /// Records; `None`: damaged.
     pub records: BTreeMap<Rank, Option<Record>>,
 }
@@ -142,7 +143,7 @@ impl ObjectTier {
     /// The container is not stored.
     pub async fn put_container(
         &self,
-        name: ImageName,
+        name: ImageId,
         mut file: File,
     ) -> Result<u64, ObjectStoreError> {
         let key = self.key(&image_name(name));
@@ -200,7 +201,7 @@ impl ObjectTier {
     /// The container cannot be read, or `sink` fails.
     pub async fn get_container(
         &self,
-        name: ImageName,
+        name: ImageId,
         mut sink: impl FnMut(&[u8]) -> Result<(), ObjectStoreError>,
     ) -> Result<(), ObjectStoreError> {
         let key = self.key(&image_name(name));
@@ -234,7 +235,7 @@ impl ObjectTier {
     ///
     /// # Errors
     /// The container may still be there.
-    pub async fn remove_container(&self, name: ImageName) -> Result<(), ObjectStoreError> {
+    pub async fn remove_container(&self, name: ImageId) -> Result<(), ObjectStoreError> {
         match self.store.delete(&self.key(&image_name(name))).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
             Err(e) => Err(self.error(&e)),
@@ -310,7 +311,7 @@ impl Listing {
     }
 
     /// Containers of a rank.
-    pub fn of(&self, rank: Rank) -> impl Iterator<Item = ImageName> + '_ {
+    pub fn of(&self, rank: Rank) -> impl Iterator<Item = ImageId> + '_ {
         self.containers.iter().copied().filter(move |name| name.rank == rank)
     }
 
@@ -347,7 +348,7 @@ mod tests {
     #[test]
     fn a_damaged_record_promises_nothing() {
         let name =
-            |image| ImageName { rank: Rank(1), image: ImageNo(image), incarnation: Incarnation(0) };
+            |image| ImageId { rank: Rank(1), image: ImageNo(image), incarnation: Incarnation(0) };
         let listing = Listing {
             containers: BTreeSet::from([name(3), name(7), name(9)]),
             records: BTreeMap::from([(Rank(1), None)]),
