@@ -225,6 +225,27 @@ pub trait RunVisitor {
     }
 }
 
+/// Runs of equal length and distance, with a loop of its own for each usual length.
+macro_rules! strided_runs {
+    ($self:ident, $disp:ident, $stride:ident, $len:ident, $count:ident) => {
+        match $len {
+            1 => $self.strided_fixed::<1>($disp, $stride, $count),
+            2 => $self.strided_fixed::<2>($disp, $stride, $count),
+            4 => $self.strided_fixed::<4>($disp, $stride, $count),
+            8 => $self.strided_fixed::<8>($disp, $stride, $count),
+            16 => $self.strided_fixed::<16>($disp, $stride, $count),
+            24 => $self.strided_fixed::<24>($disp, $stride, $count),
+            32 => $self.strided_fixed::<32>($disp, $stride, $count),
+            40 => $self.strided_fixed::<40>($disp, $stride, $count),
+            _ => {
+                for i in 0..$count {
+                    $self.run($disp.wrapping_add($stride.wrapping_mul(i as i64)), $len);
+                }
+            }
+        }
+    };
+}
+
 /// Collects runs of the program's memory into one packed stretch of the library's.
 pub struct Gather<'a> {
     base: UserPtr,
@@ -290,21 +311,7 @@ impl RunVisitor for Gather<'_> {
     }
 
     fn strided(&mut self, disp: i64, stride: i64, len: usize, count: usize) {
-        match len {
-            1 => self.strided_fixed::<1>(disp, stride, count),
-            2 => self.strided_fixed::<2>(disp, stride, count),
-            4 => self.strided_fixed::<4>(disp, stride, count),
-            8 => self.strided_fixed::<8>(disp, stride, count),
-            16 => self.strided_fixed::<16>(disp, stride, count),
-            24 => self.strided_fixed::<24>(disp, stride, count),
-            32 => self.strided_fixed::<32>(disp, stride, count),
-            40 => self.strided_fixed::<40>(disp, stride, count),
-            _ => {
-                for i in 0..count {
-                    self.run(disp.wrapping_add(stride.wrapping_mul(i as i64)), len);
-                }
-            }
-        }
+        strided_runs!(self, disp, stride, len, count);
     }
 }
 
@@ -352,21 +359,7 @@ impl RunVisitor for Scatter<'_> {
     }
 
     fn strided(&mut self, disp: i64, stride: i64, len: usize, count: usize) {
-        match len {
-            1 => self.strided_fixed::<1>(disp, stride, count),
-            2 => self.strided_fixed::<2>(disp, stride, count),
-            4 => self.strided_fixed::<4>(disp, stride, count),
-            8 => self.strided_fixed::<8>(disp, stride, count),
-            16 => self.strided_fixed::<16>(disp, stride, count),
-            24 => self.strided_fixed::<24>(disp, stride, count),
-            32 => self.strided_fixed::<32>(disp, stride, count),
-            40 => self.strided_fixed::<40>(disp, stride, count),
-            _ => {
-                for i in 0..count {
-                    self.run(disp.wrapping_add(stride.wrapping_mul(i as i64)), len);
-                }
-            }
-        }
+        strided_runs!(self, disp, stride, len, count);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::bail;
 use crate::engine::{Decision, Link};
 use crate::error::{ErrorClass, Result};
 use crate::request::{PendingCallback, RequestState};
+use std::ops::ControlFlow;
 
 /// The answer of `MPI_Testany`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,28 +188,40 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Testany`
     pub fn testany(&mut self, requests: &mut [Request]) -> Result<TestAny> {
-        let (known, _, count) = self.survey(requests)?;
-        let i = match known {
-            Some(i) => i,
-            None if count == 0 => return Ok(TestAny::NoneActive),
-            None => {
-                self.poll_once();
-                match self.engine.decide() {
-                    Decision::Negative => return Ok(TestAny::Nothing),
-                    Decision::Positive(i) => i as usize,
-                    Decision::Live => {
-                        let Some(i) = self.first_done(requests) else {
-                            self.engine.answered_negative();
-                            return Ok(TestAny::Nothing);
-                        };
-                        self.engine.answered(i as u64);
-                        i
-                    }
-                }
+        match self.test_any(requests)? {
+            ControlFlow::Break(answer) => Ok(answer),
+            ControlFlow::Continue(i) => {
+                let (i, status) = self.take_at(requests, i)?;
+                Ok(TestAny::Done(i, status))
             }
-        };
-        let (i, status) = self.take_at(requests, i)?;
-        Ok(TestAny::Done(i, status))
+        }
+    }
+
+    /// The request that a test of any of these answers for. `Break`: the answer, if there is no
+    /// such request.
+    pub(super) fn test_any(&mut self, requests: &[Request]) -> Result<ControlFlow<TestAny, usize>> {
+        let (known, _, count) = self.survey(requests)?;
+        if let Some(i) = known {
+            return Ok(ControlFlow::Continue(i));
+        }
+        if count == 0 {
+            return Ok(ControlFlow::Break(TestAny::NoneActive));
+        }
+        self.poll_once();
+        Ok(match self.engine.decide() {
+            Decision::Negative => ControlFlow::Break(TestAny::Nothing),
+            Decision::Positive(i) => ControlFlow::Continue(i as usize),
+            Decision::Live => match self.first_done(requests) {
+                None => {
+                    self.engine.answered_negative();
+                    ControlFlow::Break(TestAny::Nothing)
+                }
+                Some(i) => {
+                    self.engine.answered(i as u64);
+                    ControlFlow::Continue(i)
+                }
+            },
+        })
     }
 
     /// `MPI_Waitsome`; `None`: nothing is active. `done` gets the position in the output, the index

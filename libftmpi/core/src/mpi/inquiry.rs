@@ -5,9 +5,10 @@
 //! recorded. An answer that the program got for a request it gets again.
 
 use super::{Mpi, Request, Status, TestAny};
-use crate::engine::{Decision, Link};
+use crate::engine::Link;
 use crate::error::Result;
 use crate::request::{Active, CallbackKind, RequestState, Slot};
+use std::ops::ControlFlow;
 
 impl<L: Link> Mpi<L> {
     /// `MPI_Request_get_status`
@@ -26,25 +27,9 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_Request_get_status_any`
     pub fn request_get_status_any(&mut self, requests: &[Request]) -> Result<TestAny> {
-        let (known, _, count) = self.survey(requests)?;
-        let i = match known {
-            Some(i) => i,
-            None if count == 0 => return Ok(TestAny::NoneActive),
-            None => {
-                self.poll_once();
-                match self.engine.decide() {
-                    Decision::Negative => return Ok(TestAny::Nothing),
-                    Decision::Positive(i) => i as usize,
-                    Decision::Live => {
-                        let Some(i) = self.first_done(requests) else {
-                            self.engine.answered_negative();
-                            return Ok(TestAny::Nothing);
-                        };
-                        self.engine.answered(i as u64);
-                        i
-                    }
-                }
-            }
+        let i = match self.test_any(requests)? {
+            ControlFlow::Break(answer) => return Ok(answer),
+            ControlFlow::Continue(i) => i,
         };
         let Some(&request) = requests.get(i) else {
             crate::bail!(Intern, "entry {i} was recorded as complete, but there is none");
