@@ -18,7 +18,7 @@ pub fn abort(code: i32) -> ! {
 pub(crate) fn abort_with(world: &mut World, code: i32, text: String) -> ! {
     // SAFETY: flushes the program's streams; the process ends after it.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-    let Some(control) = &mut world.control else {
+    let Some(control) = world.agent.control() else {
         if !text.is_empty() {
             eprintln!("ftmpi: {text}");
         }
@@ -31,7 +31,7 @@ pub(crate) fn abort_with(world: &mut World, code: i32, text: String) -> ! {
 /// Nothing is left to do for this incarnation: waits for its end.
 pub(crate) fn wait_for_the_end(world: &mut World) -> ! {
     loop {
-        match &mut world.control {
+        match world.agent.control() {
             Some(control) => {
                 if let Some((ToRank::Die { code }, _)) = control.receive(true) {
                     die(code);

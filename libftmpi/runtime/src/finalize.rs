@@ -30,7 +30,7 @@ pub fn finalize() {
                 engine.link.notify_agent(FromRank::Finalizing);
                 engine.link.point("finalize");
             }
-            if engine.link.all_finalized && reported == Some(engine.link.incarnation) {
+            if engine.link.agent.all_finalized && reported == Some(engine.link.incarnation) {
                 break;
             }
             engine.block();
@@ -73,7 +73,7 @@ pub(crate) extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
         leave();
     }
     let engine = &mut get().engine;
-    if !engine.link.all_finalized || engine.link.job.is_none() {
+    if !engine.link.agent.all_finalized || engine.link.job.is_none() {
         return;
     }
     enter();
@@ -81,7 +81,7 @@ pub(crate) extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
     // SAFETY: flushes the program's streams, so that its output is out before it counts as done.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     let mut reported = None;
-    while !engine.link.all_exiting {
+    while !engine.link.agent.all_exiting {
         if reported.replace(engine.link.incarnation) != Some(engine.link.incarnation) {
             if engine.link.incarnation > Incarnation(0) {
                 // The incarnation may have begun from an image behind MPI_Finalize.

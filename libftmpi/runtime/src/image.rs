@@ -16,7 +16,7 @@ pub(crate) fn capture(
     image: ImageNo,
     useless: &mut dyn Iterator<Item = &[u8]>,
 ) -> Captured {
-    let Some((_, fd)) = world.image_due.take() else {
+    let Some((_, fd)) = world.agent.image_due.take() else {
         return Captured::Refused { lasts: false };
     };
     let Some(boot) = world.boot else {

@@ -2,31 +2,32 @@
 //! clock, waiting. All of it belongs to one incarnation; a restored process drops it and builds a
 //! new one.
 
+mod agent;
 mod channels;
 mod files;
 mod link;
+mod peers;
 mod sharing;
 #[cfg(test)]
 mod tests;
 
-use self::channels::{Channel, PeerChannel};
+use self::agent::AgentConnection;
+use self::peers::Peers;
 use crate::attention::URGENT;
 use crate::boot::Boot;
-use crate::control::{Control, close};
+use crate::control::close;
 use crate::ending::{die, fatal};
 use crate::file_undo::FileUndo;
 use crate::logger::Logger;
 use crate::sleep::Sleeper;
 use crate::status::StatusPage;
 use crate::threads;
-use crate::tuning::CONTROL_EVERY;
 use ftmpi_checkpoint::undo::Author;
-use ftmpi_core::engine::{Link, Sink, Token};
+use ftmpi_core::engine::{Link, Sink};
 use ftmpi_transport::event_ring;
 use ftmpi_wire::control::{FromRank, InjectPoint, JobView, ToRank};
 use ftmpi_wire::status::word;
-use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, event_log};
-use std::collections::VecDeque;
+use ftmpi_wire::{ImageNo, Incarnation, Rank, event_log};
 use std::sync::atomic::Ordering;
 
 /// The world.
@@ -39,42 +40,19 @@ pub struct World {
     pub(crate) process: u32,
     /// What the agent sent about the job; `None` in a process of its own.
     pub job: Option<Box<JobView>>,
-    pub(crate) control: Option<Control>,
+    /// The agent's messages, and what the agent asks of this rank.
+    pub(crate) agent: AgentConnection,
     pub(crate) status: StatusPage,
     pub(crate) sleeper: Option<Sleeper>,
     pub(crate) boot: Option<Boot>,
-    channels: Vec<PeerChannel>,
-    /// Frames that were landing on the channels of the incarnation before this one.
-    broken_off: Vec<(Rank, Header, Token)>,
-    /// For each peer, the channel that this rank sends on.
-    send_on: Vec<Option<usize>>,
+    peers: Peers,
     logger: Option<Logger>,
     /// Where event rings are mapped.
     ring_at: Option<*mut u8>,
-    news: VecDeque<(ToRank, Vec<i32>)>,
-    until_control: u32,
-    /// What [`word::CONTROL_DATAGRAMS`] was at the last look at the control socket.
-    seen_told: u64,
-    /// Peers to which a channel was requested that has not come.
-    asked: Vec<Rank>,
-    /// For each peer, its latest known incarnation, and how often the connection to that
-    /// incarnation was lost. Sockets of earlier rounds are over, whichever side noticed first.
-    rounds: Vec<(Incarnation, u32)>,
-    /// At the other end of every channel is a channel memory, which has no incarnations.
-    memories: bool,
-    pub(crate) image_due: Option<(ImageNo, i32)>,
     /// The newest image that was taken, or the one that this incarnation began from; 0: none.
     pub(crate) image_taken: ImageNo,
-    /// The agent asks for everything to become stable.
-    settle_due: bool,
-    /// Every rank is in `MPI_Finalize`.
-    pub all_finalized: bool,
-    /// Every rank has ended its program.
-    pub all_exiting: bool,
     window_used: usize,
     pub(crate) shared: crate::shared_memory::Shared,
-    /// A push since the last rest found a socket full.
-    socket_full: bool,
     inject: Vec<Point>,
     /// Zero of the clock in a process of its own, in seconds since 1970.
     begin: i64,
@@ -115,29 +93,16 @@ impl World {
             incarnation: Incarnation(0),
             process: std::process::id(),
             job: None,
-            control: None,
+            agent: AgentConnection::none(),
             status: StatusPage::NONE,
             sleeper: None,
             boot: None,
-            channels: Vec::new(),
-            broken_off: Vec::new(),
-            send_on: vec![None],
+            peers: Peers::new([Incarnation(0)], false),
             logger: None,
             ring_at: None,
-            news: VecDeque::new(),
-            until_control: CONTROL_EVERY,
-            seen_told: 0,
-            asked: Vec::new(),
-            rounds: vec![(Incarnation(0), 0)],
-            memories: false,
-            image_due: None,
             image_taken: ImageNo(0),
-            settle_due: false,
-            all_finalized: false,
-            all_exiting: false,
             window_used: 0,
             shared: crate::shared_memory::Shared::default(),
-            socket_full: false,
             inject: Vec::new(),
             begin: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64),
             disk: crate::posix_files::Posix::default(),
@@ -148,22 +113,12 @@ impl World {
     /// Sends `Hello` and waits for the agent's answer. Also the begin of a restored incarnation:
     /// what was known of an earlier one is dropped, its descriptors untouched.
     pub fn greet(&mut self, boot: Option<Boot>, resumed: Option<ImageNo>) {
-        // Frames that were landing when the image was taken come again; the engine must know of
-        // them.
-        self.broken_off.extend(self.channels.drain(..).filter_map(|mut way| {
-            let (header, token) = way.channel.take_incoming()?;
-            Some((way.peer, header, token))
-        }));
+        self.peers.end_incarnation();
         self.logger = None;
         self.ring_at = None;
-        self.news.clear();
-        self.asked.clear();
-        self.image_due = None;
-        self.settle_due = false;
         self.window_used = 0;
-        self.seen_told = 0;
         self.process = std::process::id();
-        self.control = Some(Control::inherited());
+        self.agent.begin();
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
         self.status = StatusPage::map(page);
         self.boot = boot;
@@ -189,7 +144,8 @@ impl World {
                 .collect(),
             no_image,
         };
-        let control = self.control.as_mut().expect("just made");
+        let (control, news) = self.agent.question();
+        let control = control.expect("just made");
         if resumed.is_none() {
             control.send(&FromRank::Loaded { objects: crate::loaded::objects() }, None);
         }
@@ -198,7 +154,7 @@ impl World {
             match control.receive(true) {
                 Some((ToRank::Welcome(job), _)) => break job,
                 Some((ToRank::Die { code }, _)) => die(code),
-                Some(other) => self.news.push_back(other),
+                Some(other) => news.push_back(other),
                 None => {}
             }
         };
@@ -206,9 +162,7 @@ impl World {
         sleeper.set_subscription(job.processors, job.local_ranks, self.status);
         sleeper.watch(ftmpi_wire::control::fds::CONTROL, false);
         self.sleeper = Some(sleeper);
-        self.send_on = vec![None; job.size as usize];
-        self.rounds = job.incarnations.iter().map(|&incarnation| (incarnation, 0)).collect();
-        self.memories = job.traits.memory;
+        self.peers.begin(job.incarnations.iter().copied(), job.traits.memory);
         let page = self.status;
         let point = |wanted: &InjectPoint| Point {
             name: wanted.point.clone(),
@@ -234,7 +188,7 @@ impl World {
         if rank == self.me.index() {
             return Some(self.incarnation);
         }
-        self.rounds.get(rank).map(|(incarnation, _)| *incarnation)
+        self.peers.incarnation_of(rank)
     }
 
     /// The logger is on this computer and offers a ring. If the ring cannot be opened here, or is
@@ -264,13 +218,6 @@ impl World {
         self.window_used
     }
 
-    /// For a question to the agent: what comes before its answer is news for `Link::poll`.
-    pub(crate) fn control_and_news(
-        &mut self,
-    ) -> (Option<&mut Control>, &mut VecDeque<(ToRank, Vec<i32>)>) {
-        (self.control.as_mut(), &mut self.news)
-    }
-
     /// A page-aligned piece of the reserved window, or of fresh memory where there is none.
     fn reserve(&mut self, bytes: usize, boot: &Option<Boot>) -> *mut u8 {
         let bytes = bytes.next_multiple_of(4096);
@@ -298,24 +245,6 @@ impl World {
         at.cast()
     }
 
-    /// Whether the agent has sent something since the last look.
-    #[inline]
-    fn has_agent_news(&self) -> bool {
-        self.status.get(word::CONTROL_DATAGRAMS) != self.seen_told
-    }
-
-    /// Reads what the agent sent.
-    fn read_control(&mut self) {
-        // Before the look: what comes after this is seen at the next look.
-        self.seen_told = self.status.get(word::CONTROL_DATAGRAMS);
-        URGENT.store(false, Ordering::Relaxed);
-        self.until_control = CONTROL_EVERY;
-        let Some(control) = &mut self.control else { return };
-        while let Some(message) = control.receive(false) {
-            self.news.push_back(message);
-        }
-    }
-
     fn handle_news<S: Sink>(&mut self, sink: &mut S, message: ToRank, passed: Vec<i32>) {
         match message {
             ToRank::Channel { peer, incarnation, kind } => {
@@ -330,7 +259,7 @@ impl World {
                     sink.logger_up();
                 }
             }
-            ToRank::PeerRestarted { rank, host, .. } if self.memories => {
+            ToRank::PeerRestarted { rank, host, .. } if self.peers.are_memories() => {
                 let job = self.job.as_mut();
                 if let Some(known) = job.and_then(|job| job.host_of.get_mut(rank.index())) {
                     *known = host;
@@ -350,7 +279,7 @@ impl World {
             }
             ToRank::TakeImage { image } => {
                 if let Some(&fd) = passed.first()
-                    && let Some((old, fd)) = self.image_due.replace((image, fd))
+                    && let Some((old, fd)) = self.agent.image_due.replace((image, fd))
                 {
                     close(fd);
                     self.report_refused_image(old, "another image was asked for before it began");
@@ -365,7 +294,7 @@ impl World {
                 }
                 sink.image_committed(image, oldest);
             }
-            ToRank::Settle => self.settle_due = true,
+            ToRank::Settle => self.agent.settle_due = true,
             ToRank::StableClocks { clocks } => sink.log_frame(event_log::Frame::Stable { clocks }),
             ToRank::ImageFailed { image } => {
                 self.shared.pass(image);
@@ -376,17 +305,15 @@ impl World {
             ToRank::Segment { .. } | ToRank::KeptFile { .. } => {
                 passed.iter().for_each(|&fd| close(fd));
             }
-            ToRank::AllFinalized => self.all_finalized = true,
-            ToRank::AllExiting => self.all_exiting = true,
+            ToRank::AllFinalized => self.agent.all_finalized = true,
+            ToRank::AllExiting => self.agent.all_exiting = true,
             ToRank::Die { code } => die(code),
         }
     }
 
     pub(crate) fn report_refused_image(&mut self, image: ImageNo, why: &str) {
         self.shared.pass(image);
-        if let Some(control) = &mut self.control {
-            control.send(&FromRank::ImageRefused { image, why: why.to_owned() }, None);
-        }
+        self.agent.send(&FromRank::ImageRefused { image, why: why.to_owned() });
     }
 
     fn watch(&self, fd: i32) {
@@ -404,11 +331,7 @@ impl World {
 
     /// Whether anything waits in a ring.
     fn is_ready(&self) -> bool {
-        URGENT.load(Ordering::Relaxed)
-            || self.channels.iter().any(|way| match &way.channel {
-                Channel::Shm { channel, .. } => channel.is_ready() || channel.can_go_on(),
-                Channel::Tcp(_) => false,
-            })
+        URGENT.load(Ordering::Relaxed) || self.peers.are_ready()
     }
 
     /// `Link::rest` where other threads may want to come in.
@@ -434,36 +357,28 @@ impl World {
             std::hint::black_box(world);
             return;
         }
-        self.set_sleeping(true);
+        self.peers.set_sleeping(true);
         let sleeper = self.sleeper.as_ref().expect("just seen");
         sleeper.fence();
         if !self.is_ready() {
             let ticket = sleeper.ticket();
-            let limit = if self.socket_full { 1 } else { 10 };
+            let limit = if self.peers.socket_full { 1 } else { 10 };
             threads::sleep(Some(|| ticket.sleep(limit)));
             std::hint::black_box(world);
             if let Some(sleeper) = &mut self.sleeper {
                 sleeper.slept();
             }
         }
-        self.socket_full = false;
-        self.set_sleeping(false);
+        self.peers.socket_full = false;
+        self.peers.set_sleeping(false);
         self.look_around();
     }
 
     /// What woke this rank may be on the control socket or the logger's.
     fn look_around(&mut self) {
-        self.until_control = 1;
+        self.agent.look_soon();
         if let Some(logger) = &mut self.logger {
             logger.look_soon();
-        }
-    }
-
-    fn set_sleeping(&self, sleeping: bool) {
-        for way in &self.channels {
-            if let Channel::Shm { channel, .. } = &way.channel {
-                channel.set_sleeping(sleeping);
-            }
         }
     }
 }

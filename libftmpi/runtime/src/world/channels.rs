@@ -84,18 +84,18 @@ impl World {
             passed.iter().for_each(|&fd| close(fd));
             return;
         }
-        if !self.memories {
+        if !self.peers.are_memories() {
             // News of the new incarnation may come with its channel.
             self.part(sink, peer, incarnation);
         }
         if let ChannelKind::Tcp { round } = kind {
-            let current = self.rounds[peer.index()].1;
+            let current = *self.peers.round(peer);
             if round < current {
                 return passed.iter().for_each(|&fd| close(fd));
             }
             if round > current {
                 // The peer has noticed before this rank that the connection is gone.
-                self.rounds[peer.index()].1 = round;
+                *self.peers.round(peer) = round;
                 self.lose(sink, peer);
             }
         }
@@ -128,28 +128,17 @@ impl World {
             },
             _ => return passed.iter().for_each(|&fd| close(fd)),
         };
-        self.asked.retain(|&asked| asked != peer);
-        let slot = &mut self.send_on[peer.index()];
-        let fresh = slot.is_none();
-        if fresh {
-            *slot = Some(self.channels.len());
-        }
-        self.channels.push(PeerChannel { peer, incarnation, channel });
-        if fresh {
+        if self.peers.add(PeerChannel { peer, incarnation, channel }) {
             sink.channel_up(peer, incarnation);
         }
     }
 
     /// Ends all channels to incarnations of `peer` before `incarnation`.
     pub(super) fn part<S: Sink>(&mut self, sink: &mut S, peer: Rank, incarnation: Incarnation) {
-        let known = &mut self.rounds[peer.index()];
-        if known.0 < incarnation {
-            *known = (incarnation, 0);
-            // A request for the old incarnation's channel is made again for the new one.
-            self.asked.retain(|&asked| asked != peer);
-        }
-        for index in (0..self.channels.len()).rev() {
-            if self.channels[index].peer == peer && self.channels[index].incarnation < incarnation {
+        self.peers.learn(peer, incarnation);
+        for index in (0..self.peers.channels.len()).rev() {
+            let way = &self.peers.channels[index];
+            if way.peer == peer && way.incarnation < incarnation {
                 self.end(sink, index, true);
             }
         }
@@ -159,20 +148,20 @@ impl World {
     /// sides of a pair that had two sockets give up both, so that each begins the next round with
     /// `Resume`.
     pub(super) fn lose<S: Sink>(&mut self, sink: &mut S, peer: Rank) {
-        let before = self.channels.len();
+        let before = self.peers.channels.len();
         for index in (0..before).rev() {
-            if self.channels[index].peer == peer {
+            if self.peers.channels[index].peer == peer {
                 self.end(sink, index, true);
             }
         }
-        if self.channels.len() < before {
+        if self.peers.channels.len() < before {
             sink.channel_lost(peer);
         }
     }
 
     /// Ends a channel; a frame that was landing is reported.
     pub(super) fn end<S: Sink>(&mut self, sink: &mut S, index: usize, close_it: bool) {
-        let mut way = self.channels.swap_remove(index);
+        let mut way = self.peers.remove(index);
         if let Some((header, token)) = way.channel.take_incoming() {
             sink.aborted(way.peer, &header, token);
         }
@@ -185,17 +174,10 @@ impl World {
                 Channel::Tcp(channel) => self.unwatch(channel.fd()),
             }
         }
-        for slot in &mut self.send_on {
-            match *slot {
-                Some(at) if at == index => *slot = None,
-                Some(at) if at == self.channels.len() => *slot = Some(index),
-                _ => {}
-            }
-        }
     }
 
     pub(super) fn poll_channel<S: Sink>(&mut self, sink: &mut S, index: usize) -> bool {
-        let way = &mut self.channels[index];
+        let way = &mut self.peers.channels[index];
         let mut receiver = ChannelReceiver { from: way.peer, sink, inject: &mut self.inject };
         match &mut way.channel {
             Channel::Shm { channel, doorbell } => {
@@ -213,7 +195,7 @@ impl World {
                     // The peer has probably died, and news of that is on its way. If it has only
                     // lost the connection, the engine requests another.
                     let peer = way.peer;
-                    self.rounds[peer.index()].1 += 1;
+                    *self.peers.round(peer) += 1;
                     self.lose(sink, peer);
                     true
                 }

@@ -104,7 +104,9 @@ impl World {
     /// Has the agent keep an open file, if a replay may open it again.
     fn keep_for_replay(&mut self, file: Handle, key: FileKey) {
         let replays = self.job.as_ref().is_some_and(|job| job.traits.replays() && job.images);
-        let (Some(open), Some(control)) = (self.disk.file(file), &mut self.control) else { return };
+        let (Some(open), Some(control)) = (self.disk.file(file), self.agent.control()) else {
+            return;
+        };
         if !replays {
             return;
         }
@@ -119,7 +121,7 @@ impl World {
 
     /// A file that the agent has kept.
     fn kept_file(&mut self, identity: u64) -> Option<i32> {
-        let (control, news_of) = self.control_and_news();
+        let (control, news_of) = self.agent.question();
         let control = control?;
         control.send(&FromRank::NeedFile { file: identity }, None);
         loop {

@@ -10,7 +10,6 @@ use crate::tuning::LOOKS_ROOMY;
 use ftmpi_core::engine::{Counters, DirectReceive, Exact, Frame, Link, Piece, Push, Sink};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
-use ftmpi_transport::tcp::Outcome;
 use ftmpi_transport::{shm, tcp};
 use ftmpi_wire::control::FromRank;
 use ftmpi_wire::{ImageNo, Incarnation, Rank, Ssn, event_log};
@@ -19,33 +18,11 @@ use std::sync::atomic::Ordering;
 impl Link for World {
     #[inline]
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
-        let Some(index) = self.send_on[to.index()] else { return Push::Full };
-        let payload: *const u8 = frame.payload.as_ptr().cast();
-        match &mut self.channels[index].channel {
-            Channel::Shm { channel, doorbell } => {
-                // SAFETY: the engine keeps the payload where it is until the frame is done.
-                let done = unsafe {
-                    channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
-                };
-                if channel.must_ring() {
-                    sleep::ring(*doorbell);
-                }
-                if done { Push::Done } else { Push::Full }
-            }
-            Channel::Tcp(channel) => {
-                // SAFETY: as above.
-                let outcome = unsafe {
-                    channel.push(&frame.header, payload, &mut frame.begun, &mut frame.sent)
-                };
-                self.socket_full |= outcome != Outcome::Done;
-                // A lost connection shows at the next poll.
-                if outcome == Outcome::Done { Push::Done } else { Push::Full }
-            }
-        }
+        self.peers.push(to, frame)
     }
 
     fn withdraw(&mut self, to: Rank) -> bool {
-        match self.send_on[to.index()].map(|index| &mut self.channels[index].channel) {
+        match self.peers.sender(to).map(|index| &mut self.peers.channels[index].channel) {
             Some(Channel::Shm { channel, .. }) => channel.withdraw(),
             _ => true,
         }
@@ -53,31 +30,28 @@ impl Link for World {
 
     #[inline]
     fn eager_limit(&self, to: Rank) -> usize {
-        match self.send_on[to.index()].map(|index| &self.channels[index].channel) {
+        match self.peers.sender(to).map(|index| &self.peers.channels[index].channel) {
             Some(Channel::Shm { .. }) => shm::EAGER_MAX,
             // A memory takes everything at once.
-            _ if self.memories => usize::MAX,
+            _ if self.peers.are_memories() => usize::MAX,
             _ => tcp::EAGER_MAX,
         }
     }
 
     fn open(&mut self, peer: Rank, incarnation: Incarnation) {
-        if self.send_on[peer.index()].is_some() {
+        if self.peers.sender(peer).is_some() {
             // The channel came unasked meanwhile, and was reported by `channel_up`.
             return;
         }
-        let round = match self.rounds[peer.index()] {
-            (known, round) if known == incarnation => round,
-            _ => 0,
-        };
-        self.asked.push(peer);
+        let round = self.peers.round_of(peer, incarnation);
+        self.peers.ask(peer);
         self.notify_agent(FromRank::Open { peer, incarnation, round });
     }
 
     #[inline]
     fn poll<S: Sink>(&mut self, sink: &mut S, first: Option<Rank>) -> bool {
         if let Some(rank) = first
-            && let Some(index) = self.send_on[rank.index()]
+            && let Some(index) = self.peers.sender(rank)
             && self.poll_channel(sink, index)
         {
             if let Some(sleeper) = &mut self.sleeper {
@@ -90,19 +64,19 @@ impl Link for World {
 
     fn poll_others<S: Sink>(&mut self, sink: &mut S, except: Option<Rank>) -> bool {
         let mut came = false;
-        let mut index = self.channels.len();
+        let mut index = self.peers.channels.len();
         while index > 0 {
             index -= 1;
-            if self.channels.get(index).is_some_and(|way| Some(way.peer) != except) {
+            if self.peers.channels.get(index).is_some_and(|way| Some(way.peer) != except) {
                 came |= self.poll_channel(sink, index);
             }
         }
-        self.until_control -= 1;
-        let has_agent_news = self.has_agent_news() || URGENT.load(Ordering::Relaxed);
-        if has_agent_news || self.until_control == 0 || !self.asked.is_empty() {
-            self.read_control();
+        let is_time = self.agent.step();
+        let has_agent_news = self.agent.has_sent(&self.status) || URGENT.load(Ordering::Relaxed);
+        if has_agent_news || is_time || self.peers.waits_for_channels() {
+            self.agent.read(&self.status);
         }
-        while let Some((message, passed)) = self.news.pop_front() {
+        while let Some((message, passed)) = self.agent.next_news() {
             self.handle_news(sink, message, passed);
             came = true;
         }
@@ -142,8 +116,8 @@ impl Link for World {
     }
 
     fn take_expected<S: Sink>(&mut self, sink: &mut S, from: Rank) {
-        let Some(index) = self.send_on[from.index()] else { return };
-        let way = &mut self.channels[index];
+        let Some(index) = self.peers.sender(from) else { return };
+        let way = &mut self.peers.channels[index];
         let mut receiver = ChannelReceiver { from, sink, inject: &mut self.inject };
         if let Channel::Shm { channel, doorbell } = &mut way.channel
             && channel.poll_expected(&mut receiver)
@@ -156,8 +130,8 @@ impl Link for World {
     #[inline]
     fn take_exact(&mut self, receive: &DirectReceive, fresh: impl Fn(Ssn) -> bool) -> Exact {
         let DirectReceive { from, context, tag, into, capacity, blocks } = *receive;
-        let Some(index) = self.send_on[from.index()] else { return Exact::Other };
-        let Channel::Shm { channel, doorbell } = &mut self.channels[index].channel else {
+        let Some(index) = self.peers.sender(from) else { return Exact::Other };
+        let Channel::Shm { channel, doorbell } = &mut self.peers.channels[index].channel else {
             return Exact::Other;
         };
         if !self.inject.is_empty() {
@@ -191,9 +165,7 @@ impl Link for World {
     }
 
     fn notify_agent(&mut self, message: FromRank) {
-        if let Some(control) = &mut self.control {
-            control.send(&message, None);
-        }
+        self.agent.send(&message);
     }
 
     #[inline]
@@ -215,22 +187,22 @@ impl Link for World {
         if !sleeper.tired() {
             return;
         }
-        self.set_sleeping(true);
+        self.peers.set_sleeping(true);
         self.sleeper.as_ref().expect("just seen").fence();
         if !self.is_ready() {
             let sleeper = self.sleeper.as_mut().expect("just seen");
             // Nothing reports that a full socket has room again, so the rank looks for it. The
             // other limit bounds the cost of a missed ring of the doorbell.
-            sleeper.sleep(if self.socket_full { 1 } else { 10 });
+            sleeper.sleep(if self.peers.socket_full { 1 } else { 10 });
         }
-        self.socket_full = false;
-        self.set_sleeping(false);
+        self.peers.socket_full = false;
+        self.peers.set_sleeping(false);
         self.look_around();
     }
 
     fn give_turn(&mut self) -> bool {
-        let has_agent_news = self.has_agent_news() || URGENT.load(Ordering::Relaxed);
-        let is_wanted = has_agent_news || self.image_due.is_some() || self.settle_due;
+        let has_agent_news = self.agent.has_sent(&self.status) || URGENT.load(Ordering::Relaxed);
+        let is_wanted = has_agent_news || self.agent.wants_something();
         !is_wanted && !threads::on() && self.sleeper.as_mut().is_some_and(Sleeper::give_turn)
     }
 
@@ -268,11 +240,11 @@ impl Link for World {
     }
 
     fn abandon<S: Sink>(&mut self, sink: &mut S) {
-        for (peer, header, token) in std::mem::take(&mut self.broken_off) {
+        for (peer, header, token) in self.peers.take_broken_off() {
             sink.aborted(peer, &header, token);
         }
-        while !self.channels.is_empty() {
-            self.end(sink, self.channels.len() - 1, false);
+        while !self.peers.channels.is_empty() {
+            self.end(sink, self.peers.channels.len() - 1, false);
         }
         self.logger = None;
         shm::begin_incarnation();
@@ -288,7 +260,7 @@ impl Link for World {
     }
 
     fn refuse(&mut self, image: ImageNo, why: &str) {
-        if let Some((_, fd)) = self.image_due.take() {
+        if let Some((_, fd)) = self.agent.image_due.take() {
             close(fd);
             self.report_refused_image(image, why);
         }
@@ -332,15 +304,15 @@ impl Link for World {
     }
 
     fn image_due(&self) -> Option<ImageNo> {
-        self.image_due.map(|(image, _)| image)
+        self.agent.image_due.map(|(image, _)| image)
     }
 
     fn settle_due(&self) -> bool {
-        self.settle_due
+        self.agent.settle_due
     }
 
     fn settled(&mut self) {
-        self.settle_due = false;
+        self.agent.settle_due = false;
         self.notify_agent(FromRank::Settled);
     }
 

@@ -29,7 +29,7 @@ impl World {
         bytes: u64,
         takers: usize,
     ) -> Result<i32, SegmentError> {
-        let (control, news_of) = self.control_and_news();
+        let (control, news_of) = self.agent.question();
         let control = control.ok_or(SegmentError::NoAgent)?;
         let takers = takers as u32;
         control.send(&FromRank::Segment { name, bytes, takers }, None);
@@ -114,9 +114,7 @@ impl World {
                 libc::munmap(at.cast(), len);
             }
         }
-        if let Some(control) = &mut self.control {
-            control.send(&FromRank::SegmentOver { name: held.name() }, None);
-        }
+        self.agent.send(&FromRank::SegmentOver { name: held.name() });
         close(held.fd);
         if let Shared { barrier: Some(barrier), board: Some(board), .. } = &mut self.shared {
             barrier.leave(board);

@@ -4,6 +4,7 @@
 //! The test plays the agent: it makes the sockets that were requested and hands each side its end
 //! some time later, or in another order.
 
+use super::channels::Channel;
 use super::*;
 use ftmpi_core::engine::{Engine, RecvData, ReqId, SendData, SendMode, Source, Tag};
 use ftmpi_core::usermem::UserPtr;
@@ -65,8 +66,7 @@ fn world_of(me: Rank, size: u32) -> World {
     let mut world = World::alone();
     world.me = me;
     world.job = Some(job(size));
-    world.send_on = vec![None; size as usize];
-    world.rounds = vec![(Incarnation(0), 0); size as usize];
+    world.peers = Peers::new(vec![Incarnation(0); size as usize], false);
     world
 }
 
@@ -142,10 +142,10 @@ fn run(seed: u64, listener: &TcpListener) {
                 let peer = Rank(1 - to as u32);
                 let kind = ChannelKind::Tcp { round };
                 let channel = ToRank::Channel { peer, incarnation: Incarnation(0), kind };
-                sides[to].engine.link.news.push_back((channel, vec![fd]));
+                sides[to].engine.link.agent.hand_over((channel, vec![fd]));
             }
             7 if breaks < BREAKS && random.below(8) == 0 => {
-                let channels = &sides[at].engine.link.channels;
+                let channels = &sides[at].engine.link.peers.channels;
                 if !channels.is_empty()
                     && let Channel::Tcp(channel) = &channels[random.below(channels.len())].channel
                 {
@@ -161,8 +161,8 @@ fn run(seed: u64, listener: &TcpListener) {
         for (from, side) in sides.iter().enumerate() {
             let world = &side.engine.link;
             let peer = Rank(1 - from as u32);
-            let round = world.rounds[peer.index()].1;
-            if world.asked.contains(&peer) && asked.insert((from, round)) {
+            let round = world.peers.round_of(peer, Incarnation(0));
+            if world.peers.has_asked(peer) && asked.insert((from, round)) {
                 let [near, far] = socket_pair(listener);
                 under_way.extend([(from, round, near), (1 - from, round, far)]);
             }
@@ -178,7 +178,7 @@ fn run(seed: u64, listener: &TcpListener) {
                 "seed {seed}: message {i} to rank {at} is not what was sent"
             );
         }
-        while let Some(way) = sides[at].engine.link.channels.pop() {
+        while let Some(way) = sides[at].engine.link.peers.channels.pop() {
             if let Channel::Tcp(channel) = way.channel {
                 close(channel.fd());
             }
@@ -209,7 +209,7 @@ fn one_rank_that_sends_and_sends_does_not_hide_the_others() {
             let kind = ChannelKind::Tcp { round: 0 };
             let channel =
                 ToRank::Channel { peer: Rank(to as u32), incarnation: Incarnation(0), kind };
-            engines[me].link.news.push_back((channel, vec![fd]));
+            engines[me].link.agent.hand_over((channel, vec![fd]));
             engines[me].progress();
         }
         *far = near;
