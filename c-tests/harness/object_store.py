@@ -156,7 +156,7 @@ def running_job(setting: Setting, jobs: Jobs, fault: str, *options: str) -> None
         problem = problem_of(outcome, expected_text=job.expected_text)
         if problem is None and not disk_fault.done:
             problem = f"{TOO_SOON}: nothing was lost yet"
-        wanted = "starting it again" if fault == DIES else "came anew from file://"
+        wanted = "starting it again" if fault == DIES else "was fetched again from file://"
         if problem is None and wanted not in outcome.err:
             if "killed by signal 9" not in outcome.err:
                 return f"{TOO_SOON}: the rank had ended", ""

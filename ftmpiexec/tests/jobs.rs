@@ -143,7 +143,7 @@ fn have_servers() -> bool {
     let all = ["ftmpi-event-logger", "ftmpi-checkpoint-server"];
     let there = all.iter().all(|name| directory.join(name).is_file());
     if !there {
-        println!("  skipped: the servers are not built beside ftmpiexec");
+        println!("  skipped: the servers are not built: run cargo build -p ftmpi-servers");
     }
     there
 }

@@ -6,7 +6,7 @@
 //! | [`event_logger`], [`event_store`] | the event logger and its files |
 //! | [`channel_memory`], [`message_store`] | the channel memory and its files |
 //! | [`image_store`] | the checkpoint server and its files |
-//! | [`image_note`] | the facts that a container holds beside the image |
+//! | [`image_note`] | the facts about an image that its container holds |
 //! | [`scheduler`] | the checkpoint scheduler, which stores nothing |
 //! | [`client`] | what an agent asks of the servers |
 //! | [`metrics`] | the metrics of servers and launcher, in the text format of Prometheus |

@@ -189,8 +189,8 @@ impl Journal {
     fn damaged(&self) -> io::Error {
         let name = self.data.file_name().unwrap_or_default().display();
         let text = format!(
-            "its journal (.{name}.ftmpi-undo, beside it) is damaged; put a copy of the file from before the job in \
-             its place, remove the journal, and start the job anew"
+            "its journal (.{name}.ftmpi-undo, in the same directory) is damaged; put a copy of the file from before the job in \
+             its place, remove the journal, and start the job again"
         );
         io::Error::new(ErrorKind::InvalidData, text)
     }

@@ -69,7 +69,7 @@ pub enum FilesError {
     /// The journals do not reach back far enough.
     #[error(
         "no wave is left that can be read, and the files that the program changed ('{path}') can \
-         return to wave {since} only; remove them and start anew"
+         return to wave {since} only; remove them and start the job again, without --restart"
     )]
     TooOld {
         /// The first of the files.

@@ -170,7 +170,9 @@ pub enum PlanError {
     #[error("--restart: the plan of the job has an option that this version does not read: {0}")]
     RestartOptions(String),
     /// Nothing to continue.
-    #[error("--restart: the job ran under --protocol none, which keeps nothing; start it anew")]
+    #[error(
+        "--restart: the job ran under --protocol none, which keeps nothing; start it again without --restart"
+    )]
     RestartNothing,
     /// What is written in the directory of the job.
     #[error("--restart: {0:#}")]

@@ -12,7 +12,7 @@ pub enum DiscoveryError {
     /// Events of one logger may depend on lost events of another one.
     #[error(
         "the power of one of several event loggers was lost, and maybe events with it, so their \
-         logs may not agree any more; start the job anew (one event logger for all ranks, or \
+         logs may not agree any more; start the job again, without --restart (one event logger for all ranks, or \
          --acknowledge durable, would have survived this)"
     )]
     PowerLost,

@@ -9,7 +9,7 @@ pub fn reference(pages: &[Page]) -> String {
     let mut out = String::from(
         "# Options\n\n\
          This page lists all options of all programs. `ftmpi-pages` generates it from the table\n\
-         that the programs use: `cargo run -p ftmpi-options -- reference .` writes it anew.\n\n\
+         that the programs use: `cargo run -p ftmpi-options -- reference .` writes it again.\n\n\
          On the command line, `-h` shows the common options of a program, `--help` all options, and\n\
          `ftmpiexec --help TOPIC` one heading.\n",
     );

@@ -29,7 +29,7 @@ pub enum PluginError {
     NoTable,
     /// It was built for another version.
     #[error(
-        "is built for version {theirs} of the table of protocols, this ftmpi has {VERSION}: build it anew"
+        "is built for version {theirs} of the table of protocols, this ftmpi has {VERSION}: build it again"
     )]
     Version {
         /// The library's.
@@ -75,7 +75,7 @@ impl Library {
     /// # Errors
     /// It is no library, or of another version.
     pub fn load(file: &Path) -> Result<Self, PluginError> {
-        // SAFETY: whoever names the file trusts what runs when it is loaded.
+        // SAFETY: the user who names the file trusts what runs when it is loaded.
         let library = unsafe { libloading::Library::new(file) }.map_err(PluginError::Load)?;
         let library: &'static libloading::Library = Box::leak(Box::new(library));
         // SAFETY: a library that exports this name keeps to the contract in `table`.

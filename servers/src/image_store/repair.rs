@@ -65,7 +65,7 @@ pub(super) async fn repair_image(
     let checked = block_in_place(|| server.disk.check(name))?;
     if taken > 0 {
         let object_tier = flusher.object_tier.address();
-        log_line(NAME, format!("{}: it came anew from {object_tier}", about(name, &found)));
+        log_line(NAME, format!("{}: it was fetched again from {object_tier}", about(name, &found)));
     }
     Ok(checked)
 }

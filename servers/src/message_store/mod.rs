@@ -98,7 +98,7 @@ impl MessageStore {
         }
         if !known.is_empty() && known != boot && !firsts.is_empty() {
             bail!(
-                "the messages in {} were stored before this computer was started anew: what had not \
+                "the messages in {} were stored before this computer was restarted: what had not \
                  reached its disk is lost, and with it the order of messages; a job under the \
                  protocol channel-memory cannot be continued after that",
                 path.display()
@@ -304,7 +304,7 @@ mod tests {
         store.flush(TO, || machine.summary(TO)).unwrap();
         assert_eq!(store.take(TO, 101).unwrap().1.len(), 5);
         drop(store);
-        assert!(open(dir.path(), 1000, "b").unwrap_err().to_string().contains("started anew"));
+        assert!(open(dir.path(), 1000, "b").unwrap_err().to_string().contains("restarted"));
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! | [`replay_repeats`] | logging | a receive takes again the message that was recorded of it |
 //! | [`stable_images`] | with a logger | no image contains an event that could be lost |
 //! | [`whole_logs`] | with a logger | logs have no holes, and keep what they acknowledged |
-//! | [`refused`] | with a logger | a rank that is refused for good ends the job, with the reason |
+//! | [`refused`] | with a logger | a rank that is refused for ever ends the job, with the reason |
 //! | [`log_cuts`] | logging | nothing is forgotten that an offered image needs |
 //! | [`only_orphans`] | optimistic | only a rank that depends on what is lost rolls back |
 //! | [`no_orphan_left`] | optimistic | at the end no rank depends on what is lost |

@@ -220,7 +220,7 @@ impl World {
         let refused = self.logger.take_refused();
         let any = !refused.is_empty();
         for (rank, incarnation, why) in refused {
-            self.note(|| format!("the logger refuses rank {rank} for good: {why}"));
+            self.note(|| format!("the logger refuses rank {rank} for ever: {why}"));
             self.seen.refused.is_refused(rank, &why);
             let for_good = self.setup.mutant != Some(Mutant::RefusalTakenForTrouble);
             let host = self.host_of(rank.index());

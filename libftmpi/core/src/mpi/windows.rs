@@ -177,8 +177,8 @@ impl<L: Link> Mpi<L> {
         size: usize,
         align: usize,
     ) -> Result<(ProgramMemory, UserPtr)> {
-        let beside = align.saturating_sub(ProgramMemory::ALIGN);
-        let mut own = size.checked_add(beside).and_then(ProgramMemory::new);
+        let slack = align.saturating_sub(ProgramMemory::ALIGN);
+        let mut own = size.checked_add(slack).and_then(ProgramMemory::new);
         let scope = self.scope(comm)?;
         let answers = self.collect_within(&scope, &[u8::from(own.is_some())])?;
         let missing = answers.iter().position(|&ok| ok == 0);

@@ -1,4 +1,4 @@
-//! The channels that this rank has, by peer: which one it sends on, and which ones it has asked for.
+//! The channels of this rank by peer: which channel it sends on, and which ones it has asked for.
 //! How channels begin and end is in [`channels`](super::channels).
 
 use super::channels::{Channel, PeerChannel};

@@ -184,9 +184,9 @@ fn grids_and_graphs() {
             let (_, _, coords) = mpi.cart_get(grid).unwrap();
             assert_eq!(coords, [i as i32 / 3, i as i32 % 3]);
             let (up, down) = mpi.cart_shift(grid, 0, 1).unwrap();
-            let beside = |i: usize| Peer::Rank(i as u32);
-            assert_eq!(up, if i < 3 { Peer::ProcNull } else { beside(i - 3) });
-            assert_eq!(down, if i < 3 { beside(i + 3) } else { Peer::ProcNull });
+            let next_row = |i: usize| Peer::Rank(i as u32);
+            assert_eq!(up, if i < 3 { Peer::ProcNull } else { next_row(i - 3) });
+            assert_eq!(down, if i < 3 { next_row(i + 3) } else { Peer::ProcNull });
             let row = mpi.cart_sub(grid, &[false, true]).unwrap().unwrap();
             assert_eq!(sum(mpi, row, i as i32), if i < 3 { 3 } else { 12 });
             let copy = mpi.comm_dup(row).unwrap();
