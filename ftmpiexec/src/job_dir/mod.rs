@@ -97,12 +97,12 @@ impl JobDir {
     /// A line for the user: where the directory is, and how much it will hold.
     pub fn describe(&self, plan: &Plan) -> String {
         format!(
-            "job directory {} ({}; {})",
+            "job directory {}: it {}, and is {}",
             self.path.display(),
             if plan.ckpt_interval.is_some() {
-                "two to four times the memory of all ranks, compressed"
+                "takes two to four times the memory of all ranks, compressed"
             } else {
-                "events only: some MB"
+                "holds events only, some MB"
             },
             if self.temporary { "removed after success" } else { "kept" }
         )
