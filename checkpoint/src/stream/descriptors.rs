@@ -49,8 +49,6 @@ pub mod descriptor {
     /// A socket that is connected to nobody: unused, bound, listening, or with an address to send
     /// datagrams to. Its contents are a [`SocketState`](super::SocketState).
     pub const SOCKET: u32 = 17;
-    /// An `inotify` descriptor. The table of [`Watch`](super::Watch)es tells what it watches.
-    pub const INOTIFY: u32 = 18;
 }
 
 /// One open descriptor of the program.
@@ -95,23 +93,21 @@ pub struct Descriptor {
     pub state: [u64; 4],
 }
 
-/// Something that an `epoll` or `inotify` descriptor watches.
+/// Something that an `epoll` descriptor watches.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Watch {
     /// The descriptor that watches.
     pub holder: i32,
-    /// `epoll`: the number under which a file is watched. `inotify`: the number of the watch.
+    /// The number under which a file is watched.
     pub target: i32,
-    /// `epoll`: a descriptor of that file. It differs from `target` if the program has closed or
-    /// replaced that number, and has the file open under another one.
+    /// A descriptor of that file. It differs from `target` if the program has closed or replaced
+    /// that number, and has the file open under another one.
     pub file: i32,
     /// Events, with their flags.
     pub events: u32,
     /// `epoll_event::data`
     pub data: u64,
-    /// `inotify`: the path.
-    pub path: Text,
 }
 
 /// Options of a socket that are kept: level and name. All are numbers.

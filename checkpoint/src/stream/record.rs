@@ -13,7 +13,7 @@ pub mod limit {
     pub const LOCKS: usize = 4096;
     /// Ranges of memory with properties that their mappings do not tell.
     pub const RANGES: usize = 8192;
-    /// What all `epoll` and `inotify` descriptors watch.
+    /// What all `epoll` descriptors watch.
     pub const WATCHES: usize = 16_384;
     /// Mapped files.
     pub const FILES: usize = 8192;

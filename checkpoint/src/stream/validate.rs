@@ -267,11 +267,9 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             }
             // No counter can have the highest value.
             descriptor::EVENTFD => it.offset < u64::MAX,
-            descriptor::EPOLL
-            | descriptor::SIGNALFD
-            | descriptor::PIDFD
-            | descriptor::INOTIFY
-            | descriptor::TIMERFD => true,
+            descriptor::EPOLL | descriptor::SIGNALFD | descriptor::PIDFD | descriptor::TIMERFD => {
+                true
+            }
             descriptor::PAIR => {
                 it.fd > 2 && (alone || other(descriptor::PAIR)) && it.size <= limit::CONTENT_BYTES
             }
@@ -343,7 +341,6 @@ fn watches(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
                     && it.file != it.holder
                     && entry(tables, it.file).is_some()
             }
-            Some(descriptor::INOTIFY) => it.target > 0 && is_text(tables.strings, it.path),
             _ => false,
         };
         if it.holder < floor || !sane {

@@ -106,7 +106,7 @@ const DECIDING: [(u32, usize, Words); 10] = [
         start: 8, end: 8, reserved: 4
     ]),
     (kind::WATCHES, size_of::<Watch>(), words![Watch;
-        holder: 4, target: 4, file: 4, events: 4, path: 4, path + 4: 4
+        holder: 4, target: 4, file: 4, events: 4
     ]),
 ];
 

@@ -142,7 +142,7 @@ fn image() -> Image {
             one(9, descriptor::EVENTFD),
             one(10, descriptor::REOPEN_CUT),
             one(11, descriptor::EPOLL),
-            one(12, descriptor::INOTIFY),
+            one(12, descriptor::EPOLL),
             Descriptor { size: 100, ..other(13, descriptor::PAIR, 14) },
             other(14, descriptor::PAIR, 13),
             Descriptor { size: 100, ..other(15, descriptor::PAIR, -1) },
@@ -186,7 +186,7 @@ fn image() -> Image {
         watches: vec![
             Watch { holder: 11, target: 0, file: 0, ..Watch::default() },
             Watch { holder: 11, target: 40, file: 9, ..Watch::default() },
-            Watch { holder: 12, target: 1, path: name, ..Watch::default() },
+            Watch { holder: 12, target: 1, file: 11, ..Watch::default() },
         ],
     }
 }
@@ -260,7 +260,7 @@ fn promises(image: &Image) {
             | descriptor::REOPEN_GUARDED
             | descriptor::REOPEN_ALONE
             | descriptor::RECREATE => text(it.path),
-            descriptor::PIPE | descriptor::EVENTFD..=descriptor::INOTIFY => {}
+            descriptor::PIPE | descriptor::EVENTFD..=descriptor::SOCKET => {}
             other => panic!("{other}"),
         }
     }
@@ -278,12 +278,8 @@ fn promises(image: &Image) {
     }
     for watch in &image.watches {
         let holder = image.descriptors.iter().find(|it| it.fd == watch.holder).unwrap();
-        if holder.how == descriptor::INOTIFY {
-            text(watch.path);
-        } else {
-            assert!(holder.how == descriptor::EPOLL && (0..1000).contains(&watch.target));
-            assert!(image.descriptors.iter().any(|it| it.fd == watch.file));
-        }
+        assert!(holder.how == descriptor::EPOLL && (0..1000).contains(&watch.target));
+        assert!(image.descriptors.iter().any(|it| it.fd == watch.file));
     }
     for range in &image.ranges {
         assert!(range.start < range.end && range.end <= USER_END);
@@ -340,11 +336,11 @@ fn what_is_not_is_named() {
         ("watch of no kind", |i| i.watches[1].file = 19),
         ("watch of no kind", |i| i.watches[1].target = 1000),
         ("watch of no kind", |i| i.watches[0].target = 11),
-        ("watch of no kind", |i| i.watches[2].path.len = 0),
+        ("watch of no kind", |i| i.watches[2].file = 12),
         ("watch of no kind", |i| i.watches[2].holder = 9),
         ("descriptor of no kind", |i| i.descriptors[1].other = -1),
         ("descriptor of no kind", |i| i.descriptors[6].other = 6),
-        ("descriptor of no kind", |i| i.descriptors[2].how = 19),
+        ("descriptor of no kind", |i| i.descriptors[2].how = 18),
         ("descriptor of no kind", |i| i.descriptors[2].owner = 4),
         ("descriptor of no kind", |i| i.descriptors[2].signal = 65),
         ("descriptor of no kind", |i| i.descriptors[2].seals = 1),
@@ -505,7 +501,7 @@ fn change(image: &mut Image, which: (usize, usize, usize), (value, relative): (u
         (8, 0) => number(&mut row!(image.watches).holder),
         (8, 1) => number(&mut row!(image.watches).target),
         (8, 2) => number(&mut row!(image.watches).file),
-        (8, _) => short(&mut row!(image.watches).path.len),
+        (8, _) => short(&mut row!(image.watches).events),
         (_, _) => {
             let at = row % image.strings.len();
             image.strings[at] = value as u8;

@@ -98,7 +98,7 @@ pub const START_STACK_TOP: usize = START_STACK_GUARD + 256 * KIB;
 
 const SIGNALS: usize = RESERVED_AREA_BASE + 24 * MIB;
 
-/// What `epoll` and `inotify` descriptors watch.
+/// What `epoll` descriptors watch.
 const WATCHES: usize = RESERVED_AREA_BASE + 26 * MIB;
 
 const _: () = {

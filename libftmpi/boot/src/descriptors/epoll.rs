@@ -69,7 +69,6 @@ pub fn gather(
                 file,
                 events: line.events,
                 data: line.data,
-                ..Watch::default()
             };
             *watches += 1;
         });
@@ -141,7 +140,7 @@ fn add(watch: &Watch) -> Result<(), Errno> {
     if watch.file == target {
         return control(watch);
     }
-    // The file is watched under a number that the program has closed or given to another file since.
+    // The program has closed that number since, or given it to another file.
     let before = syscalls::fcntl(target, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize);
     let flags = syscalls::fcntl(target, libc::F_GETFD, 0).unwrap_or(0);
     // SAFETY: no memory involved; what had the number gets it back.

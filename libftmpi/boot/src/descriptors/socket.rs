@@ -1,7 +1,7 @@
 //! Sockets that are connected to nobody: made again, bound to the same address, listening again.
 //!
 //! Guarantees: kind, options, address and, for datagrams, the address that they go to are as they
-//! were. Connections that nobody had accepted yet are lost, and so are datagrams of the network that
+//! were. Lost are connections that nobody had accepted yet, and datagrams of the network that
 //! nobody had read. If the address is taken on the host of the restore, the image does not fit
 //! there.
 
