@@ -12,7 +12,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
     c-tests/run.py campaign --runs 30       every protocol and option, with programs and faults in turn
-    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | bad-input | netns
+    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced | bad-input | netns
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
     c-tests/run.py checks                   FTMPI_CHECK=1: collectives that do not match, objects left open
@@ -44,8 +44,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     bad_input, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb, install,
-    kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade, restart,
-    server_faults, slurm, speed, standard, torture, without_images, wrappers,
+    kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade, replaced,
+    restart, server_faults, slurm, speed, standard, torture, without_images, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -117,6 +117,7 @@ def arguments() -> argparse.Namespace:
     suite("remade", "objects that are made and freed in every step, and a rank that dies")
     suite("cuts", "connections broken while no rank dies")
     suite("without-images", "programs of which no image can be taken")
+    suite("replaced", "files, programs and libraries that are replaced while ranks die")
     suite("restart", "the whole job dies or is stopped, and goes on")
     suite("object-store", "images in an object store, and servers whose disk is lost")
     p = suite("torture", "every kind of state in images, killed and restored again and again")
@@ -200,6 +201,8 @@ def main() -> int:
                 restart.restart(setting)
             case "committed":
                 committed.committed(setting)
+            case "replaced":
+                replaced.replaced(setting)
             case "cuts":
                 cuts.cuts(setting)
             case "remade":
@@ -283,6 +286,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("damage", lambda: damage.damage(setting)),
             ("committed", lambda: committed.committed(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
+            ("replaced", lambda: replaced.replaced(setting)),
             ("slurm", lambda: slurm.slurm(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),

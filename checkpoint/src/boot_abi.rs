@@ -27,6 +27,10 @@ pub const EXIT_IMAGE_DAMAGED: i32 = 117;
 /// standard error says which. The same image may fit elsewhere.
 pub const EXIT_IMAGE_MISFIT: i32 = 118;
 
+/// Exit code: a file that the program had open is gone, and nobody has kept it. The line on standard
+/// error names it.
+pub const EXIT_IMAGE_FILE_GONE: i32 = 119;
+
 /// First address of the reserved area that the engine keeps for itself in every rank.
 pub const RESERVED_AREA_BASE: usize = 0x100_0000_0000;
 /// Length of the reserved area in bytes.

@@ -278,6 +278,9 @@ pub enum FromAgent {
     Terminate,
 }
 
+/// Why an image cannot be used whose rank had a file open that is gone.
+pub const FILE_GONE: &str = "a file that it rests on is gone, which the line of the rank names";
+
 /// What happened to a rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Report {

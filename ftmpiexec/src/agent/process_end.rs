@@ -4,7 +4,7 @@ use super::directory::RankKey;
 use super::events::AgentEvent;
 use super::rank_process::RankProcess;
 use super::{Agent, processes, restore};
-use crate::agent_protocol::Report;
+use crate::agent_protocol::{FILE_GONE, Report};
 use crate::tuning::CONTROL_GRACE;
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_protocols::dispatcher::Ending;
@@ -159,6 +159,7 @@ impl Agent {
 fn why_unusable(code: i32) -> Option<&'static str> {
     match code {
         boot_abi::EXIT_IMAGE_DAMAGED => Some("it is damaged or its stream broke off"),
+        boot_abi::EXIT_IMAGE_FILE_GONE => Some(FILE_GONE),
         boot_abi::EXIT_IMAGE_MISFIT => {
             Some("it does not fit this machine, kernel, limit or program")
         }

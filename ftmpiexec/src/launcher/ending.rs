@@ -172,6 +172,9 @@ impl Launcher {
             false => directory.discard().map(|()| None),
         };
         match left {
+            Ok(Some(line)) if self.file_gone => self.printer.notice(format!(
+                "{line}, which fails in the same way unless the file is put back that is gone"
+            )),
             Ok(Some(line)) => self.printer.notice(line),
             Ok(None) => {}
             Err(e) => self.printer.notice(e.to_string()),

@@ -97,6 +97,8 @@ struct Launcher {
     oversubscribed: Option<bool>,
     /// Ranks that have called `MPI_Init`.
     in_mpi: BTreeSet<Rank>,
+    /// An image could not be used because a file of the program is gone.
+    file_gone: bool,
     /// What the first incarnation of each rank had loaded.
     loaded: BTreeMap<Rank, Vec<LoadedObject>>,
     /// Reasons for a rank without images that were printed.
@@ -201,6 +203,7 @@ impl Launcher {
             requests: control::ImageRequests::default(),
             oversubscribed,
             in_mpi: BTreeSet::new(),
+            file_gone: false,
             loaded: BTreeMap::new(),
             no_image_reasons: HashSet::new(),
             unprotected_said: false,

@@ -4,7 +4,7 @@
 use super::agents::AgentReady;
 use super::events::{LauncherEvent, Printed};
 use super::{Launcher, notices};
-use crate::agent_protocol::{ActualCommand, FromAgent, ProcessId, Report, ToAgent};
+use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
 use ftmpi_protocols::dispatcher::{ImageFacts, Input};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::time::Duration;
@@ -94,6 +94,7 @@ impl Launcher {
                 Input::CannotStart { rank, incarnation, code, why }
             }
             Report::ImageUnusable { image, why } => {
+                self.file_gone |= why == FILE_GONE;
                 Input::ImageUnusable { rank, incarnation, image, why }
             }
             Report::Hello { pid, resumed, no_image, actual_command } => {

@@ -131,7 +131,7 @@ fn files_that_an_image_rests_on_stay() {
     // Without the agent's help no other file is taken for one of these.
     job.kept.lock().unwrap().clear();
     let end = job.start(3, Some(&image)).end(LONG);
-    assert_eq!(end.code, Some(118), "{end:?}");
+    assert_eq!(end.code, Some(119), "{end:?}");
     assert!(end.err.contains("the file") && end.err.contains("scratch"), "{end:?}");
 }
 

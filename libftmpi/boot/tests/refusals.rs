@@ -4,7 +4,7 @@
 mod driver;
 
 use driver::{End, Job, boot_library, compile, raw};
-use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
+use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_FILE_GONE, EXIT_IMAGE_MISFIT};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -254,7 +254,7 @@ fn damaged_and_foreign_images_are_refused() {
     std::fs::remove_file(data.path().join("log")).unwrap();
     assert_eq!(restore(&job, &image).code, Some(3), "the agent has kept it");
     job.kept.lock().unwrap().clear();
-    refused(&restore(&job, &image), EXIT_IMAGE_MISFIT, "was removed or renamed since");
+    refused(&restore(&job, &image), EXIT_IMAGE_FILE_GONE, "was removed or renamed since");
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub enum Notice<'a> {
     OtherFile {
         path: Shown<'a>,
     },
-    /// The file of the image has another name now, and there is another file in its place.
-    Renamed {
+    /// There was another file in the place of one that this rank alone was writing.
+    SetAside {
         path: Shown<'a>,
     },
     /// A file that the rank only reads has other contents than at the image.
@@ -66,10 +66,10 @@ impl fmt::Display for Notice<'_> {
                 "{path} is another file than the one that this rank had open when its image was \
                  taken (renamed, or replaced?): the rank goes on with the file that is there now"
             ),
-            Notice::Renamed { path } => write!(
+            Notice::SetAside { path } => write!(
                 f,
-                "{path} was renamed after this rank's image, and another file is in its place: the \
-                 rank goes on writing the file that was renamed"
+                "{path} was made anew after this rank's image: the rank goes on with the file that \
+                 it was writing, and the other one is now {path}.ftmpi-set-aside"
             ),
             Notice::WrittenSince { path } => write!(
                 f,

@@ -211,23 +211,41 @@ impl<'a> Reopening<'a> {
         let mut name = [0; 64];
         let flags = self.flags & !libc::O_NOFOLLOW;
         let opened = syscalls::open(numbered("fd", kept as u32, &mut name), flags)?;
-        // This process alone wrote under a name that is gone: it will rename or remove the file
-        // again. (A log that others have renamed goes on under its new name.)
+        // This process alone wrote under a name that it has given up since. It will open, rename or
+        // remove the file by that name again. (A log that others have renamed goes on under its new
+        // name.)
         let own = matches!(self.entry.how, how::REOPEN_CUT | how::REOPEN_ALONE)
             && flags & libc::O_APPEND == 0
             && !is_deleted(self.path.to_bytes());
+        let free = here == Err(libc::ENOENT) || own && here.is_ok() && self.set_aside();
         if own
-            && here == Err(libc::ENOENT)
+            && free
             && let Ok(copy) = self.copy_to_path(opened)
         {
             syscalls::close(opened);
             return Ok((copy, Found::Copy));
         }
-        let renamed = syscalls::fstat(opened).is_ok_and(|stat| stat.st_nlink > 0);
-        if own && renamed && here.is_ok() {
-            self.print(Notice::Renamed { path: self.shown() });
-        }
         Ok((opened, Found::Same))
+    }
+
+    /// Gives another name to the file that is at the path now, and tells so: whether that was done.
+    fn set_aside(&self) -> bool {
+        const SUFFIX: &[u8] = b".ftmpi-set-aside\0";
+        let bytes = self.path.to_bytes();
+        let mut name = [0u8; 4096];
+        let len = bytes.len() + SUFFIX.len();
+        if len > name.len() {
+            return false;
+        }
+        name[..bytes.len()].copy_from_slice(bytes);
+        name[bytes.len()..len].copy_from_slice(SUFFIX);
+        let (here, from, to) = (libc::AT_FDCWD, self.path.as_ptr(), name.as_ptr());
+        // SAFETY: terminated paths.
+        let done = unsafe { syscalls::call!(libc::SYS_renameat, here, from, here, to) }.is_ok();
+        if done {
+            self.print(Notice::SetAside { path: self.shown() });
+        }
+        done
     }
 
     /// Makes a copy of a file at the path, where nothing is.

@@ -2,6 +2,7 @@
 //! back.
 
 use crate::base::rank;
+use crate::base::refusal::Refused;
 use crate::base::report;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
@@ -12,7 +13,7 @@ use crate::process::{credentials, limits, process_attributes, process_state};
 use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
 use crate::time::{clock_shift, posix_timers};
 use core::arch::asm;
-use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
+use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_FILE_GONE, EXIT_IMAGE_MISFIT};
 use ftmpi_wire::control::fds;
 
 /// The restorer jumps here: the restored process, as its main thread, on the stack in the reserved
@@ -52,8 +53,10 @@ fn restore_kernel_state(area: &ReservedArea) {
     credentials::remember_start(area);
     let result = process_state::restore(area, process, &strings)
         .and_then(|()| descriptors::restore::restore(area, process, &strings, control.died));
-    if result.is_err() {
-        report::fail(control.rank, area, EXIT_IMAGE_MISFIT);
+    if let Err(Refused(errno)) = result {
+        let gone = errno == libc::ESTALE;
+        let code = if gone { EXIT_IMAGE_FILE_GONE } else { EXIT_IMAGE_MISFIT };
+        report::fail(control.rank, area, code);
     }
     rank::resume(control.incarnation);
     let same_boot = process.boot == 0 || process.boot == process_state::boot_id();

@@ -1,0 +1,122 @@
+"""Tests that a rank comes back with the files that it had open, and as the program that it was. Files are removed, renamed
+and made anew in every step; program and library are replaced while the job runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import reports
+from .core import TESTS, Outcome, Setting, problem_of, run
+from .jobs import rank_failures
+
+SOURCES = TESTS / "replaced"
+RANKS = 3
+STEPS = {"plain": 60, "rename": 60, "mpi": 25}
+PROGRAM_STEPS = 400
+
+
+def replaced(setting: Setting) -> None:
+    if setting.dist_is_built():
+        files(setting)
+        programs(setting)
+
+
+def compile_one(setting: Setting, target: Path, source: str, *flags: str) -> str | None:
+    command = [setting.cc, "-O1", "-o", str(target), str(SOURCES / source), *flags]
+    made = subprocess.run(command, capture_output=True, text=True)
+    return None if made.returncode == 0 else made.stderr[-300:]
+
+
+def files(setting: Setting) -> None:
+    """A rank dies after its third image, when the files of the image before are gone."""
+    program = setting.new_folder("replaced") / "files"
+    why = compile_one(setting, program, "files.c")
+    if why is not None:
+        return setting.results.bad("files that are made anew", why)
+    for kind, steps in STEPS.items():
+        for protocol in ("pessimistic", "coordinated"):
+            where = setting.new_folder("run")
+            report = where / "report.json"
+            outcome = run(
+                [*setting.mpiexec(RANKS, "--protocol", protocol, "--ckpt-interval", "300ms", "--report", report,
+                                  "--inject", "kill:rank=1,point=image,nth=3"), program, kind, str(steps)],
+                timeout=setting.timeout, cwd=where,
+            )
+            problem = problem_of(outcome, expected_text="all files right") or from_image_problem(report)
+            setting.results.check(f"files that are made anew: {kind}, {protocol}", problem, f"{outcome.seconds:.1f} s")
+
+
+def from_image_problem(file: Path) -> str | None:
+    """The rank must have come back from an image: from its beginning it makes all files itself."""
+    report, unread = reports.read(file)
+    if report is None:
+        return unread
+    failures = rank_failures(report)
+    if not failures:
+        return "no rank died"
+    return None if all(failure["image"] for failure in failures) else f"a rank came back without image: {failures}"
+
+
+def programs(setting: Setting) -> None:
+    """Somebody puts a new program, or a new library, in the place of the old one; then a rank dies."""
+    for what in ("program", "library", "script"):
+        for protocol, interval in (("pessimistic", "30s"), ("coordinated", "300ms")):
+            test = f"the {what} is replaced: {protocol}, images every {interval}"
+            where = setting.new_folder("run")
+            why = make_versions(setting, where)
+            if why is not None:
+                return setting.results.bad(test, why)
+            outcome = replace_and_kill(setting, where, what, protocol, interval)
+            if what == "script" and interval == "30s":
+                # A script finds itself by its name, so the one that was held cannot be used. (An image continues the
+                # program that the script has executed.)
+                problem = None if outcome.code and "is another program" in outcome.err and "script" in outcome.err \
+                    else f"ended with {outcome.code}, should have named the script: {outcome.output_tail()}"
+            else:
+                problem = problem_of(outcome, expected_text="one program")
+            if problem is None and "version" in outcome.out:
+                problem = f"a rank was another program: {outcome.output_tail()}"
+            if problem is None and "killed by signal 9" not in outcome.err:
+                problem = "no rank died"
+            setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+
+def make_versions(setting: Setting, where: Path) -> str | None:
+    for version in (1, 2):
+        why = compile_one(setting, where / f"lib{version}.so", "library.c", "-shared", "-fPIC",
+                          f"-DLIBRARY_VERSION={version}")
+        if why is not None:
+            return why
+        if version == 1:
+            shutil.copy(where / "lib1.so", where / "libversion.so")
+        why = compile_one(setting, where / f"program{version}", "program.c", f"-DPROGRAM_VERSION={version}",
+                          f"-L{where}", "-lversion", f"-Wl,-rpath,{where}")
+        if why is not None:
+            return why
+        (where / f"script{version}").write_text(f"#!/bin/sh\n# Version {version}\nexec {where}/program{version} \"$@\"\n")
+        (where / f"script{version}").chmod(0o755)
+    shutil.copy(where / "program1", where / "program")
+    shutil.copy(where / "script1", where / "script")
+    return None
+
+
+def replace_and_kill(setting: Setting, where: Path, what: str, protocol: str, interval: str) -> Outcome:
+    new, old = {"program": ("program2", "program"), "library": ("lib2.so", "libversion.so"),
+                "script": ("script2", "script")}[what]
+    done = False
+
+    def meanwhile(process) -> None:
+        nonlocal done
+        if not done and (where / "twenty-steps").exists():
+            os.replace(where / new, where / old)
+            done = True
+
+    executed = where / ("script" if what == "script" else "program")
+    return run(
+        [*setting.mpiexec(2, "--protocol", protocol, "--ckpt-interval", interval,
+                          "--inject", "kill:rank=1,at=1500ms"), executed, str(PROGRAM_STEPS)],
+        timeout=setting.timeout, cwd=where, meanwhile=meanwhile,
+    )
