@@ -12,7 +12,9 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
     c-tests/run.py campaign --runs 30       every protocol and option, with programs and faults in turn
-    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced | bad-input | netns
+    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced
+    c-tests/run.py bad-input | bounds       what users do wrong; hosts with little memory or disk
+    c-tests/run.py netns | slurm            hosts made of network namespaces, a real Slurm
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
     c-tests/run.py checks                   FTMPI_CHECK=1: collectives that do not match, objects left open
@@ -43,9 +45,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb, install,
-    kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade, replaced,
-    restart, server_faults, slurm, speed, standard, torture, without_images, wrappers,
+    bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb,
+    install, kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
+    replaced, restart, server_faults, slurm, speed, standard, torture, without_images, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -146,6 +148,7 @@ def arguments() -> argparse.Namespace:
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
+    suite("bounds", "hosts with little memory or disk")
     suite("speed", "instructions of a message")
     suite("checks", "FTMPI_CHECK=1")
     suite("coverage", "does every function have a program that calls it?")
@@ -238,6 +241,8 @@ def main() -> int:
                 netns.netns(setting)
             case "bad-input":
                 bad_input.bad_input(setting)
+            case "bounds":
+                bounds.bounds(setting)
             case "checks":
                 checks.checks(setting)
             case "coverage":
@@ -278,6 +283,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("speed", lambda: speed.speed(setting)),
             ("mpi4py", lambda: mpi4py_suite.mpi4py_suite(setting, peers, [2], True)),
             ("bad-input", lambda: bad_input.bad_input(setting)),
+            ("bounds", lambda: bounds.bounds(setting)),
         ],
         2: [
             ("points", lambda: points.points(setting, step=2)),

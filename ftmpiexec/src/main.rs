@@ -10,6 +10,7 @@ mod heartbeat;
 mod inject;
 mod job_dir;
 mod launcher;
+mod metrics_page;
 mod nested;
 mod output;
 mod report;
@@ -44,6 +45,12 @@ fn main() -> ExitCode {
         return match agent::run() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain("agent: ", &error),
+        };
+    }
+    if arguments.get(1).is_some_and(|first| first == metrics_page::OPTION) {
+        return match metrics_page::run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain("metrics page: ", &error),
         };
     }
     if arguments.get(1).is_some_and(|first| first == restore_facts::OPTION) {

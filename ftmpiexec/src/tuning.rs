@@ -78,6 +78,13 @@ pub const INPUT_WINDOW_BYTES: u64 = 128 << 10;
 pub const QUESTION_BYTES_MAX: u64 = 256;
 /// How long a question to that socket may take.
 pub const QUESTION_LIMIT: Duration = Duration::from_secs(5);
+/// Users at that socket at a time. A request for images takes its time.
+pub const CONTROL_CONNECTIONS_MAX: usize = 64;
+/// How often the process of the metrics page is started in one job: the job does without a page
+/// that ends again and again.
+pub const METRICS_STARTS_MAX: u32 = 5;
+/// Pause before that process is started again.
+pub const METRICS_RESTART_PAUSE: Duration = Duration::from_secs(1);
 /// How long a launcher waits for the lock of a job's directory: its predecessor may be dying.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 /// How long a user who interrupts the end of a job waits for text without a reader.
@@ -124,12 +131,24 @@ pub const DISCOVERY_PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between two attempts to ask them.
 pub const DISCOVERY_RETRY: Duration = Duration::from_millis(300);
 
+// ---- ranks --------------------------------------------------------------------------------------
+
+/// The part of the host's memory that the sender logs of its ranks may hold together, unless the
+/// user says otherwise: 1 of so many. An image of a full log needs as much again for a while.
+pub const LOGS_MEMORY_SHARE: u64 = 4;
+/// Bytes of a sender log at the least: a smaller one asks for images all the time.
+pub const LOG_BYTES_MIN: u64 = 4 << 20;
+
 // ---- images -------------------------------------------------------------------------------------
 
 /// Images that an agent carries at the same time. One image needs two of Tokio's 512 blocking
 /// threads (`pack` and `write`, which wait for each other). If the first halves took all threads,
 /// no second half would ever begin.
 pub const IMAGES_AT_ONCE: usize = 200;
+/// The part of the host's memory that images on their way may use together: 1 of so many.
+pub const IMAGES_MEMORY_SHARE: u64 = 16;
+/// Bytes of memory that an image on its way needs: its pipe, and pieces between the tasks.
+pub const IMAGE_MEMORY_BYTES: u64 = 4 << 20;
 /// Bytes of one piece of a container.
 pub const IMAGE_PIECE_BYTES: usize = 256 << 10;
 /// Bytes that are read ahead for the headers of records.

@@ -61,6 +61,10 @@ fn main() {
             "metrics_show_how_the_state_of_a_rank_changes",
             metrics::metrics_show_how_the_state_of_a_rank_changes,
         ),
+        (
+            "callers_of_metrics_cost_the_page_and_not_the_job",
+            metrics::callers_of_metrics_cost_the_page_and_not_the_job,
+        ),
         ("signals_leave_nothing", stopping::signals_leave_nothing),
         ("a_dying_launcher_leaves_nothing", stopping::a_dying_launcher_leaves_nothing),
         ("ctrl_c_lets_a_job_go_on_later", stopping::ctrl_c_lets_a_job_go_on_later),

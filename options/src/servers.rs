@@ -83,9 +83,15 @@ pub struct ChannelMemoryArgs {
     pub dir: PathBuf,
     /// MiB of messages that wait in main memory
     ///
-    /// Further messages are read from the disk.
-    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = number::<u64>(0, u64::MAX, 256))]
-    pub memory_limit: u64,
+    /// Further messages are read from the disk. Default: 256, and less where the host or its
+    /// control group has little memory.
+    #[arg(long, value_name = "MIB", value_parser = number::<u64>(0, u64::MAX, 256))]
+    pub memory_limit: Option<u64>,
+    /// Number of channel memories that share this host
+    ///
+    /// The default of --memory-limit leaves room for the others.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1, 1024, 2))]
+    pub neighbours: u32,
     /// Longest time between two syncs of the files of events
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
     pub sync_interval: Duration,

@@ -8,7 +8,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Name of the file that a launcher locks.
 pub const LOCK: &str = "lock";
@@ -16,6 +16,9 @@ pub const LOCK: &str = "lock";
 pub const PROGRESS: &str = "progress";
 /// Name of the file that holds the plan of a job.
 pub const PLAN: &str = "plan";
+/// Name of the directory that holds the files of a job, where the directory that the user named is
+/// not private.
+pub const SUBDIRECTORY: &str = "ftmpi-job";
 /// Bytes of the header, and of each record, of the progress file.
 pub const PROGRESS_BYTES: usize = 64;
 
@@ -72,6 +75,15 @@ impl ProgressHeader {
         file.read_exact_at(&mut bytes, 0).ok()?;
         Self::decode(&bytes)
     }
+}
+
+/// Where the files of a job lie, whose directory the user names: there, or in its
+/// [`SUBDIRECTORY`].
+#[must_use]
+pub fn directory_of_job(named: &Path) -> PathBuf {
+    let below = named.join(SUBDIRECTORY);
+    let is_below = !named.join(PLAN).exists() && below.join(PLAN).exists();
+    if is_below { below } else { named.to_owned() }
 }
 
 /// What becomes of a job.
@@ -139,6 +151,20 @@ impl JobLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_is_found_in_the_directory_that_the_user_named_or_below() {
+        let folder = tempfile::tempdir().unwrap();
+        let (named, below) = (folder.path(), folder.path().join(SUBDIRECTORY));
+        assert_eq!(directory_of_job(named), named);
+        std::fs::create_dir(&below).unwrap();
+        assert_eq!(directory_of_job(named), named, "no job is there");
+        std::fs::write(below.join(PLAN), "").unwrap();
+        assert_eq!(directory_of_job(named), below);
+        assert_eq!(directory_of_job(&below), below);
+        std::fs::write(named.join(PLAN), "").unwrap();
+        assert_eq!(directory_of_job(named), named);
+    }
 
     #[test]
     fn a_header_is_read_back_and_a_damaged_one_is_none() {

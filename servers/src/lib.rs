@@ -10,22 +10,28 @@
 //! | [`scheduler`] | the checkpoint scheduler, which stores nothing |
 //! | [`client`] | what an agent asks of the servers |
 //! | [`metrics`] | the metrics of servers and launcher, in the text format of Prometheus |
+//! | [`connections`] | callers that are not known: a bounded number at a time |
+//! | [`host_memory`] | memory that the job may use on a host |
 //! | [`job_state`] | the state of a job, as its directory tells it |
 //! | [`files`], [`checksummed_file`] | the ways to change stable storage |
+//! | [`private_directory`] | directories and files in places that other users reach |
 //! | [`server_process`], [`socket_options`] | what all servers have in common |
 //! | [`tuning`] | tuning constants |
 
 pub mod channel_memory;
 pub mod checksummed_file;
 pub mod client;
+pub mod connections;
 pub mod event_logger;
 pub mod event_store;
 pub mod files;
+pub mod host_memory;
 pub mod image_note;
 pub mod image_store;
 pub mod job_state;
 pub mod message_store;
 pub mod metrics;
+pub mod private_directory;
 pub mod scheduler;
 pub mod server_process;
 pub mod socket_options;

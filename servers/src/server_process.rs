@@ -1,17 +1,15 @@
-//! What all servers have in common: options, the private directory, the announcement, signals.
+//! What all servers have in common: options, the announcement, signals.
 //!
 //! A server is ready when its first line is written: `listening on ADDRESS`, to standard output or
 //! to the named descriptor. All other lines go to standard error and begin with the server's name.
 //! A server never stops because nobody reads its lines.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use ftmpi_options::servers::ServerArgs;
 use ftmpi_transport::auth::JobKey;
-use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -47,61 +45,63 @@ pub fn announce(args: &ServerArgs, address: SocketAddr) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Begins the line by which a server tells its launcher that it cannot store, and why.
+pub const STORAGE_TROUBLE: &str = "cannot store: ";
+/// The line by which a server tells its launcher that it can store again.
+pub const STORAGE_WORKS: &str = "can store again";
+
+/// Tells the launcher whether a server can store what ranks wait for. The launcher decides how long
+/// it is waited for, in the same way for every server.
+#[derive(Debug, Default)]
+pub struct StorageReport {
+    /// The server was started by a launcher, which reads standard output.
+    to_launcher: bool,
+    in_trouble: bool,
+}
+
+impl StorageReport {
+    /// Nothing is told yet.
+    #[must_use]
+    pub fn new(args: &ServerArgs) -> Self {
+        let to_launcher = args.exit_with_parent.is_some() && args.announce_fd.is_none();
+        Self { to_launcher, in_trouble: false }
+    }
+
+    /// The server cannot store for this reason; or (`None`) it can. A line is written when that
+    /// changes.
+    pub fn tell(&mut self, trouble: Option<&str>) {
+        if self.in_trouble == trouble.is_some() {
+            return;
+        }
+        let line = match trouble {
+            Some(why) => format!("{STORAGE_TROUBLE}{}\n", why.replace('\n', " ")),
+            None => format!("{STORAGE_WORKS}\n"),
+        };
+        // A launcher that does not read is told later.
+        if !self.to_launcher || write_if_there_is_room(line.as_bytes()) {
+            self.in_trouble = trouble.is_some();
+        }
+    }
+}
+
+/// Writes a short line to standard output, if it takes the line at once.
+fn write_if_there_is_room(line: &[u8]) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let out = io::stdout();
+    let mut ready = [PollFd::new(&out, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    if !matches!(poll(&mut ready, Some(&now)), Ok(1)) {
+        return false;
+    }
+    let mut out = out.lock();
+    let _ = out.write_all(line).and_then(|()| out.flush());
+    true
+}
+
 /// Writes one line for the administrator.
 pub fn log_line(server: &str, text: impl std::fmt::Display) {
     let line = format!("{server}: {text}\n");
     let _ = io::stderr().lock().write_all(line.as_bytes());
-}
-
-/// A directory that only its owner, and only one server at a time, may use.
-#[derive(Debug)]
-pub struct PrivateDir {
-    path: PathBuf,
-    /// The lock. The system releases it when the process ends.
-    _lock: File,
-}
-
-impl PrivateDir {
-    /// Makes the directory if needed, makes it private, and takes it.
-    ///
-    /// # Errors
-    /// The directory cannot be made or written, or another server uses it.
-    pub fn take(path: &Path) -> anyhow::Result<Self> {
-        let about = || format!("directory {}", path.display());
-        DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(about)?;
-        let mode = std::fs::metadata(path).with_context(about)?.permissions().mode();
-        if mode & 0o077 != 0 {
-            std::fs::set_permissions(path, Permissions::from_mode(0o700)).with_context(about)?;
-        }
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(path.join("lock"))
-            .with_context(about)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Err(std::fs::TryLockError::WouldBlock) => {
-                bail!("directory {} is in use by another server", path.display())
-            }
-            Err(std::fs::TryLockError::Error(error)) => Err(error).with_context(about),
-        }
-    }
-
-    /// The path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-/// Opens a new private file for writing and reading.
-///
-/// # Errors
-/// The file exists already, or cannot be made.
-pub fn create_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Raises the limit on descriptors to what the system allows: each rank and each log needs one.

@@ -9,10 +9,31 @@ pub mod connection {
     pub const PIECE_BYTES: usize = 256 << 10;
     /// A host that answers nothing for this long, not even its kernel, is given up.
     pub const SILENCE_LIMIT: Duration = Duration::from_secs(20);
+    /// Pause of a listener after a caller that could not be accepted: no descriptor may be left.
+    pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
     /// Bytes of a server's state at most: a bound on what a confused server can send.
     pub const STATUS_BYTES_MAX: u64 = 64 << 20;
     /// Time for a caller to take a status: a caller that hangs must not hold a task for ever.
     pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(10);
+}
+
+/// Metrics pages.
+pub(crate) mod metrics {
+    use std::time::Duration;
+
+    /// Connections at a time: a few scrapers and people. Others make room.
+    pub const CONNECTIONS_MAX: usize = 32;
+    /// Time of one connection, from its first byte to its last: a scraper gives up after 10 s.
+    pub const CONNECTION_LIMIT: Duration = Duration::from_secs(10);
+    /// Lines of a request's header at most.
+    pub const HEADERS_MAX: usize = 64;
+    /// Bytes of a request's header at most: the least that hyper takes.
+    pub const REQUEST_BYTES_MAX: usize = 8 << 10;
+    /// A page is shown again until it is so many times as old as it took to make: callers in a row
+    /// keep the program busy for half of its time at the most.
+    pub const STATE_AGE: u32 = 1;
+    /// Time that the program gets to answer.
+    pub const STATE_LIMIT: Duration = Duration::from_secs(5);
 }
 
 /// Event logs on disk.
@@ -80,6 +101,10 @@ pub(crate) mod channel_memory {
     pub const OUT_BYTES: usize = 512 << 10;
     /// Payloads of at least so many bytes are sent without a copy.
     pub const SHARED_MIN: usize = 8 << 10;
+    /// Bytes of messages in main memory, unless the user says otherwise.
+    pub const MEMORY_BYTES: u64 = 256 << 20;
+    /// The part of the host's memory that all channel memories of a job there use at the most.
+    pub const MEMORY_SHARE: u64 = 16;
     /// Pause before a connection looks again whether the disk is still full.
     pub const FULL_DISK_PAUSE: Duration = Duration::from_millis(100);
     /// Interval at which messages that could not be written are tried again.

@@ -396,7 +396,7 @@ pub struct JobView {
     /// Images are taken, so a sender log that is full can be cut.
     pub images: bool,
     /// Bytes of payload that a rank's sender log may hold before it asks for images and waits for
-    /// them. 0: a share of the host's memory.
+    /// them. 0 in the launcher's words to an agent: a share of the memory of the rank's host.
     pub log_limit: u64,
     /// Bytes of memory for it that a rank touches before it begins.
     pub log_reserve: u64,

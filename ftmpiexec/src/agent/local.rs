@@ -11,7 +11,7 @@ use crate::tuning::LOCAL_COPIES_KEPT;
 use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue};
 use ftmpi_servers::files::Files;
 use ftmpi_servers::image_store::{Disk, ImageReader, Upload};
-use ftmpi_servers::server_process::PrivateDir;
+use ftmpi_servers::private_directory::PrivateDir;
 use ftmpi_wire::{ImageId, ImageNo, Rank};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -64,7 +64,8 @@ use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, ToAgent
 use crate::heartbeat;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
-    DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH, IMAGES_AT_ONCE,
+    DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH, IMAGE_MEMORY_BYTES,
+    IMAGES_AT_ONCE, IMAGES_MEMORY_SHARE,
 };
 use anyhow::Context;
 use broker::Broker;
@@ -73,6 +74,7 @@ use directory::Directory;
 use events::AgentEvent;
 use external_load::ExternalLoad;
 use ftmpi_checkpoint::container::Secret;
+use ftmpi_servers::host_memory;
 use ftmpi_transport::auth::{JobKey, Listener};
 use ftmpi_transport::framed::Framed;
 use ftmpi_wire::status::word;
@@ -132,6 +134,8 @@ struct Images {
 struct Hardware {
     /// How many processors the ranks may use.
     processors: u32,
+    /// Bytes of memory that the processes of the host may use together.
+    memory: u64,
     /// What programs outside of the job use of them.
     external_load: ExternalLoad,
     /// Which of them each rank may use, if not all.
@@ -145,6 +149,12 @@ enum EndCause {
     Ordered { keep: bool },
     /// The launcher is gone, or this host is cut off from it.
     Abandoned,
+}
+
+/// How many images a host with this memory carries at the same time.
+fn images_at_once(memory: u64) -> usize {
+    let fit = memory / IMAGES_MEMORY_SHARE / IMAGE_MEMORY_BYTES;
+    usize::try_from(fit).unwrap_or(IMAGES_AT_ONCE).clamp(1, IMAGES_AT_ONCE)
 }
 
 /// Runs an agent until the launcher has no more use for it.
@@ -232,7 +242,8 @@ impl Agent {
         (secret, lease): (Option<Secret>, Lease),
         processors: u32,
     ) -> Self {
-        let turns = Arc::new(Semaphore::new(IMAGES_AT_ONCE));
+        let memory = host_memory::of_this_host();
+        let turns = Arc::new(Semaphore::new(images_at_once(memory)));
         Self {
             host: setup.host,
             key,
@@ -244,7 +255,12 @@ impl Agent {
             ranks: Ranks::default(),
             output: RankOutput::new(),
             images: Images { secret, turns, local: None },
-            hardware: Hardware { processors, external_load: ExternalLoad::default(), cpus: None },
+            hardware: Hardware {
+                processors,
+                memory,
+                external_load: ExternalLoad::default(),
+                cpus: None,
+            },
             broker: Broker::default(),
             segments: segments::Segments::default(),
             kept_files: kept_files::KeptFiles::new(),
@@ -358,5 +374,17 @@ impl Agent {
     fn host_name(&self) -> String {
         let hosts = self.job.as_ref().map(|job| &job.view.hosts);
         hosts.and_then(|hosts| hosts.get(self.host as usize)).cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_host_carries_few_images_at_a_time() {
+        assert_eq!(images_at_once(0), 1);
+        assert_eq!(images_at_once(512 << 20), 8);
+        assert_eq!(images_at_once(1 << 40), IMAGES_AT_ONCE);
     }
 }

@@ -5,6 +5,7 @@ use super::control::Datagram;
 use super::kept_files::Need;
 use super::{Agent, segments};
 use crate::agent_protocol::Report;
+use crate::tuning::{LOG_BYTES_MIN, LOGS_MEMORY_SHARE};
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
 use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{EventNo, ImageNo, Incarnation, Rank};
@@ -153,6 +154,9 @@ impl Agent {
             _ => all,
         };
         view.local_ranks = self.local_ranks() as u32;
+        if view.log_limit == 0 {
+            view.log_limit = log_share(self.hardware.memory, view.local_ranks);
+        }
         if let Some(process) = self.ranks.newest(rank) {
             let start = &process.start;
             if start.images.is_empty() && view.traits.all_return() {
@@ -168,5 +172,26 @@ impl Agent {
                 .collect();
         }
         view
+    }
+}
+
+/// Bytes that the sender log of a rank may hold by default, on a host with this memory.
+fn log_share(memory: u64, ranks: u32) -> u64 {
+    (memory / LOGS_MEMORY_SHARE / u64::from(ranks.max(1))).max(LOG_BYTES_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_logs_of_all_ranks_of_a_host_fit_into_its_memory() {
+        const MIB: u64 = 1 << 20;
+        assert_eq!(log_share(16 << 30, 1), 4 << 30);
+        for ranks in [1, 2, 16, 32] {
+            let logs = log_share(512 * MIB, ranks) * u64::from(ranks);
+            assert!(logs <= 128 * MIB, "{ranks} ranks: {logs}");
+        }
+        assert_eq!(log_share(0, 7), LOG_BYTES_MIN);
     }
 }

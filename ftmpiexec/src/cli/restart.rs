@@ -11,6 +11,7 @@ use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::job_dir::progress::Progress;
 use ftmpi_options::ftmpiexec::{Answer, FIXED_AT_RESTART};
 use ftmpi_protocols::registry;
+use ftmpi_servers::job_state::directory_of_job;
 use std::path::{Path, PathBuf};
 
 impl Plan {
@@ -31,6 +32,7 @@ impl Plan {
         let directory = directory
             .canonicalize()
             .map_err(|error| PlanError::RestartDirectory { directory, error })?;
+        let directory = directory_of_job(&directory);
         let mut saved = Saved::read(&directory).map_err(PlanError::RestartPlan)?;
         if let (true, Some(code)) = (same_line, Progress::ended(&directory)) {
             return Err(PlanError::HasEnded { directory, code });

@@ -1,5 +1,6 @@
 //! Why a job's directory cannot be used.
 
+use ftmpi_servers::private_directory::NotSafe;
 use std::io;
 use std::path::PathBuf;
 
@@ -15,6 +16,18 @@ pub enum JobDirError {
     /// The directory cannot be read or changed.
     #[error("the job directory {0} cannot be used: {1}; name another with --job-dir")]
     Unusable(PathBuf, io::Error),
+    /// Other users could change the files of a new job.
+    #[error("--job-dir: {0}; name a new directory")]
+    NotSafe(NotSafe),
+    /// Other users could change the files of a job that is to be continued.
+    #[error("--restart: {0}; continue the job as its user, in a directory of that user alone")]
+    NotSafeToContinue(NotSafe),
+    /// The name of the job's subdirectory belongs to something else.
+    #[error(
+        "--job-dir: {0} is no directory, and ftmpi did not put it there; remove it, or name a new \
+         directory"
+    )]
+    NameTaken(PathBuf),
     /// No file can be made in the directory.
     #[error("the job directory {0} cannot be written: {1}; choose another with --job-dir")]
     NotWritable(PathBuf, io::Error),

@@ -1,8 +1,9 @@
 //! The job's directory: where the servers keep events and images, and what a later launcher needs
 //! to go on with the job.
 //!
-//! Guarantees: the directory is private to its owner. One launcher at a time uses it; the lock ends
-//! with the launcher's process. A directory that the launcher made up is removed unless the job was
+//! Guarantees: nobody but its owner can change what is in the directory; a directory that exists
+//! keeps its mode ([`location`]). One launcher at a time uses it; the lock ends with the launcher's
+//! process. A directory that the launcher made up is removed unless the job was
 //! given up. A directory that the user named stays with its contents. A new job is refused a
 //! directory that holds another job or files of somebody else, and changes nothing in it.
 //!
@@ -17,18 +18,21 @@
 //! | `event-logger-N`, `channel-memory-N`, `checkpoint-server-N` | the servers' own |
 
 mod errors;
+mod location;
 pub mod plan_file;
 pub mod progress;
 
 use crate::cli::Plan;
 use crate::tuning::LOCK_PATIENCE;
 pub use errors::JobDirError;
+use ftmpi_servers::private_directory::{Standing, make, open_own, open_own_empty};
 use ftmpi_transport::auth::JobKey;
+use location::{Entry, entry_of, names};
 use plan_file::Saved;
 use progress::Progress;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -61,7 +65,8 @@ impl JobDir {
 
     fn reopen(directory: &Path) -> Result<Self, JobDirError> {
         let path = canonical(directory)?;
-        make_private(&path)?;
+        let standing = Standing::of(&path).and_then(|standing| standing.must_be_ours_alone());
+        standing.map_err(JobDirError::NotSafeToContinue)?;
         let lock = lock(&path)?;
         // The launcher whose lock was waited for may have come to the end.
         Progress::must_not_have_ended(&path)?;
@@ -70,11 +75,9 @@ impl JobDir {
     }
 
     fn named(directory: &Path) -> Result<Self, JobDirError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        made.map_err(|e| JobDirError::NotMade(directory.to_owned(), e))?;
+        let new = make(directory).map_err(|e| JobDirError::NotMade(directory.to_owned(), e))?;
         let path = canonical(directory)?;
-        check_ours(&path)?;
-        make_private(&path)?;
+        let path = if new { path } else { location::in_existing(&path)? };
         let lock = lock(&path)?;
         check_empty(&path)?;
         check_writable(&path)?;
@@ -84,11 +87,16 @@ impl JobDir {
     fn made_up() -> Result<Self, JobDirError> {
         let here =
             std::env::current_dir().map_err(|e| JobDirError::NoTemporary(PathBuf::from("."), e))?;
-        let made = tempfile::Builder::new().prefix("ftmpi-job-").tempdir_in(&here);
+        let private = Permissions::from_mode(0o700);
+        let made = tempfile::Builder::new()
+            .prefix("ftmpi-job-")
+            .permissions(private.clone())
+            .tempdir_in(&here);
         let path = made.map_err(|e| JobDirError::NoTemporary(here, e))?.keep();
         let path = canonical(&path)?;
-        // The umask decides about a new directory; others must not reach the job.
-        make_private(&path)?;
+        // The umask may have taken more away.
+        std::fs::set_permissions(&path, private)
+            .map_err(|e| JobDirError::Unusable(path.clone(), e))?;
         let lock = lock(&path)?;
         check_writable(&path)?;
         Ok(Self { path, temporary: true, fresh: true, _lock: lock })
@@ -162,13 +170,8 @@ impl JobDir {
     /// # Errors
     /// The file cannot be made.
     pub fn input(&self) -> io::Result<File> {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(self.fresh)
-            .mode(0o600)
-            .open(self.path.join("input"))
+        let path = self.path.join("input");
+        if self.fresh { open_own_empty(&path) } else { open_own(&path) }
     }
 
     /// Nothing has begun: the directory of a new job becomes as it was before.
@@ -226,11 +229,6 @@ fn canonical(path: &Path) -> Result<PathBuf, JobDirError> {
     path.canonicalize().map_err(|e| JobDirError::Unusable(path.to_owned(), e))
 }
 
-fn make_private(path: &Path) -> Result<(), JobDirError> {
-    let private = std::fs::Permissions::from_mode(0o700);
-    std::fs::set_permissions(path, private).map_err(|e| JobDirError::Unusable(path.to_owned(), e))
-}
-
 fn check_writable(path: &Path) -> Result<(), JobDirError> {
     let probe = tempfile::tempfile_in(path);
     probe.map(drop).map_err(|e| JobDirError::NotWritable(path.to_owned(), e))
@@ -240,14 +238,7 @@ fn check_writable(path: &Path) -> Result<(), JobDirError> {
 fn lock(path: &Path) -> Result<File, JobDirError> {
     let file = path.join("lock");
     let unusable = |e| JobDirError::Unusable(path.to_owned(), e);
-    let mut lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .open(&file)
-        .map_err(unusable)?;
+    let mut lock = open_own(&file).map_err(unusable)?;
     let since = Instant::now();
     loop {
         match lock.try_lock() {
@@ -272,40 +263,6 @@ fn lock(path: &Path) -> Result<File, JobDirError> {
     Ok(lock)
 }
 
-/// What a name in a job's directory belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entry {
-    /// The state of a job.
-    Job,
-    /// A file of ours that does not make the directory the directory of a job, or a file that the
-    /// file system makes.
-    Harmless,
-    /// Anything else.
-    Foreign,
-}
-
-fn entry_of(name: &str) -> Entry {
-    let servers = ["event-logger-", "checkpoint-server-", "channel-memory-"];
-    // `plan.part` is a plan that was being written.
-    if ["plan", "plan.part", "progress", "input", "control"].contains(&name)
-        || servers.iter().any(|server| name.starts_with(server))
-    {
-        Entry::Job
-    } else if ["lock", IMAGE_KEY, "lost+found", ".snapshot"].contains(&name)
-        || name.starts_with(".nfs")
-    {
-        Entry::Harmless
-    } else {
-        Entry::Foreign
-    }
-}
-
-fn names(path: &Path) -> Result<Vec<String>, JobDirError> {
-    let entries = std::fs::read_dir(path).map_err(|e| JobDirError::Unusable(path.to_owned(), e))?;
-    let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    Ok(entries.filter_map(Result::ok).map(name).collect())
-}
-
 /// The names of what a job has left in a directory. An empty directory of a server does not count:
 /// it may have been made for the server, or be mounted there.
 fn job_files(path: &Path) -> Result<Vec<String>, JobDirError> {
@@ -314,18 +271,6 @@ fn job_files(path: &Path) -> Result<Vec<String>, JobDirError> {
     };
     let all = names(path)?.into_iter();
     Ok(all.filter(|name| entry_of(name) == Entry::Job).filter(filled).collect())
-}
-
-/// Refuses a directory with files of somebody else.
-fn check_ours(path: &Path) -> Result<(), JobDirError> {
-    let names = names(path)?;
-    if names.iter().any(|name| name == "plan") {
-        return Ok(());
-    }
-    match names.into_iter().find(|name| entry_of(name) == Entry::Foreign) {
-        Some(entry) => Err(JobDirError::NotOurs { directory: path.to_owned(), entry }),
-        None => Ok(()),
-    }
 }
 
 /// Refuses a directory that holds a job, ended or not.
@@ -359,6 +304,84 @@ mod tests {
         assert!(text.contains("is not empty and holds no job (there is thesis.tex)"), "{text}");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o755);
         assert!(!path.join("lock").exists());
+    }
+
+    #[test]
+    fn a_directory_that_exists_keeps_its_mode_and_gets_a_private_one() {
+        for (mode, below) in [(0o755, true), (0o1777, true), (0o2775, true), (0o700, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("given");
+            std::fs::create_dir(&path).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let directory = JobDir::named(&path).unwrap();
+            let expected = if below { path.join("ftmpi-job") } else { path.clone() };
+            assert_eq!(directory.path(), expected.canonicalize().unwrap(), "{mode:o}");
+            let mode_of = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+            assert_eq!(mode_of(&path), mode);
+            assert_eq!(mode_of(directory.path()) & 0o777, 0o700);
+            // The job is found again, and refused to another one.
+            std::fs::write(directory.path().join("plan"), "").unwrap();
+            drop(directory);
+            assert!(refused(&path).contains("holds a job that has not ended"));
+            let found = ftmpi_servers::job_state::directory_of_job(&path);
+            assert_eq!(JobDir::reopen(&found).unwrap().path(), expected.canonicalize().unwrap());
+            assert_eq!(mode_of(&path), mode);
+        }
+    }
+
+    #[test]
+    fn planted_links_are_refused_and_their_targets_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "precious").unwrap();
+        let mut begin = 0;
+        let mut planted = |name: &str, mode| {
+            begin += 1;
+            let path = folder.path().join(format!("d{begin}"));
+            std::fs::create_dir(&path).unwrap();
+            std::os::unix::fs::symlink(&victim, path.join(name)).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        for mode in [0o700, 0o1777] {
+            let why = refused(&planted("ftmpi-job", mode));
+            assert!(why.contains("ftmpi-job is no directory"), "{why}");
+        }
+        let why = refused(&planted("lock", 0o700));
+        assert!(why.contains("lock is a symbolic link"), "{why}");
+        // What lies in the open is not used.
+        let directory = JobDir::named(&planted("lock", 0o1777)).unwrap();
+        assert!(directory.path().ends_with("ftmpi-job"));
+        let why = refused(&planted("lock", 0o777));
+        assert!(why.contains("can be written by other users (mode 777)"), "{why}");
+        // A link that came after the directory was taken.
+        let directory = JobDir::named(&folder.path().join("new")).unwrap();
+        for name in ["progress", "input"] {
+            std::os::unix::fs::symlink(&victim, directory.path().join(name)).unwrap();
+        }
+        assert!(directory.progress(1).is_err() && directory.input().is_err());
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_directory_of_another_user_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            // Only root can give a directory away.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for mode in [0o700, 0o755, 0o1777] {
+            let path = folder.path().join(format!("of-another-{mode:o}"));
+            std::fs::create_dir(&path).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+            let why = refused(&path);
+            assert!(why.contains("belongs to user 65534"), "{why}");
+            std::fs::write(path.join("plan"), "").unwrap();
+            let why = JobDir::reopen(&path).unwrap_err().to_string();
+            assert!(why.contains("--restart") && why.contains("user 65534"), "{why}");
+            assert_eq!(names(&path).unwrap(), ["plan"]);
+        }
     }
 
     #[test]
@@ -401,7 +424,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = JobDir::named(folder.path()).unwrap();
         let mut progress = directory.progress(1).unwrap();
-        std::fs::write(folder.path().join("plan"), "").unwrap();
+        let home = directory.path().to_owned();
+        std::fs::write(home.join("plan"), "").unwrap();
         let alive = refused(folder.path());
         assert!(alive.contains("is alive: ftmpiexec, process"), "{alive}");
         drop(directory);
@@ -411,7 +435,7 @@ mod tests {
         let ended = refused(folder.path());
         let wanted = "has ended with exit code 3; choose another directory or remove it";
         assert!(ended.contains(wanted), "{ended}");
-        let again = JobDir::reopen(folder.path()).unwrap_err().to_string();
+        let again = JobDir::reopen(&home).unwrap_err().to_string();
         assert!(again.contains("nothing to go on with"), "{again}");
     }
 

@@ -17,10 +17,11 @@
 use super::JobDirError;
 use crate::agent_protocol::ProcessId;
 use ftmpi_servers::job_state::{PROGRESS, PROGRESS_BYTES, ProgressHeader};
+use ftmpi_servers::private_directory::{open_own, open_own_empty};
 use ftmpi_wire::{Incarnation, Rank};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,13 +54,7 @@ pub struct Progress {
 impl Progress {
     /// Makes the file of a new job.
     pub(super) fn create(directory: &Path, ranks: usize) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(directory.join(PROGRESS))?;
+        let file = open_own_empty(&directory.join(PROGRESS))?;
         let mut progress = Self::over(file, vec![RankProgress::default(); ranks]);
         progress.write_header();
         for rank in 0..ranks {
@@ -73,13 +68,7 @@ impl Progress {
 
     /// Opens the file of a job that is continued. A damaged or missing record counts as empty.
     pub(super) fn open(directory: &Path, ranks: usize) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(directory.join(PROGRESS))?;
+        let file = open_own(&directory.join(PROGRESS))?;
         let mut bytes = [0; PROGRESS_BYTES];
         let mut progress = Self::over(file, Vec::new());
         if progress.file.read_exact_at(&mut bytes, 0).is_ok()

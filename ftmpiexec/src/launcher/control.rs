@@ -6,9 +6,11 @@
 
 use super::events::{ImageAnswers, LauncherEvent};
 use super::{Launcher, notices};
+use crate::metrics_page;
 use crate::output::Printer;
-use crate::tuning::{QUESTION_BYTES_MAX, QUESTION_LIMIT};
+use crate::tuning::{CONTROL_CONNECTIONS_MAX, QUESTION_BYTES_MAX, QUESTION_LIMIT};
 use ftmpi_protocols::dispatcher::Input;
+use ftmpi_servers::connections::Connections;
 use ftmpi_servers::metrics;
 use ftmpi_wire::{ImageNo, Rank};
 use serde_json::json;
@@ -80,8 +82,10 @@ fn listen(directory: &Path, events: mpsc::UnboundedSender<LauncherEvent>) -> io:
     let listener = UnixListener::bind(&path)?;
     tokio::spawn(async move {
         let _folder = folder;
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, events.clone()));
+        let mut open = Connections::new(CONTROL_CONNECTIONS_MAX);
+        loop {
+            let Some((stream, _)) = open.accepted(listener.accept().await).await else { continue };
+            open.spawn(serve(stream, events.clone()));
         }
     });
     Ok(())
@@ -118,7 +122,8 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>)
     }
 }
 
-/// Answers every request at this address with what the report would say now.
+/// Answers every request at this address with what the report would say now, in a process of its
+/// own.
 ///
 /// # Errors
 /// The address cannot be used.
@@ -127,14 +132,16 @@ pub fn serve_metrics(
     printer: &Printer,
     events: &mpsc::UnboundedSender<LauncherEvent>,
 ) -> anyhow::Result<()> {
-    let (at, mut questions) = metrics::listen(address, &metrics::catalogue::JOB)?;
+    let (at, socket) = metrics::bind(address)?;
     printer.notice(notices::metrics_at(at));
-    let events = events.clone();
-    tokio::spawn(async move {
-        while let Some(question) = questions.recv().await {
-            let _ = events.send(LauncherEvent::StateWanted(question));
-        }
-    });
+    let (asking, telling) = (events.clone(), events.clone());
+    let ask = move |question| {
+        let _ = asking.send(LauncherEvent::StateWanted(question));
+    };
+    let tell = move |ended, why: &str| {
+        let _ = telling.send(LauncherEvent::Notice(notices::metrics_ended(ended, why)));
+    };
+    tokio::spawn(metrics_page::keep(socket, ask, tell));
     Ok(())
 }
 

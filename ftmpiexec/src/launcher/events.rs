@@ -26,6 +26,8 @@ pub enum LauncherEvent {
     ServerUp { index: usize, launch: u64, address: SocketAddr },
     /// A server wrote a line to its standard error.
     ServerLine { index: usize, launch: u64, text: String },
+    /// A server cannot store, and why; or (`None`) it can again.
+    ServerStorage { index: usize, launch: u64, trouble: Option<String> },
     /// A server has ended or could not be started.
     ServerEnded { index: usize, launch: u64, why: String },
     /// Time to start a server again.
@@ -42,6 +44,8 @@ pub enum LauncherEvent {
     ImagesWanted(ImageAnswers),
     /// A user asks for the state of the job.
     StateWanted(StateRequest),
+    /// A line for the user.
+    Notice(String),
 }
 
 /// A stream of a rank has been printed up to this position.

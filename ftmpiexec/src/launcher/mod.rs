@@ -255,6 +255,9 @@ impl Launcher {
             LauncherEvent::ServerLine { index, launch, text } => {
                 self.on_server_line(index, launch, Some(text));
             }
+            LauncherEvent::ServerStorage { index, launch, trouble } => {
+                self.server_storage(index, launch, trouble);
+            }
             LauncherEvent::ServerEnded { index, launch, why } => {
                 self.server_ended(index, launch, &why);
             }
@@ -267,6 +270,7 @@ impl Launcher {
             LauncherEvent::StateWanted(request) => {
                 let _ = request.send(self.metrics_state());
             }
+            LauncherEvent::Notice(line) => self.printer.notice(line),
             LauncherEvent::Printed { host, launch, bytes, upto, read } => {
                 self.printed((host, launch), bytes, upto, read);
                 if !read {

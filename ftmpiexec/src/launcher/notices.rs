@@ -4,6 +4,7 @@
 //! agree with their nouns ([`crate::text`]).
 
 use crate::heartbeat;
+use crate::metrics_page::Ended;
 use crate::text::{count, count_of, ranks};
 use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
 use ftmpi_protocols::waves::Over;
@@ -79,6 +80,15 @@ pub fn objects_left(why: &str) -> String {
 /// The metrics of the job are served at this address.
 pub fn metrics_at(address: SocketAddr) -> String {
     format!("metrics at http://{address}/metrics")
+}
+
+/// The process of the metrics page ended, and why.
+pub fn metrics_ended(ended: Ended, why: &str) -> String {
+    let then = match ended {
+        Ended::StartsAgain => "it is started again",
+        Ended::ForGood => "the job goes on without it",
+    };
+    format!("the metrics page ended ({why}); {then}")
 }
 
 // ---- ranks --------------------------------------------------------------------------------------
@@ -397,6 +407,12 @@ pub fn notice(notice: &Notice) -> String {
              {} s, the job ends and can be continued later (this is said once)",
             patience.as_secs_f32()
         ),
+        Notice::StorageAway { server, why, patience } => format!(
+            "{server} cannot store what ranks send, and they wait: {why}; if this is not mended within \
+             {} s, the job ends and can be continued later (this is said once)",
+            patience.as_secs_f32()
+        ),
+        Notice::StorageBack => "all servers can store again".to_owned(),
         Notice::LoggerBack => "the event logger serves all ranks again".to_owned(),
         Notice::LastImages { grace } => {
             format!("taking a last image of every rank, for {} s at the most", grace.as_secs_f32())
@@ -485,6 +501,10 @@ pub fn end_reason(reason: EndReason) -> String {
         }
         EndReason::LoggerSilent { rank, host, why, patience } => format!(
             "rank {rank} on {host} could not log its events for {} s: {why}",
+            patience.as_secs_f32()
+        ),
+        EndReason::StorageSilent { server, why, patience } => format!(
+            "{server} could not store what ranks sent for {} s: {why}",
             patience.as_secs_f32()
         ),
         EndReason::Suspended(images) => {

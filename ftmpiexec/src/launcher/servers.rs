@@ -167,8 +167,10 @@ impl Servers {
         key: &JobKey,
         events: &mpsc::UnboundedSender<LauncherEvent>,
     ) {
+        let meant = &self.servers[index];
+        let near = |s: &&Server| s.kind == meant.kind && s.host == meant.host;
+        let command = self.commands.command(meant, self.servers.iter().filter(near).count());
         let server = &mut self.servers[index];
-        let command = self.commands.command(server);
         server.launch += 1;
         server.stderr.begin();
         server.started = Instant::now();

@@ -4,7 +4,7 @@ use ftmpi_servers::metrics::text_format::{self, Page};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A port that is free now.
@@ -78,4 +78,59 @@ pub fn metrics_show_how_the_state_of_a_rank_changes(directory: &Path) {
     assert_eq!(last.value("ftmpi_job_failures_total", &[]), Some(1.0));
     let (labels, _) = &last.families["ftmpi_rank_sent_messages_total"].samples[0];
     assert!(!labels["host"].is_empty(), "{labels:?}");
+}
+
+/// Callers who hold connections, and the death of the page itself, cost the job nothing.
+pub fn callers_of_metrics_cost_the_page_and_not_the_job(directory: &Path) {
+    let address = free_address();
+    let line = format!("-n 2 --protocol none --metrics {address} RANK wrapped");
+    let job = super::command(directory, &line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("ftmpiexec starts");
+    let of_launcher = |what: &str| {
+        std::fs::read_dir(format!("/proc/{}/{what}", job.id())).map_or(0, Iterator::count)
+    };
+    let wait_for_page = || {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while get(address, "/metrics").is_none() {
+            assert!(Instant::now() < deadline, "no page");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait_for_page();
+    let (descriptors, threads) = (of_launcher("fd"), of_launcher("task"));
+    let idle: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
+    wait_for_page();
+    assert!(of_launcher("fd") <= descriptors + 2, "the launcher has idle connections");
+    assert!(of_launcher("task") <= threads + 2, "the launcher has threads for idle connections");
+    let pages = children_named(job.id(), "ftmpi-metrics");
+    assert_eq!(pages.len(), 1, "the page is a process of its own");
+    signal(pages[0], "KILL");
+    // Another one comes.
+    std::thread::sleep(Duration::from_millis(100));
+    wait_for_page();
+    drop(idle);
+    signal(job.id(), "TERM");
+    let output = job.wait_with_output().unwrap();
+    super::expect(
+        &output,
+        143,
+        "the metrics page ended (signal: 9 (SIGKILL)); it is started again",
+    );
+}
+
+fn signal(process: u32, name: &str) {
+    let kill = Command::new("kill").args(["-s", name, &process.to_string()]).status();
+    assert!(kill.unwrap().success());
+}
+
+fn children_named(parent: u32, name: &str) -> Vec<u32> {
+    let children = format!("/proc/{parent}/task/{parent}/children");
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    let named = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
+    };
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).filter(named).collect()
 }

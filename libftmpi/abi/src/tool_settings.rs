@@ -61,7 +61,7 @@ pub static SETTINGS: [Setting; 7] = [
     },
     Setting {
         name: "ftmpi_log_limit",
-        description: "bytes that the sender log of a rank may hold; 0: a share of the host's memory",
+        description: "bytes that the sender log of a rank may hold before it asks for images",
         value: Value::Number(|job| job.log_limit),
     },
     Setting {

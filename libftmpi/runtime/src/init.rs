@@ -135,21 +135,12 @@ pub enum Threads {
     Multiple,
 }
 
-/// Bytes that the sender log may hold: as the job says, or a quarter of the host's memory shared
-/// among its ranks. Without images nothing would ever cut the log, so there is no point in waiting.
+/// Bytes that the sender log may hold, as the agent says. Without images nothing would ever cut the
+/// log, so there is no point in waiting.
 fn log_limit(world: &World) -> u64 {
-    const LIMIT_MIN: u64 = 64 << 20;
     match &world.job {
-        // Under this protocol a sender drops a message as soon as a memory has it.
-        Some(job) if job.traits.memory && job.log_limit > 0 => job.log_limit,
-        Some(job) if job.images && job.log_limit > 0 => job.log_limit,
-        Some(job) if job.images || job.traits.memory => {
-            // SAFETY: asks for two numbers.
-            let (pages, size) =
-                unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-            let memory = pages.max(0) as u64 * size.max(0) as u64;
-            (memory / 4 / u64::from(job.local_ranks.max(1))).max(LIMIT_MIN)
-        }
+        // Under a protocol with memories a sender drops a message as soon as a memory has it.
+        Some(job) if (job.images || job.traits.memory) && job.log_limit > 0 => job.log_limit,
         _ => u64::MAX,
     }
 }

@@ -33,7 +33,8 @@ pub struct FaultTolerance {
     /// MiB that the sender log of a rank may hold
     ///
     /// A larger log makes the rank take its image early, so that the log can be cut. 0 means a
-    /// quarter of the host's memory, shared among its ranks. For protocols that log messages.
+    /// quarter of the memory of the host, or of its control group if that has less, shared among
+    /// its ranks. For protocols that log messages.
     #[arg(long, value_name = "MIB", default_value_t = 0, value_parser = number::<u64>(0, u64::MAX, 512))]
     pub log_limit: u64,
     /// MiB of its sender log that a rank touches in MPI_Init
@@ -67,10 +68,10 @@ pub struct FaultTolerance {
         hide_possible_values = true
     )]
     pub event_rings: Switch,
-    /// How long ranks wait for an event logger
+    /// How long ranks wait for a server that cannot store
     ///
-    /// The wait begins when its disk is full or its host is gone. Then the job ends, and --restart
-    /// can continue it.
+    /// The wait for an event logger or a channel memory begins when its disk is full or its host is
+    /// gone. Then the job ends, and --restart can continue it.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
     pub storage_patience: Duration,
     /// How events that travel with messages are chosen
@@ -102,7 +103,7 @@ pub struct FaultTolerance {
     /// MiB of messages that a channel memory keeps in main memory
     ///
     /// Messages for late receivers beyond this limit stay on its disk. For --protocol
-    /// channel-memory. Default: 256.
+    /// channel-memory. Default: 256, and less where a host or its control group has little memory.
     #[arg(long, value_name = "MIB", value_parser = number::<u64>(0, u64::MAX, 256))]
     pub memory_limit: Option<u64>,
     /// How the images of a wave are taken

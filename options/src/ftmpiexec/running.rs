@@ -50,8 +50,9 @@ pub struct Output {
 pub struct Batch {
     /// Keep the job here, for --restart
     ///
-    /// Events and images go to this directory and stay there after the job. Default: a private
-    /// directory below the current one, which is removed after success.
+    /// Events and images go to this directory and stay there after the job. A directory that
+    /// exists keeps its mode: if other users can look into it, the job lies in ftmpi-job below it.
+    /// Default: a private directory below the current one, which is removed after success.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub job_dir: Option<PathBuf>,
     /// Continue the job of a --job-dir

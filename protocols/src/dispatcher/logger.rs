@@ -1,4 +1,6 @@
-//! Ranks that their event logger does not serve: reported once, waited for, but not for ever.
+//! Ranks that wait for a server: their event logger does not serve them, or a server cannot store
+//! what they send. It is reported once and waited for, but not for ever: the patience is one for
+//! every server.
 //!
 //! A rank that cannot log waits before it sends and loses nothing. The remedy is outside (room on a
 //! disk, a host that comes back). The user therefore hears of the obstacle at once. If the obstacle
@@ -13,6 +15,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct LoggerTrouble {
     waiting: BTreeMap<Rank, (Duration, String)>,
+    /// Servers that cannot store: since when, their names, and why.
+    stuck: BTreeMap<u32, (Duration, String, String)>,
 }
 
 impl Dispatcher {
@@ -47,6 +51,23 @@ impl Dispatcher {
         }
     }
 
+    pub(super) fn storage_trouble(&mut self, server: u32, name: String, why: String) {
+        let patience = self.settings.storage_patience;
+        if self.logger_trouble.stuck.is_empty() {
+            let (server, why) = (name.clone(), why.clone());
+            self.notify(Notice::StorageAway { server, why, patience });
+        }
+        let known = self.logger_trouble.stuck.entry(server);
+        known.or_insert((self.now, name, String::new())).2 = why;
+    }
+
+    pub(super) fn storage_back(&mut self, server: u32) {
+        let stuck = &mut self.logger_trouble.stuck;
+        if stuck.remove(&server).is_some() && stuck.is_empty() {
+            self.notify(Notice::StorageBack);
+        }
+    }
+
     /// An incarnation that has ended waits for nothing.
     pub(super) fn waits_no_more(&mut self, rank: Rank) {
         self.logger_trouble.waiting.remove(&rank);
@@ -54,8 +75,14 @@ impl Dispatcher {
 
     pub(super) fn look_at_logger_trouble(&mut self) {
         let patience = self.settings.storage_patience;
+        let is_over = |since: &Duration| self.now >= since.saturating_add(patience);
+        let mut stuck = self.logger_trouble.stuck.values();
+        if let Some((_, server, why)) = stuck.find(|(since, ..)| is_over(since)) {
+            let (server, why) = (server.clone(), why.clone());
+            return self.give_up(1, EndReason::StorageSilent { server, why, patience });
+        }
         let waiting = self.logger_trouble.waiting.iter();
-        let over = waiting.filter(|(_, (since, _))| self.now >= since.saturating_add(patience));
+        let over = waiting.filter(|(_, (since, _))| is_over(since));
         let Some((&rank, (_, why))) = over.min_by_key(|(_, (since, _))| *since) else { return };
         let (host, why) = (self.host_name(rank).to_owned(), why.clone());
         self.give_up(1, EndReason::LoggerSilent { rank, host, why, patience });

@@ -249,6 +249,20 @@ pub enum Input {
         /// In which incarnation.
         incarnation: Incarnation,
     },
+    /// A server cannot store what ranks send. The ranks wait.
+    StorageTrouble {
+        /// Which server.
+        server: u32,
+        /// Its name for the user.
+        name: String,
+        /// One line.
+        why: String,
+    },
+    /// It can store again, or was started anew.
+    StorageBack {
+        /// Which server.
+        server: u32,
+    },
     /// A scheduler process is there; what an earlier one ordered is void.
     SchedulerUp,
     /// It is gone.

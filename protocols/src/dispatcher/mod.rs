@@ -21,6 +21,8 @@ mod failures;
 mod hosts;
 mod images;
 mod logger;
+#[cfg(test)]
+mod logger_tests;
 mod messages;
 mod notice;
 mod orphans;
@@ -220,6 +222,8 @@ impl Dispatcher {
                 self.logger_trouble(rank, incarnation, why, for_good);
             }
             Input::LoggerBack { rank, incarnation } => self.logger_back(rank, incarnation),
+            Input::StorageTrouble { server, name, why } => self.storage_trouble(server, name, why),
+            Input::StorageBack { server } => self.storage_back(server),
             Input::Orphan { rank, incarnation, why, before } => {
                 self.orphan(rank, incarnation, &why, before);
             }

@@ -161,6 +161,17 @@ pub enum Notice {
     },
     /// The event logger serves all ranks again.
     LoggerBack,
+    /// A server cannot store what ranks send.
+    StorageAway {
+        /// The name of the server.
+        server: String,
+        /// One line.
+        why: String,
+        /// How long the job waits.
+        patience: Duration,
+    },
+    /// All servers can store again.
+    StorageBack,
     /// Last images are taken, because the job is to be continued later.
     LastImages {
         /// How long the job waits for them.
@@ -299,6 +310,15 @@ pub enum EndReason {
         rank: Rank,
         /// Name of its host.
         host: String,
+        /// One line.
+        why: String,
+        /// How long the job waited.
+        patience: Duration,
+    },
+    /// A server could not store for too long.
+    StorageSilent {
+        /// The name of the server.
+        server: String,
         /// One line.
         why: String,
         /// How long the job waited.

@@ -447,58 +447,6 @@ fn the_suspension_ends_in_time_and_names_who_has_no_last_image() {
 }
 
 #[test]
-fn time_without_end_is_waited_for() {
-    let mut patient = settings(3, 1, "pessimistic");
-    patient.storage_patience = Duration::MAX;
-    let mut dispatcher = running(patient);
-    let (rank, incarnation, why) = (Rank(0), Incarnation(0), "it is away".to_owned());
-    let trouble = Input::LoggerTrouble { rank, incarnation, why, for_good: false };
-    dispatcher.handle(2 * S, trouble);
-    dispatcher.handle(2 * S, Input::Suspend { grace: Duration::MAX });
-    dispatcher.handle(1000 * S, Input::Tick);
-    assert!(!dispatcher.has_ended());
-}
-
-#[test]
-fn a_logger_that_cannot_serve_is_reported_once_waited_for_and_given_up() {
-    let trouble = |rank: u32, for_good| Input::LoggerTrouble {
-        rank: Rank(rank),
-        incarnation: Incarnation(0),
-        why: "No space left; make room in /x".into(),
-        for_good,
-    };
-    let back = |rank: u32| Input::LoggerBack { rank: Rank(rank), incarnation: Incarnation(0) };
-    let lines =
-        |commands: &[Command]| commands.iter().filter(|c| matches!(c, Command::Notify(_))).count();
-    let mut dispatcher = running(settings(3, 1, "pessimistic"));
-    for rank in 0..3 {
-        dispatcher.handle(2 * S, trouble(rank, false));
-    }
-    assert_eq!(lines(&drain(&mut dispatcher)), 1);
-    for rank in 0..3 {
-        dispatcher.handle(10 * S, back(rank));
-    }
-    assert_eq!(lines(&drain(&mut dispatcher)), 1, "it is reported when it is over");
-    dispatcher.handle(30 * S, trouble(1, false));
-    // It asks again and again: the first time counts.
-    dispatcher.handle(45 * S, trouble(1, false));
-    dispatcher.handle(49 * S, Input::Tick);
-    assert!(!dispatcher.has_ended());
-    dispatcher.handle(50 * S, Input::Tick);
-    let commands = drain(&mut dispatcher);
-    let Some(Command::End { code: 1, reason: Some(reason), keep: true }) = commands.last() else {
-        panic!("{commands:?}")
-    };
-    let EndReason::LoggerSilent { rank: Rank(1), host, why, .. } = reason else {
-        panic!("{reason:?}")
-    };
-    assert!(host == "h0" && why.contains("make room"), "{reason:?}");
-    let mut dispatcher = running(settings(3, 1, "pessimistic"));
-    dispatcher.handle(2 * S, trouble(2, true));
-    assert!(dispatcher.has_ended(), "waiting would be in vain");
-}
-
-#[test]
 fn an_orphan_gets_another_incarnation_and_is_no_failure() {
     let mut dispatcher = running(settings(3, 1, "optimistic"));
     dispatcher.handle(

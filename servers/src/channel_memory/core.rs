@@ -2,7 +2,7 @@
 
 use super::NAME;
 use crate::message_store::{MessageStore, Unsynced};
-use crate::server_process::log_line;
+use crate::server_process::{StorageReport, log_line};
 use ftmpi_protocols::channel_memory::{Fate, Memory, Record, Say};
 use ftmpi_protocols::event_log::ConnId;
 use ftmpi_wire::hello::Welcome;
@@ -19,6 +19,7 @@ pub(super) struct Core {
     woken: HashMap<ConnId, Rc<Notify>>,
     /// Why messages cannot be written, while they cannot.
     stuck: Option<String>,
+    report: StorageReport,
 }
 
 /// What is sent to a client.
@@ -28,11 +29,16 @@ pub(super) enum Out {
 }
 
 impl Core {
-    pub fn open(path: &Path, limit: u64, boot: &str) -> anyhow::Result<Self> {
+    pub fn open(
+        path: &Path,
+        limit: u64,
+        boot: &str,
+        report: StorageReport,
+    ) -> anyhow::Result<Self> {
         let mut machine = Memory::default();
         let mut store = MessageStore::open(path, limit, boot, &mut machine)?;
         store.take_lines().iter().for_each(|line| log_line(NAME, line));
-        Ok(Self { machine, store, woken: HashMap::new(), stuck: None })
+        Ok(Self { machine, store, woken: HashMap::new(), stuck: None, report })
     }
 
     /// The answer to this client, and a signal that there is something for it.
@@ -116,6 +122,7 @@ impl Core {
             }
         }
         self.store.take_lines().iter().for_each(|line| log_line(NAME, line));
+        self.report.tell(self.stuck.as_deref());
         match (&before, &self.stuck) {
             (None, Some(why)) => log_line(NAME, format!("messages cannot be stored: {why}")),
             (Some(_), None) => log_line(NAME, "messages can be stored again"),

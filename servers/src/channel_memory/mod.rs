@@ -8,11 +8,12 @@
 mod connection;
 mod core;
 
-use crate::event_logger::{self, Service};
+use crate::event_logger::{self, Service, Syncing};
 use crate::event_store::boot_id;
+use crate::host_memory;
 use crate::metrics;
-use crate::server_process;
-use crate::tuning::channel_memory::WRITE_RETRY;
+use crate::server_process::{self, StorageReport};
+use crate::tuning::channel_memory::{MEMORY_BYTES, MEMORY_SHARE, WRITE_RETRY};
 use core::Core;
 use ftmpi_options::servers::ChannelMemoryArgs;
 use ftmpi_protocols::event_log::{ConnId, Promise};
@@ -38,11 +39,16 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
     let dir = &args.dir;
     // The messages come first: their lock says that no other server is here.
-    let limit = args.memory_limit.saturating_mul(1 << 20);
-    let core = Core::open(&dir.join("messages"), limit, &boot_id())?;
+    let limit = args.memory_limit.map_or_else(
+        || memory_share(host_memory::of_this_host(), args.neighbours),
+        |mib| mib.saturating_mul(1 << 20),
+    );
+    let report = StorageReport::new(&args.server);
+    let core = Core::open(&dir.join("messages"), limit, &boot_id(), report)?;
     let core = Rc::new(RefCell::new(core));
-    let events =
-        Service::begin(&dir.join("events"), args.delay, args.sync_interval, Promise::Written)?;
+    // Events that cannot be written are reported by the ranks, which are sent away.
+    let syncing = Syncing { every: args.sync_interval, report: None };
+    let events = Service::begin(&dir.join("events"), args.delay, syncing, Promise::Written)?;
     let key = server_process::key(&args.server)?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await
@@ -110,6 +116,11 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Bytes that one of several channel memories on a host keeps in main memory by default.
+fn memory_share(host: u64, neighbours: u32) -> u64 {
+    MEMORY_BYTES.min(host / MEMORY_SHARE / u64::from(neighbours.max(1)))
+}
+
 fn state(events: &Service, core: &RefCell<Core>, rejected: u64) -> serde_json::Value {
     let mut state = events.status(rejected);
     state["server"] = NAME.into();
@@ -169,5 +180,17 @@ async fn write_again(core: Rc<RefCell<Core>>) {
         if core.borrow().is_stuck() {
             core.borrow_mut().flush();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channel_memories_of_a_small_host_share_a_part_of_it() {
+        assert_eq!(memory_share(64 << 30, 1), 256 << 20);
+        assert_eq!(memory_share(512 << 20, 1), 32 << 20);
+        assert_eq!(memory_share(512 << 20, 8), 4 << 20);
     }
 }

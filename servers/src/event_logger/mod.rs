@@ -16,7 +16,7 @@ pub use peer_loggers::listen;
 
 use crate::event_store::EventStore;
 use crate::metrics;
-use crate::server_process;
+use crate::server_process::{self, StorageReport};
 use crate::tuning::connection::STATUS_LIMIT;
 use crate::tuning::event_logger::{DRAIN_INTERVAL, DURABLE_LIMIT, SYNC_RETRY};
 use core::Core;
@@ -43,6 +43,15 @@ pub fn run(args: EventLoggerArgs) -> anyhow::Result<()> {
     tokio::task::LocalSet::new().block_on(&runtime, serve(args))
 }
 
+/// When events are synced, and who is told that they cannot be.
+#[derive(Debug)]
+pub(crate) struct Syncing {
+    /// Interval between two syncs.
+    pub every: Duration,
+    /// `None`: no rank waits for a sync.
+    pub report: Option<StorageReport>,
+}
+
 /// The service of an event logger, within a process that may have other duties (a channel memory).
 #[derive(Clone)]
 pub(crate) struct Service {
@@ -63,7 +72,7 @@ impl Service {
     pub(crate) fn begin(
         dir: &Path,
         delay: Duration,
-        sync: Duration,
+        syncing: Syncing,
         promise: Promise,
     ) -> anyhow::Result<Self> {
         let mut opened = EventStore::open(dir)?;
@@ -71,7 +80,7 @@ impl Service {
             server_process::log_line(NAME, line);
         }
         let core = Rc::new(RefCell::new(Core::new(opened, promise)?));
-        tokio::task::spawn_local(sync_regularly(core.clone(), sync));
+        tokio::task::spawn_local(sync_regularly(core.clone(), syncing));
         Ok(Self {
             core,
             next_conn: Rc::default(),
@@ -126,11 +135,17 @@ impl Service {
 
 async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
-    let (promise, sync) = match args.acknowledge {
-        AcknowledgeChoice::Written => (Promise::Written, args.sync_interval),
-        AcknowledgeChoice::Durable => (Promise::Durable, Duration::ZERO),
+    let (promise, syncing) = match args.acknowledge {
+        AcknowledgeChoice::Written => {
+            (Promise::Written, Syncing { every: args.sync_interval, report: None })
+        }
+        // Ranks wait for the disk.
+        AcknowledgeChoice::Durable => {
+            let report = Some(StorageReport::new(&args.server));
+            (Promise::Durable, Syncing { every: Duration::ZERO, report })
+        }
     };
-    let mut service = Service::begin(&args.dir, args.delay, sync, promise)?;
+    let mut service = Service::begin(&args.dir, args.delay, syncing, promise)?;
     if args.rings && args.delay.is_zero() && promise == Promise::Written {
         service.offer_rings();
     }
@@ -272,7 +287,8 @@ async fn tell_when_durable(core: Rc<RefCell<Core>>, caller: Authenticated) {
     refuse(caller, welcome).await;
 }
 
-async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
+async fn sync_regularly(core: Rc<RefCell<Core>>, syncing: Syncing) {
+    let Syncing { every, mut report } = syncing;
     let mut failed_before = false;
     let (changed, hurry) = (core.borrow().changed(), core.borrow().hurry.clone());
     loop {
@@ -291,6 +307,10 @@ async fn sync_regularly(core: Rc<RefCell<Core>>, every: Duration) {
             && !failed_before
         {
             server_process::log_line(NAME, format!("events cannot be made durable: {error}"));
+        }
+        if let Some(report) = &mut report {
+            let why = outcome.as_ref().err().map(|e| format!("events are not durable: {e}"));
+            report.tell(why.as_deref());
         }
         failed_before = outcome.is_err();
         let pause = if failed_before { every.max(SYNC_RETRY) } else { every };

@@ -11,7 +11,7 @@
 use super::core::Core;
 use super::link::Link;
 use crate::event_store::boot_id;
-use crate::server_process::create_private;
+use crate::private_directory::create_private;
 use anyhow::Context;
 use ftmpi_protocols::event_log::{ConnId, Input};
 use ftmpi_transport::event_ring::Reader;

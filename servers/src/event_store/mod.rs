@@ -12,7 +12,7 @@ mod part;
 mod segment;
 
 use crate::files::Files;
-use crate::server_process::PrivateDir;
+use crate::private_directory::PrivateDir;
 use crate::tuning::event_logger::SYNC_THREADS;
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;

@@ -1,6 +1,6 @@
 //! [`Files`] makes changes, [`StoreFile`] is an open file, [`Watch`] sees each change.
 
-use crate::server_process::create_private;
+use crate::private_directory::create_private;
 use crate::tuning::files::REWRITE_BYTES;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};

@@ -15,7 +15,7 @@ use super::record_file::{decode_record, parse_record_name, persist_record};
 use super::upload::Upload;
 use crate::files::Files;
 use crate::image_note;
-use crate::server_process::PrivateDir;
+use crate::private_directory::PrivateDir;
 use crate::tuning::connection::PIECE_BYTES;
 use anyhow::Context;
 use ftmpi_checkpoint::container::{Verifier, note_of};

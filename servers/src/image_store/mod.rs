@@ -20,7 +20,8 @@ mod session;
 mod upload;
 
 use crate::files::Files;
-use crate::server_process::{self, PrivateDir};
+use crate::private_directory::PrivateDir;
+use crate::server_process;
 use crate::tuning::connection::STATUS_LIMIT;
 use crate::tuning::image_store::{
     FIRST_REACH_LIMIT, LATER_REACH_LIMIT, LOOK_AT_ROOM, REMOVE_ALL_LIMIT, SHUTDOWN_LIMIT,

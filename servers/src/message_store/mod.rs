@@ -9,7 +9,7 @@ mod rank_messages;
 mod segment;
 
 use crate::files::Files;
-use crate::server_process::PrivateDir;
+use crate::private_directory::PrivateDir;
 use anyhow::{Context, bail};
 use ftmpi_protocols::channel_memory::{Memory, Record, Summary};
 use ftmpi_wire::Rank;

@@ -18,5 +18,5 @@ mod page;
 pub mod text_format;
 
 pub use family::{Catalogue, Family, Kind, Source, Unit};
-pub use http::{MetricsError, StateRequest, listen};
+pub use http::{MetricsError, StateRequest, bind, listen, serve};
 pub use page::render;

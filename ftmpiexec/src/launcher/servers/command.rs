@@ -68,18 +68,18 @@ impl CommandBuilder {
         self.object_store.is_some()
     }
 
-    /// The command that starts a server.
+    /// The command that starts a server. `neighbours`: how many servers of its kind its host has.
     ///
     /// # Errors
     /// The server's program is not installed.
-    pub fn command(&self, server: &Server) -> Result<Command, ServerError> {
+    pub fn command(&self, server: &Server, neighbours: usize) -> Result<Command, ServerError> {
         let program = match server.kind {
             ServerKind::EventLogger => "ftmpi-event-logger",
             ServerKind::CheckpointServer => "ftmpi-checkpoint-server",
             ServerKind::ChannelMemory => "ftmpi-channel-memory",
             ServerKind::CheckpointScheduler => "ftmpi-checkpoint-scheduler",
         };
-        let arguments = self.arguments(server);
+        let arguments = self.arguments(server, neighbours);
         let mut command = match &server.host {
             None => {
                 let file = self.binaries.join(program);
@@ -123,7 +123,7 @@ impl CommandBuilder {
         command
     }
 
-    fn arguments(&self, server: &Server) -> Vec<String> {
+    fn arguments(&self, server: &Server, neighbours: usize) -> Vec<String> {
         let stores = server.kind != ServerKind::CheckpointScheduler;
         let everywhere = self.listen_everywhere && stores;
         let ip = if everywhere { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
@@ -148,11 +148,10 @@ impl CommandBuilder {
                     arguments.push("--rings".to_owned());
                 }
             }
-            ServerKind::ChannelMemory => {
-                if let Some(limit) = &self.memory_limit {
-                    option("--memory-limit", limit.clone());
-                }
-            }
+            ServerKind::ChannelMemory => match &self.memory_limit {
+                Some(limit) => option("--memory-limit", limit.clone()),
+                None => option("--neighbours", neighbours.to_string()),
+            },
             ServerKind::CheckpointServer => {
                 if let Some(address) = self.object_tier_of(server) {
                     option("--object-store", address);

@@ -8,6 +8,7 @@ use crate::tuning::{
     SERVER_FAILURES_MAX, SERVER_GOOD_RUN, SERVER_IN_USE_PATIENCE, SERVER_RESTART_PAUSE,
     SERVER_STATE_LIMIT,
 };
+use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::auth;
 use ftmpi_wire::hello::Purpose;
 use std::net::SocketAddr;
@@ -87,6 +88,11 @@ impl Servers {
         }
     }
 
+    /// Whether this start of a server is the present one.
+    fn is_launch(&self, index: usize, launch: u64) -> bool {
+        self.servers[index].launch == launch
+    }
+
     fn kind(&self, index: usize) -> ServerKind {
         self.servers[index].kind
     }
@@ -119,6 +125,8 @@ impl Launcher {
             Err(e) => return self.cannot_go_on(e.to_string()),
         }
         self.on_server_line(index, launch, None);
+        // A new start says so if it cannot store either.
+        self.server_storage(index, launch, None);
         self.carry_out();
         self.send_servers();
     }
@@ -133,6 +141,23 @@ impl Launcher {
         for line in self.servers.stderr_lines(index, launch, text) {
             self.printer.notice(line);
         }
+    }
+
+    /// A server cannot store what ranks send, and why; or (`None`) it can.
+    pub(in crate::launcher) fn server_storage(
+        &mut self,
+        index: usize,
+        launch: u64,
+        trouble: Option<String>,
+    ) {
+        if !self.servers.is_launch(index, launch) {
+            return;
+        }
+        let server = index as u32;
+        self.notify_dispatcher(match trouble {
+            Some(why) => Input::StorageTrouble { server, name: self.servers.title(index), why },
+            None => Input::StorageBack { server },
+        });
     }
 
     /// A server has ended.

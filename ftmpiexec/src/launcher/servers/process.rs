@@ -3,6 +3,7 @@
 use super::{StopMode, server_stderr};
 use crate::launcher::events::LauncherEvent;
 use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX, SERVER_ASK_LIMIT};
+use ftmpi_servers::server_process::{STORAGE_TROUBLE, STORAGE_WORKS};
 use rustix::process::Pid;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::Command;
@@ -29,11 +30,19 @@ pub(super) async fn run_server(
         tokio::spawn(async move {
             let mut lines = BufReader::new(stdout);
             while let Some(line) = server_stderr::next_line(&mut lines).await {
-                if let Some(address) =
-                    line.strip_prefix("listening on ").and_then(|text| text.trim().parse().ok())
-                {
-                    let _ = events.send(LauncherEvent::ServerUp { index, launch, address });
-                }
+                let line = line.trim();
+                let event = if let Some(address) = line.strip_prefix("listening on ") {
+                    let Ok(address) = address.parse() else { continue };
+                    LauncherEvent::ServerUp { index, launch, address }
+                } else if let Some(why) = line.strip_prefix(STORAGE_TROUBLE) {
+                    let trouble = Some(why.chars().take(LINE_CHARS_MAX).collect());
+                    LauncherEvent::ServerStorage { index, launch, trouble }
+                } else if line == STORAGE_WORKS {
+                    LauncherEvent::ServerStorage { index, launch, trouble: None }
+                } else {
+                    continue;
+                };
+                let _ = events.send(event);
             }
         });
     }

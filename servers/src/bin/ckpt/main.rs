@@ -14,6 +14,7 @@ mod verify;
 
 use ftmpi_options::ckpt::{CkptArgs, CkptCommand as Command, JobDirectory};
 use ftmpi_options::terminal;
+use ftmpi_servers::job_state::directory_of_job;
 use progress::bar;
 use std::process::ExitCode;
 
@@ -24,21 +25,18 @@ fn main() -> ExitCode {
         // `ftmpi-ckpt list … | head` ends in silence, as other tools do.
         sigpipe::reset();
     }
+    let at = |job: JobDirectory| directory_of_job(&job.directory);
     let outcome = match command {
-        Command::List { job: JobDirectory { directory } } => list::list(&directory, json),
-        Command::Show { job: JobDirectory { directory }, rank, image, all } => {
-            show::show(&directory, key, (rank, image), all, json)
+        Command::List { job } => list::list(&at(job), json),
+        Command::Show { job, rank, image, all } => {
+            show::show(&at(job), key, (rank, image), all, json)
         }
-        Command::Verify { job: JobDirectory { directory } } => {
-            verify::verify(&directory, key, json)
+        Command::Verify { job } => verify::verify(&at(job), key, json),
+        Command::Diff { job, rank, images } => diff::diff(&at(job), key, rank, &images, json),
+        Command::Prune { job, keep, dry_run } => {
+            prune::prune(&at(job), keep as usize, dry_run, json)
         }
-        Command::Diff { job: JobDirectory { directory }, rank, images } => {
-            diff::diff(&directory, key, rank, &images, json)
-        }
-        Command::Prune { job: JobDirectory { directory }, keep, dry_run } => {
-            prune::prune(&directory, keep as usize, dry_run, json)
-        }
-        Command::Request { job: JobDirectory { directory } } => request::request(&directory, json),
+        Command::Request { job } => request::request(&at(job), json),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
