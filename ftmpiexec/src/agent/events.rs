@@ -3,6 +3,7 @@
 use super::control::Datagram;
 use super::directory::RankKey;
 use super::image_results::{Restore, StoredImage};
+use super::start::StartOutcome;
 use crate::agent_protocol::{Report, ToAgent};
 use ftmpi_transport::auth::Authenticated;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
@@ -57,6 +58,8 @@ pub enum AgentEvent {
     LoggerConnected { rank: Rank, incarnation: Incarnation, socket: OwnedFd },
     /// The search for the image of a restart has ended: start the process.
     RestoreReady(Box<Restore>),
+    /// The process of an incarnation was started, or could not be.
+    ProcessStarted(Box<StartOutcome>),
     /// An image of a rank was stored or lost.
     ImageDone { rank: Rank, incarnation: Incarnation, done: Box<StoredImage> },
 }

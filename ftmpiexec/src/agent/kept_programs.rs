@@ -20,6 +20,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What tells two states of a file apart.
 type Facts = (u64, u64, i64, i64, u64);
@@ -127,6 +128,17 @@ pub struct KeptPrograms {
     told: BTreeSet<PathBuf>,
     /// The folder of links to libraries that are held.
     links: Option<tempfile::TempDir>,
+}
+
+/// The programs, shared with the thread that starts processes.
+#[derive(Debug, Clone, Default)]
+pub struct SharedPrograms(Arc<Mutex<KeptPrograms>>);
+
+impl SharedPrograms {
+    /// Takes them for a moment.
+    pub fn lock(&self) -> MutexGuard<'_, KeptPrograms> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl KeptPrograms {
@@ -298,7 +310,8 @@ impl Agent {
         let Some(process) = self.ranks.get(rank, incarnation) else { return };
         let elsewhere = process.start.loaded.clone();
         let may_be_several = self.job.as_ref().is_some_and(|job| job.view.size == 1);
-        let verdict = self.kept_programs.judge(key, elsewhere.as_deref(), &objects, may_be_several);
+        let verdict =
+            self.kept_programs.lock().judge(key, elsewhere.as_deref(), &objects, may_be_several);
         let host = self.host_name();
         match verdict {
             Verdict::Other { path, is_program } => {
@@ -309,7 +322,7 @@ impl Agent {
                      the job anew",
                     path.display()
                 );
-                self.kept_programs.refused.insert(key);
+                self.kept_programs.lock().refused.insert(key);
                 self.link.report(rank, incarnation, Report::CannotStart { code: 1, why });
             }
             Verdict::OtherLibraryElsewhere(path) => self.link.notice(format!(
@@ -326,7 +339,7 @@ impl Agent {
 
     /// Tells the user, once for each file, that a file was replaced.
     pub(super) fn tell_replaced(&mut self, path: &Path) {
-        if self.kept_programs.must_tell(path) {
+        if self.kept_programs.lock().must_tell(path) {
             let host = self.host_name();
             self.link.notice(format!(
                 "{} on {host} was replaced while the job runs: ranks that begin anew use the file \

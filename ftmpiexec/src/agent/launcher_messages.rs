@@ -48,7 +48,7 @@ impl Agent {
         });
         let local_images = job.local_images.clone();
         self.hardware.cpus = job.binding.as_ref().map(CpuAssignments::new);
-        self.job = Some(job);
+        self.job = Some(Arc::new(job));
         let host = self.host_name();
         if let Some(dir) = local_images {
             match Local::open(&dir.join(format!("host-{}", self.host))) {
@@ -73,6 +73,9 @@ impl Agent {
                 directory.host_of[rank.index()] = host;
             }
         });
+        if host != self.host {
+            self.ranks.cancel_start(rank);
+        }
         if host != self.host && self.ranks.newest(rank).is_some_and(|old| !old.has_ended()) {
             // The rank runs elsewhere now: the process here is left over.
             self.kill(rank, libc::SIGKILL);

@@ -1,7 +1,8 @@
 //! The agent of a host (`ftmpiexec --agent`): starts, watches and kills the ranks of its host and
 //! makes every connection for them.
 //!
-//! Guarantees: one thread owns the state and handles events one after the other. The agent decides
+//! Guarantees: one thread owns the state and handles events one after the other; another one starts
+//! processes, so that heartbeats go on meanwhile. The agent decides
 //! nothing about recovery; the launcher's dispatcher does. When the launcher is gone, the agent
 //! kills every process that came from it, and ends.
 //!
@@ -9,7 +10,8 @@
 //! | --- | --- |
 //! | [`launcher_link`], [`launcher_messages`] | the launcher and its orders |
 //! | [`rank_link`], [`rank_messages`], [`control`] | control socket and messages of a rank |
-//! | [`start`], [`spawn`], [`rank_process`], [`process_end`] | a process from start to end |
+//! | [`start`], [`starter`], [`spawn`] | how a process begins |
+//! | [`rank_process`], [`process_end`] | a process until its end |
 //! | [`program`], [`kept_programs`] | what ranks execute, the same in every incarnation |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
 //! | [`files`] | files that return to an image with their ranks |
@@ -55,10 +57,11 @@ mod segments;
 mod signal;
 pub mod spawn;
 mod start;
+mod starter;
 mod watched;
 
 pub use page::sealed_memfd;
-pub use processes::started_at;
+pub use processes::{started_at, state_of};
 
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, ToAgent};
 use crate::heartbeat;
@@ -84,6 +87,8 @@ use local::Local;
 use rank_output::RankOutput;
 use rank_process::RankProcess;
 use ranks::Ranks;
+use start::{StartOrder, begin_starter};
+use starter::Starter;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -97,7 +102,7 @@ pub struct Agent {
     host: u32,
     key: JobKey,
     /// `None` until the launcher sends it.
-    job: Option<Job>,
+    job: Option<Arc<Job>>,
     /// Where ranks, agents and servers are.
     directory: watch::Sender<Directory>,
     /// The agent's own queue, for its tasks.
@@ -105,6 +110,7 @@ pub struct Agent {
     link: LauncherLink,
     lease: Lease,
     ranks: Ranks,
+    starter: Starter<StartOrder>,
     output: RankOutput,
     images: Images,
     hardware: Hardware,
@@ -113,7 +119,7 @@ pub struct Agent {
     /// Files that images rest on.
     kept_files: kept_files::KeptFiles,
     /// The programs of the job, as they were at first.
-    kept_programs: kept_programs::KeptPrograms,
+    kept_programs: kept_programs::SharedPrograms,
     /// What event loggers tell all hosts.
     clocks: clocks::Clocks,
 }
@@ -162,7 +168,7 @@ fn images_at_once(memory: u64) -> usize {
 /// # Errors
 /// It could not begin: no setup, no connection to the launcher.
 pub fn run() -> anyhow::Result<()> {
-    // One thread: ranks get the death signal when the *thread* that started them ends.
+    // One thread: the state has one owner.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(run_agent());
     // Threads that still feed a restore may be blocked on a pipe. Do not wait for them.
@@ -202,7 +208,8 @@ async fn run_agent() -> anyhow::Result<()> {
         processors,
         restore_facts: Box::new(RestoreFacts::of_this_host()),
     });
-    let mut agent = Agent::new(&setup, key, (events, link), (secret, lease), processors);
+    let starter = begin_starter(events.clone()).context("the thread that starts ranks")?;
+    let mut agent = Agent::new(&setup, key, (events, link, starter), (secret, lease), processors);
     let cause = agent.serve(&mut inbox, &mut listener).await?;
     agent.kill_everything();
     if cause == (EndCause::Ordered { keep: false }) {
@@ -238,7 +245,11 @@ impl Agent {
     fn new(
         setup: &AgentSetup,
         key: JobKey,
-        (events, link): (mpsc::UnboundedSender<AgentEvent>, LauncherLink),
+        (events, link, starter): (
+            mpsc::UnboundedSender<AgentEvent>,
+            LauncherLink,
+            Starter<StartOrder>,
+        ),
         (secret, lease): (Option<Secret>, Lease),
         processors: u32,
     ) -> Self {
@@ -253,6 +264,7 @@ impl Agent {
             link,
             lease,
             ranks: Ranks::default(),
+            starter,
             output: RankOutput::new(),
             images: Images { secret, turns, local: None },
             hardware: Hardware {
@@ -264,7 +276,7 @@ impl Agent {
             broker: Broker::default(),
             segments: segments::Segments::default(),
             kept_files: kept_files::KeptFiles::new(),
-            kept_programs: kept_programs::KeptPrograms::default(),
+            kept_programs: kept_programs::SharedPrograms::default(),
             clocks: clocks::Clocks::default(),
         }
     }
@@ -336,6 +348,7 @@ impl Agent {
                 self.hand_over_event_log((rank, incarnation), socket);
             }
             AgentEvent::StableClocks(clocks) => self.on_stable_clocks(clocks),
+            AgentEvent::ProcessStarted(outcome) => self.process_started(*outcome),
             AgentEvent::RestoreReady(restore) => self.restore_ready(*restore),
             AgentEvent::ImageDone { rank, incarnation, done } => {
                 self.image_done(rank, incarnation, *done);
@@ -345,7 +358,10 @@ impl Agent {
 
     /// What is done every second.
     fn beat(&mut self) {
-        processes::reap_orphans(|pid| self.ranks.all().any(|process| process.owns(pid)));
+        // A process that was just started is no orphan, though it is not known yet.
+        if !self.starter.is_busy() {
+            processes::reap_orphans(|pid| self.ranks.all().any(|process| process.owns(pid)));
+        }
         self.link.send(FromAgent::Heartbeat);
         self.measure_external_load();
         self.make_room_for_program();

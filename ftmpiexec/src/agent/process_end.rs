@@ -130,12 +130,16 @@ impl Agent {
     }
 
     /// Sends a signal to the process that is the rank: to a wrapper, before the rank says hello. An
-    /// incarnation whose image is being fetched ends without a process.
+    /// incarnation whose image is being fetched ends without a process. A process that is being
+    /// started gets the signal then.
     pub(super) fn kill(&mut self, rank: Rank, signal: i32) {
         if let Some(incarnation) = self.ranks.cancel_fetch(rank) {
             let ending = Ending::Signal(signal);
             let report = Report::Ended { ending, seen_ns: 0, fault: None };
             return self.link.report(rank, incarnation, report);
+        }
+        if self.ranks.kill_when_started(rank, signal) {
+            return;
         }
         if let Some(process) = self.ranks.newest_mut(rank) {
             // A process that has just refused its image must not be followed by another one.
@@ -148,6 +152,7 @@ impl Agent {
 
     /// Kills every process that came from this agent: the agent ends.
     pub(super) fn kill_everything(&mut self) {
+        self.starter.stop();
         for process in self.ranks.all().filter(|process| process.owns(process.id().pid)) {
             processes::signal_group(process.id().pid, libc::SIGKILL);
         }

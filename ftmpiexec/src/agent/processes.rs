@@ -13,6 +13,13 @@ pub fn started_at(pid: u32) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
+/// What a process does, by the letter of proc(5): `R` runs, `S` sleeps, `T` was stopped, `Z` ended.
+#[must_use]
+pub fn state_of(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
 /// This process.
 pub fn own() -> ProcessId {
     let pid = std::process::id();
@@ -106,5 +113,7 @@ mod tests {
         assert!(first.started > 0);
         assert_eq!(first, own());
         assert_eq!(started_at(u32::MAX), None);
+        assert!(matches!(state_of(std::process::id()), Some('R' | 'S')));
+        assert_eq!(state_of(u32::MAX), None);
     }
 }

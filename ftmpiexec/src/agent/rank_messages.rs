@@ -98,7 +98,7 @@ impl Agent {
         descriptors: Vec<OwnedFd>,
     ) {
         let Hello { pid, resumed, no_image } = hello;
-        if self.kept_programs.is_refused((rank, incarnation)) {
+        if self.kept_programs.lock().is_refused((rank, incarnation)) {
             return;
         }
         if self.is_second_program(rank) {

@@ -6,7 +6,7 @@
 //! program carries. It dies with the agent.
 
 use super::actual_command;
-use super::kept_programs::{Executable, KeptPrograms, OtherProgram};
+use super::kept_programs::{Executable, KeptPrograms, OtherProgram, SharedPrograms};
 use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
@@ -84,7 +84,7 @@ pub fn spawn(
     descriptors: &Descriptors,
     died: u64,
     cpus: Option<CpuSet>,
-    programs: &mut KeptPrograms,
+    programs: &SharedPrograms,
 ) -> Result<(Child, Spawned), SpawnError> {
     let restored = descriptors.image.is_some();
     let (mut command, spawned) = match &start.actual_command {
@@ -93,7 +93,8 @@ pub fn spawn(
             let path = PathBuf::from(command.get_program());
             (command, Spawned { path: path.clone(), executed: path, replaced: Vec::new() })
         }
-        _ => as_commanded(job, start, programs, restored)?,
+        // Nobody waits for the programs while the process begins.
+        _ => as_commanded(job, start, &mut programs.lock(), restored)?,
     };
     let env = RankEnv {
         rank: start.rank,

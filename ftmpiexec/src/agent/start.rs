@@ -1,22 +1,28 @@
-//! How an incarnation begins: its image is fetched if it may have one, then its process starts.
+//! How an incarnation begins: its image is fetched if it may have one, then its process is started
+//! by the [`starter`](super::starter), and is followed from then on.
 
 use super::control::Control;
+use super::directory::RankKey;
 use super::events::AgentEvent;
 use super::image_results::{Restore, Stream};
 use super::incremental_chains::IncrementalChains;
+use super::kept_programs::SharedPrograms;
 use super::output::{self, OutputPipe};
 use super::output_hold::OutputHold;
 use super::page::Page;
 use super::rank_link::{read_rank, watch_exit, write_rank};
 use super::rank_process::{InputFeed, Parts, RankProcess, Started};
+use super::ranks::StartWish;
 use super::restore;
 use super::spawn::{self, Descriptors, SpawnError, Spawned};
+use super::starter::Starter;
 use super::watched::watched;
 use super::{Agent, processes};
-use crate::agent_protocol::{ProcessId, Report, Start};
+use crate::agent_protocol::{Job, ProcessId, Report, Start};
 use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_wire::status::word;
-use ftmpi_wire::{Incarnation, ProtocolTraits};
+use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits};
+use rustix::thread::CpuSet;
 use std::os::fd::OwnedFd;
 use std::process::Child;
 use std::sync::{Arc, OnceLock};
@@ -33,6 +39,7 @@ impl Agent {
             self.bury(old);
         }
         self.ranks.cancel_fetch(rank);
+        self.ranks.cancel_start(rank);
         let checked = self.ranks.demands_checked(rank, incarnation);
         let files = self.files(&start);
         if incarnation == Incarnation(0) {
@@ -79,35 +86,61 @@ impl Agent {
         }
     }
 
+    /// Has the process of an incarnation started.
     fn spawn(&mut self, start: Start, image: Option<Stream>) {
-        let (rank, incarnation) = (start.rank, start.incarnation);
+        let key = (start.rank, start.incarnation);
         let image_no = image.as_ref().map(|image| image.facts.image);
-        match self.try_spawn(start, image) {
-            Ok(process) => {
-                let consumed = process.page.get(word::STDIN_FED);
-                let id = process.id();
-                self.ranks.insert(process);
-                self.link.report(rank, incarnation, Report::Spawned { process: id, consumed });
+        match self.prepare(start, image) {
+            Ok(order) => {
+                self.ranks.start_began(key);
+                self.starter.order(order);
             }
-            Err(error) => {
-                let code = error.exit_code();
-                let mut why = error.to_string();
-                if let Some(image) = image_no {
-                    why = format!("{why} (to continue image {image})");
-                }
-                self.link.report(rank, incarnation, Report::CannotStart { code, why });
-            }
+            Err(error) => self.cannot_start(key, image_no, &error),
         }
     }
 
-    fn try_spawn(
-        &mut self,
-        start: Start,
-        image: Option<Stream>,
-    ) -> Result<RankProcess, SpawnError> {
+    /// A process was started, or could not be.
+    pub(super) fn process_started(&mut self, outcome: StartOutcome) {
+        self.starter.outcome_taken();
+        let StartOutcome { prepared, started } = outcome;
+        let key = (prepared.start.rank, prepared.start.incarnation);
+        let image = prepared.facts.map(|facts| facts.image);
+        let wanted = self.ranks.start_ended(key);
+        let is_current = self.directory.borrow().is_current(key);
+        match (started, wanted) {
+            (Ok((child, _)), wanted) if wanted.is_none() || !is_current => {
+                // Another incarnation has taken its place. The process is reaped as an orphan.
+                processes::signal_group(child.id(), libc::SIGKILL);
+            }
+            (Ok(started), wanted) => match self.follow_process(prepared, started) {
+                Ok(process) => {
+                    let consumed = process.page.get(word::STDIN_FED);
+                    let report = Report::Spawned { process: process.id(), consumed };
+                    self.ranks.insert(process);
+                    self.link.report(key.0, key.1, report);
+                    if let Some(StartWish::Kill(signal)) = wanted {
+                        self.kill(key.0, signal);
+                    }
+                }
+                Err(error) => self.cannot_start(key, image, &error),
+            },
+            (Err(error), Some(_)) if is_current => self.cannot_start(key, image, &error),
+            (Err(_), _) => {}
+        }
+    }
+
+    fn cannot_start(&self, key: RankKey, image: Option<ImageNo>, error: &SpawnError) {
+        let code = error.exit_code();
+        let mut why = error.to_string();
+        if let Some(image) = image {
+            why = format!("{why} (to continue image {image})");
+        }
+        self.link.report(key.0, key.1, Report::CannotStart { code, why });
+    }
+
+    /// Everything that a process needs before it is started.
+    fn prepare(&mut self, start: Start, image: Option<Stream>) -> Result<StartOrder, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
-        let (rank, incarnation) = (start.rank, start.incarnation);
-        let key = (rank, incarnation);
         let (control, control_end) = Control::pair().map_err(system)?;
         let (page, status) = Page::create().map_err(system)?;
         let (image, facts) = image.map_or((None, None), |s| (Some(s.pipe), Some(s.facts)));
@@ -117,8 +150,27 @@ impl Agent {
             page.set(word::STDIN_FED, facts.consumed);
         }
         let descriptors = Descriptors { control: control_end, status, image, fed: start.fed };
-        let (mut child, spawned) = self.execute(&start, &descriptors)?;
-        drop(descriptors);
+        let job = self.job.clone().expect("the launcher sends the job first");
+        let rank = start.rank;
+        let cpus = self.hardware.cpus.as_mut().and_then(|cpus| {
+            let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
+            cpus.assign(rank, number as usize, |other| self.ranks.is_here(other))
+        });
+        let died = self.ranks.last_death(rank);
+        let prepared = Box::new(Prepared { start, control, page, facts });
+        let programs = self.kept_programs.clone();
+        Ok(StartOrder { job, programs, descriptors, died, cpus, prepared })
+    }
+
+    /// Follows a process that was just started: its control socket, its output, its end.
+    fn follow_process(
+        &mut self,
+        prepared: Box<Prepared>,
+        (mut child, spawned): (Child, Spawned),
+    ) -> Result<RankProcess, SpawnError> {
+        let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
+        let Prepared { start, control, page, facts } = *prepared;
+        let key = (start.rank, start.incarnation);
         for path in &spawned.replaced {
             self.tell_replaced(path);
         }
@@ -149,22 +201,6 @@ impl Agent {
             resumed_from: facts.map(|facts| facts.image),
             exit_senders,
         }))
-    }
-
-    /// Executes the program on the processors of its rank.
-    fn execute(
-        &mut self,
-        start: &Start,
-        descriptors: &Descriptors,
-    ) -> Result<(Child, Spawned), SpawnError> {
-        let job = self.job.as_ref().expect("the launcher sends the job first");
-        let rank = start.rank;
-        let cpus = self.hardware.cpus.as_mut().and_then(|cpus| {
-            let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
-            cpus.assign(rank, number as usize, |other| self.ranks.is_here(other))
-        });
-        let died = self.ranks.last_death(rank);
-        spawn::spawn(job, start, descriptors, died, cpus, &mut self.kept_programs)
     }
 
     /// Begins to feed standard input; `None` if the pipe cannot be used.
@@ -244,6 +280,53 @@ impl Agent {
         });
         exit_sender
     }
+}
+
+/// What the agent keeps of a process while the process is being started.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    start: Start,
+    control: Control,
+    page: Page,
+    /// The image that the process continues.
+    facts: Option<ImageFacts>,
+}
+
+/// A process that is to be started.
+#[derive(Debug)]
+pub(super) struct StartOrder {
+    job: Arc<Job>,
+    programs: SharedPrograms,
+    descriptors: Descriptors,
+    died: u64,
+    cpus: Option<CpuSet>,
+    prepared: Box<Prepared>,
+}
+
+/// What came of a [`StartOrder`].
+#[derive(Debug)]
+pub(super) struct StartOutcome {
+    prepared: Box<Prepared>,
+    started: Result<(Child, Spawned), SpawnError>,
+}
+
+/// Begins the thread that starts processes, and sends what came of each order.
+pub(super) fn begin_starter(
+    events: mpsc::UnboundedSender<AgentEvent>,
+) -> std::io::Result<Starter<StartOrder>> {
+    Starter::begin(move |order: StartOrder| {
+        let StartOrder { job, programs, descriptors, died, cpus, prepared } = order;
+        let started = spawn::spawn(&job, &prepared.start, &descriptors, died, cpus, &programs);
+        drop(descriptors);
+        let outcome = Box::new(StartOutcome { prepared, started });
+        if let Err(unsent) = events.send(AgentEvent::ProcessStarted(outcome))
+            && let AgentEvent::ProcessStarted(outcome) = unsent.0
+            && let Ok((child, _)) = outcome.started
+        {
+            // The agent has ended meanwhile.
+            processes::signal_group(child.id(), libc::SIGKILL);
+        }
+    })
 }
 
 fn nonblocking(pipe: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {

@@ -5,10 +5,10 @@ use super::agent_link::{read_agent, write_agent};
 use super::agent_process::{AgentStarter, run_agent_process};
 use super::events::LauncherEvent;
 use super::notices;
-use crate::agent::started_at;
+use crate::agent::{started_at, state_of};
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ProcessId, ToAgent};
 use crate::cli::{Machine, Plan, own_address_towards};
-use crate::heartbeat::MissedBeats;
+use crate::heartbeat::{MissedBeats, Seen};
 use crate::job_dir::progress::RankProgress;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
@@ -243,11 +243,13 @@ impl Agents {
 
     /// Counts a heartbeat that each agent owes; the agents that owe too many, with their launches.
     pub fn count_heartbeats(&mut self) -> Vec<(u32, u64)> {
-        let states = self.states.iter_mut().enumerate();
+        let states = self.states.iter_mut().zip(&self.hosts).enumerate();
         states
-            .filter(|(_, state)| state.is_up())
-            .filter_map(|(host, state)| {
-                state.missed.interval_passed().then_some((host as u32, state.launch))
+            .filter(|(_, (state, _))| state.is_up())
+            .filter_map(|(number, (state, host))| {
+                let process = state.process.filter(|_| !host.remote);
+                let lost = state.missed.interval_passed(|| look_at(process));
+                lost.then_some((number as u32, state.launch))
             })
             .collect()
     }
@@ -401,6 +403,17 @@ impl Agents {
             self.start(host);
         }
         hopeful
+    }
+}
+
+/// Looks at the process of an agent, if it is on this host.
+fn look_at(process: Option<ProcessId>) -> Seen {
+    let Some(process) = process else { return Seen::Nothing };
+    match state_of(process.pid) {
+        // That it has ended is reported by whoever started it.
+        _ if started_at(process.pid) != Some(process.started) => Seen::Running,
+        Some('T' | 't') => Seen::Stopped,
+        _ => Seen::Running,
     }
 }
 
