@@ -36,13 +36,28 @@ optional() {
 link() { # TEXT NAME
     [ "$(readlink "$2" 2>/dev/null)" = "$1" ] || ln -sfn "$1" "$2"
 }
-# Makes an empty library NAME that loads TARGET, for programs that were linked to NAME.
-stub() { # NAME TARGET
+# Makes an empty library NAME that loads TARGET, for programs that were linked to NAME. PLACE is a folder of
+# lib/ftmpi.
+stub() { # NAME TARGET [PLACE]
     [ -e "$lib/$2" ] || return 0
-    if [ ! -e "$lib/$1" ] || [ "$0" -nt "$lib/$1" ]; then
-        "$cc" -shared -nostdlib -x c /dev/null -o "$lib/$1.new" "-Wl,-soname,$1" -Wl,--no-as-needed \
-            -L"$lib" "-l:$2" -Wl,--allow-shlib-undefined "-Wl,-rpath,\$ORIGIN" -Wl,--enable-new-dtags
-        mv -f "$lib/$1.new" "$lib/$1"
+    stub=$lib/${3:+$3/}$1
+    up=${3:+/../..}
+    if [ ! -e "$stub" ] || [ "$0" -nt "$stub" ]; then
+        mkdir -p "$(dirname "$stub")"
+        "$cc" -shared -nostdlib -x c /dev/null -o "$stub.new" "-Wl,-soname,$1" -Wl,--no-as-needed \
+            -L"$lib" "-l:$2" -Wl,--allow-shlib-undefined "-Wl,-rpath,\$ORIGIN$up" -Wl,--enable-new-dtags
+        mv -f "$stub.new" "$stub"
+    fi
+}
+# Makes the auditor of the dynamic linker. It is no crate, because it needs no other library.
+auditor() {
+    source=$top/libftmpi/boot/src/loads
+    library=$lib/libftmpi_loads.so
+    newest=$(ls -t "$source"/*.[ch] "$0" | head -n 1)
+    if [ ! -e "$library" ] || [ "$newest" -nt "$library" ]; then
+        "$cc" -std=gnu11 -O2 -fPIC -shared -nostdlib -ffreestanding -fno-stack-protector -fno-builtin -D_GNU_SOURCE \
+            -Wl,-soname,libftmpi_loads.so -Wl,-z,now -o "$library.new" "$source/audit.c" "$source/names.c"
+        mv -f "$library.new" "$library"
     fi
 }
 # Writes standard input to a file, if the content differs.
@@ -76,15 +91,21 @@ libraries() {
     for name in libftmpi_example_protocol.so libftmpi_example_waves.so; do
         optional "$target/$name" "$lib/$name" 755
     done
-    for name in libmpich.so.12 libmpicxx.so.12 libmpichcxx.so.12; do
-        stub "$name" libmpi.so.12
+    auditor
+    stub libmpich.so.12 libmpi.so.12
+    # The C++ bindings are those of the user's MPICH. Where there are none, ftmpiexec gives programs that name
+    # them an empty library: each in a folder of its own, because only one of them may be missing.
+    for name in libmpicxx libmpichcxx; do
+        rm -f "$lib/$name.so.12" "$lib/$name.so"
+        stub "$name.so.12" libmpi.so.12 "empty/$name"
     done
     for name in libmpichfort.so.12 libfmpich.so.12; do
         stub "$name" libmpifort.so.12
     done
-    for name in libmpi libmpich libmpifort libmpichfort libmpicxx; do
+    for name in libmpi libmpich libmpifort libmpichfort; do
         link "$name.so.12" "$lib/$name.so"
     done
+    link empty/libmpicxx/libmpicxx.so.12 "$lib/libmpicxx.so"
     link libmpi_abi.so.1 "$lib/libmpi_abi.so"
 }
 

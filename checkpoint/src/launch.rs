@@ -21,6 +21,15 @@ pub const PRELOAD_ENV: &str = "LD_PRELOAD";
 /// File name of the boot library.
 pub const BOOT_LIBRARY: &str = "libftmpi_boot.so";
 
+/// The variable in which the dynamic linker finds its auditors.
+pub const AUDIT_ENV: &str = "LD_AUDIT";
+
+/// File name of the auditor that turns loads of another MPI library into ours.
+pub const LOADS_LIBRARY: &str = "libftmpi_loads.so";
+
+/// The variable in which mpi4py finds its MPI library.
+pub const MPI4PY_ENV: &str = "MPI4PY_LIBMPI";
+
 /// Soft limit on descriptors for a rank, if the hard limit allows it: the library's own descriptors
 /// begin at 1000.
 pub const DESCRIPTORS_MIN: u64 = 16_384;

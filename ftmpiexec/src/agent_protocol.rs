@@ -421,4 +421,9 @@ pub enum Report {
         /// The number of the fault by which the rank killed itself, if it did.
         fault: Option<u32>,
     },
+    /// The rank has loaded an MPI library that is not ours.
+    OtherMpi {
+        /// The library.
+        path: String,
+    },
 }

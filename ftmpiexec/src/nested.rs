@@ -4,7 +4,7 @@
 //! rank's descriptors, because the agent needs their numbers for its own ranks. It has neither the
 //! rank's variables nor the preloaded library, which could take this process for the rank.
 
-use crate::agent::spawn::library_directory;
+use crate::agent::libraries::library_directory;
 use anyhow::Context;
 use ftmpi_checkpoint::launch;
 use ftmpi_wire::control::RANK_ENV;
@@ -34,16 +34,17 @@ pub fn leave_the_rank(arguments: &[String]) -> anyhow::Result<()> {
     for name in OF_A_RANK {
         command.env_remove(name);
     }
-    if let Ok(preloaded) = std::env::var(launch::PRELOAD_ENV) {
-        match without_ours(&preloaded, &library_directory()) {
-            rest if rest.is_empty() => command.env_remove(launch::PRELOAD_ENV),
-            rest => command.env(launch::PRELOAD_ENV, rest),
+    for name in [launch::PRELOAD_ENV, launch::AUDIT_ENV, launch::MPI4PY_ENV] {
+        let Ok(value) = std::env::var(name) else { continue };
+        match without_ours(&value, &library_directory()) {
+            rest if rest.is_empty() => command.env_remove(name),
+            rest => command.env(name, rest),
         };
     }
     Err(command.exec()).context("leaving the rank that started this")
 }
 
-/// A list of libraries to preload, without the boot library and all libraries of our directory.
+/// A list of libraries, without the boot library and all libraries of our directory.
 fn without_ours(list: &str, ours: &Path) -> String {
     let is_ours = |path: &&str| {
         let path = Path::new(path);

@@ -209,3 +209,10 @@ pub const RETRY_MOST: Duration = Duration::from_secs(1);
 pub const OPEN_SEGMENTS_MAX: usize = 4096;
 /// Entries of one message with stable clocks.
 pub const CLOCK_ENTRIES_MAX: usize = 256;
+
+/// Bytes of memory of each thread that the libraries of a program may want at fixed places, for an
+/// auditor of the dynamic linker: well below [`THREAD_BYTES_ROOM`].
+pub const AUDITED_THREAD_BYTES_MAX: u64 = 2048;
+/// Bytes of such memory for which there is room beside an auditor: enough for allocators that a
+/// user preloads, and little of the smallest stacks of threads.
+pub const THREAD_BYTES_ROOM: u64 = 4096;

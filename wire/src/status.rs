@@ -45,7 +45,16 @@ pub mod word {
     /// Boot layer: bytes of its own messages on standard error in this incarnation. They come
     /// before the program's and are not part of them. Counted before they are written.
     pub const BOOT_STDERR: usize = 94;
+    /// Auditor of the dynamic linker (`libftmpi_loads.so`): the process that has loaded an MPI
+    /// library that is not ours; 0: none has. Written after the path.
+    pub const STRANGER_PID: usize = 255;
+    /// Auditor: the path of that library, a text of at most [`super::STRANGER_BYTES`] bytes that a
+    /// zero ends.
+    pub const STRANGER: usize = 256;
 }
+
+/// Bytes of the text at [`word::STRANGER`], with its zero.
+pub const STRANGER_BYTES: usize = 2040;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident = $index:literal,)*) => {

@@ -38,6 +38,7 @@ mod kept_programs;
 mod launcher_link;
 mod launcher_messages;
 mod lease;
+pub mod libraries;
 mod local;
 mod output;
 mod output_commit;
@@ -63,7 +64,7 @@ mod watched;
 pub use page::sealed_memfd;
 pub use processes::{started_at, state_of};
 
-use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, ToAgent};
+use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, Report, ToAgent};
 use crate::heartbeat;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
@@ -368,6 +369,9 @@ impl Agent {
         for process in self.ranks.running() {
             let report = process.page.report();
             self.link.report(process.rank, process.incarnation, report);
+            if let Some(path) = process.other_mpi() {
+                self.link.report(process.rank, process.incarnation, Report::OtherMpi { path });
+            }
         }
     }
 

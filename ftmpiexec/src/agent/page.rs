@@ -4,7 +4,7 @@
 //! atomic; it stays readable after the rank died.
 
 use crate::agent_protocol::Report;
-use ftmpi_wire::status::{Counters, PAGE_BYTES, word};
+use ftmpi_wire::status::{Counters, PAGE_BYTES, STRANGER_BYTES, word};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
@@ -75,6 +75,19 @@ impl Page {
         (self.get(word::FAULT) as u32).checked_sub(1)
     }
 
+    /// An MPI library that is not ours: the process that has loaded the library, and its path.
+    #[must_use]
+    pub fn stranger(&self) -> Option<(u32, String)> {
+        let pid = u32::try_from(self.get(word::STRANGER_PID)).ok().filter(|pid| *pid != 0)?;
+        let words = (0..STRANGER_BYTES / 8).map(|at| self.get(word::STRANGER + at));
+        let bytes = words.flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
+        Some((
+            pid,
+            String::from_utf8(bytes)
+                .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()),
+        ))
+    }
+
     /// What the rank counted.
     #[must_use]
     pub fn counters(&self) -> Counters {
@@ -118,5 +131,26 @@ mod tests {
         rustix::io::pread(&fd, &mut bytes, (word::STDOUT_READ * 8) as u64).unwrap();
         assert_eq!(u64::from_ne_bytes(bytes), 9);
         assert!(rustix::fs::ftruncate(&fd, 0).is_err());
+        assert_eq!(page.stranger(), None);
+        rustix::io::pwrite(&fd, b"/x/libmpi.so.40\0", (word::STRANGER * 8) as u64).unwrap();
+        let pid = (word::STRANGER_PID * 8) as u64;
+        rustix::io::pwrite(&fd, &7u64.to_ne_bytes(), pid).unwrap();
+        assert_eq!(page.stranger(), Some((7, "/x/libmpi.so.40".into())));
+    }
+
+    /// The auditor is in C and has these numbers for itself.
+    #[test]
+    fn the_auditor_knows_the_page() {
+        let source = include_str!("../../../libftmpi/boot/src/loads/audit.c");
+        for (name, number) in [
+            ("STATUS_FD", ftmpi_wire::control::fds::STATUS as usize),
+            ("STATUS_BYTES", PAGE_BYTES),
+            ("STRANGER_PID_WORD", word::STRANGER_PID),
+            ("STRANGER_WORD", word::STRANGER),
+            ("STRANGER_BYTES", STRANGER_BYTES),
+        ] {
+            let line = format!("#define {name} {number}\n");
+            assert!(source.contains(&line), "{line}");
+        }
     }
 }

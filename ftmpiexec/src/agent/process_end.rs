@@ -77,6 +77,9 @@ impl Agent {
         let process = self.ranks.remove(rank).expect("looked up above");
         let incarnation = process.incarnation;
         self.link.report(rank, incarnation, process.page.report());
+        if let Some(path) = process.other_mpi() {
+            self.link.report(rank, incarnation, Report::OtherMpi { path });
+        }
         let tried = process.resumed_from().filter(|_| !process.has_said_hello());
         if let (Ending::Code(code), Some(image)) = (ending, tried)
             && let Some(why) = why_unusable(code)

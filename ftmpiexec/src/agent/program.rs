@@ -22,6 +22,10 @@ pub struct ProgramFacts {
     pub needed: Vec<String>,
     /// Search paths of the program (`DT_RPATH`, `DT_RUNPATH`).
     pub search: Vec<String>,
+    /// The program's file.
+    pub file: PathBuf,
+    /// The dynamic linker that the program names.
+    pub interpreter: String,
     /// The search paths go before `LD_LIBRARY_PATH` (`DT_RPATH` without `DT_RUNPATH`).
     pub search_is_first: bool,
 }
@@ -144,7 +148,8 @@ pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
     }
     let cache = ReadCache::new(handle);
     let facts = read_dynamic(&cache).ok_or_else(|| ProgramError::Damaged(name.clone()))?;
-    let Some(facts) = facts else { return Err(ProgramError::Static(name)) };
+    let Some(mut facts) = facts else { return Err(ProgramError::Static(name)) };
+    facts.file = file.to_path_buf();
     if let Some(library) = facts.needed.iter().find(|library| is_open_mpi(library)) {
         return Err(ProgramError::OpenMpi(name, library.clone()));
     }
@@ -192,7 +197,7 @@ pub fn is_script(file: &Path) -> bool {
 }
 
 /// Open MPI's library has versions from 20 on (40 for series 2 to 5); MPICH's has version 12.
-fn is_open_mpi(library: &str) -> bool {
+pub fn is_open_mpi(library: &str) -> bool {
     library.starts_with("libopen-pal.so")
         || library.starts_with("libopen-rte.so")
         || library
@@ -206,11 +211,10 @@ fn read_dynamic<'data, R: ReadRef<'data>>(data: R) -> Option<Option<ProgramFacts
     let header = elf::FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, data).ok()?;
-    let dynamically_linked =
-        segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
-    if !dynamically_linked {
-        return Some(None);
-    }
+    let interpreter =
+        segments.iter().find_map(|segment| segment.interpreter(endian, data).ok().flatten());
+    let Some(interpreter) = interpreter else { return Some(None) };
+    let interpreter = String::from_utf8_lossy(interpreter).trim_end_matches('\0').to_owned();
     let entries = segments.iter().find_map(|segment| segment.dynamic(endian, data).ok()?)?;
     let value = |tag: u32| {
         entries.iter().find(|d| d.d_tag(endian) == u64::from(tag)).map(|d| d.d_val(endian))
@@ -227,7 +231,7 @@ fn read_dynamic<'data, R: ReadRef<'data>>(data: R) -> Option<Option<ProgramFacts
         let bytes = data.read_bytes_at_until(start..table.checked_add(size)?, 0).ok()?;
         Some(String::from_utf8_lossy(bytes).into_owned())
     };
-    let mut facts = ProgramFacts::default();
+    let mut facts = ProgramFacts { interpreter, ..ProgramFacts::default() };
     let (mut rpath, mut runpath) = (false, false);
     for entry in entries.iter().take_while(|d| d.d_tag(endian) != u64::from(elf::DT_NULL)) {
         match u32::try_from(entry.d_tag(endian)) {
@@ -241,6 +245,20 @@ fn read_dynamic<'data, R: ReadRef<'data>>(data: R) -> Option<Option<ProgramFacts
     }
     facts.search_is_first = rpath && !runpath;
     Some(Some(facts))
+}
+
+/// Bytes of memory for each thread that a library asks for (`PT_TLS`); 0 if nobody can tell.
+#[must_use]
+pub fn thread_bytes(library: &Path) -> u64 {
+    let Ok(handle) = File::open(library) else { return 0 };
+    let cache = ReadCache::new(handle);
+    let find = || {
+        let header = elf::FileHeader64::<Endianness>::parse(&cache).ok()?;
+        let endian = header.endian().ok()?;
+        let segments = header.program_headers(endian, &cache).ok()?;
+        segments.iter().find(|s| s.p_type(endian) == elf::PT_TLS).map(|s| s.p_memsz(endian))
+    };
+    find().unwrap_or(0)
 }
 
 #[cfg(test)]

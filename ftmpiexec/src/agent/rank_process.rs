@@ -15,7 +15,9 @@ use ftmpi_wire::control::{self, ToRank};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
@@ -103,6 +105,8 @@ pub struct RankProcess {
     exit_senders: Vec<oneshot::Sender<()>>,
     undrained: u32,
     ending: Option<(Ending, Instant)>,
+    /// Whether the launcher knows of the MPI library that is not ours.
+    other_mpi_told: AtomicBool,
 }
 
 /// What [`RankProcess::new`] needs.
@@ -147,6 +151,7 @@ impl RankProcess {
             undrained: parts.exit_senders.len() as u32,
             exit_senders: parts.exit_senders,
             ending: None,
+            other_mpi_told: AtomicBool::new(false),
         }
     }
 
@@ -205,6 +210,18 @@ impl RankProcess {
         if let Some(wake) = WakeSignal::new(pid) {
             let _ = self.wake.set(wake);
         }
+    }
+
+    /// An MPI library that is not ours and that this rank has loaded, told once. A process that the
+    /// rank started, and that is over, does not count: a script may look at another MPI before it
+    /// starts the program.
+    pub fn other_mpi(&self) -> Option<String> {
+        let (pid, path) = self.page.stranger()?;
+        let is_rank = match self.rank_pid {
+            Some(rank) => rank == pid,
+            None => self.has_ended() || Path::new(&format!("/proc/{pid}")).exists(),
+        };
+        (is_rank && !self.other_mpi_told.swap(true, Ordering::Relaxed)).then_some(path)
     }
 
     /// How the process was executed, if not as the command line says.

@@ -7,6 +7,7 @@
 
 use super::actual_command;
 use super::kept_programs::{Executable, KeptPrograms, OtherProgram, SharedPrograms};
+use super::libraries;
 use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
 use ftmpi_checkpoint::launch::{self, StackLimit};
@@ -60,17 +61,6 @@ impl SpawnError {
             Self::OtherProgram(_) | Self::Directory(..) | Self::System(..) => 126,
         }
     }
-}
-
-/// The directory of our libraries: `FTMPI_LIB_DIR`, or `lib/ftmpi` in the parent folder of this
-/// program's folder.
-#[must_use]
-pub fn library_directory() -> PathBuf {
-    if let Some(directory) = std::env::var_os("FTMPI_LIB_DIR") {
-        return directory.into();
-    }
-    let own = std::env::current_exe().unwrap_or_default();
-    own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib/ftmpi"))
 }
 
 /// Starts the process; the result names the program and the file that was executed. `died` is
@@ -172,15 +162,23 @@ fn as_commanded(
     let name = part.command.first().map_or("", String::as_str);
     let (Executable { path, execute }, facts) =
         executable(number, part, variable("PATH"), programs)?;
-    let libraries = library_directory();
+    let ours = libraries::library_directory();
+    let mut variables = libraries::variables(&ours, &facts, variable);
     // (An image brings the contents of its libraries, or compares them.)
     let replaced = if restored { Vec::new() } else { programs.replaced_libraries(start.rank) };
-    let links = replaced.first().and_then(|(_, link)| link.parent());
-    let mut preload = preload(&libraries, &facts, variable("LD_PRELOAD"));
-    let mut search = joined(&libraries, variable("LD_LIBRARY_PATH"));
-    if let Some(links) = links {
-        preload = with_links(&preload, &replaced, facts.search_is_first);
-        search = joined(links, &search);
+    if let Some(links) = replaced.first().and_then(|(_, link)| link.parent()) {
+        // The auditor leads to the library that is in our directory now.
+        let audited = !replaced.iter().any(|(path, _)| path.starts_with(&ours));
+        variables.retain(|(name, _)| audited || *name != launch::AUDIT_ENV);
+        for (name, value) in &mut variables {
+            match *name {
+                launch::PRELOAD_ENV => {
+                    *value = with_links(value, &replaced, facts.search_is_first);
+                }
+                "LD_LIBRARY_PATH" => *value = format!("{}:{value}", links.display()),
+                _ => {}
+            }
+        }
     }
     let mut command = Command::new(&execute);
     command
@@ -194,8 +192,7 @@ fn as_commanded(
         .env("PMI_SIZE", job.view.size.to_string())
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
         .env("MPI_LOCALNRANKS", ranks_on_host(job, start.rank).to_string())
-        .env(launch::PRELOAD_ENV, preload)
-        .env("LD_LIBRARY_PATH", search);
+        .envs(variables);
     let mut all: Vec<PathBuf> = replaced.into_iter().map(|(path, _)| path).collect();
     all.extend((path != execute).then(|| path.clone()));
     Ok((command, Spawned { path, executed: execute, replaced: all }))
@@ -268,48 +265,6 @@ fn prepare(
     Ok(())
 }
 
-/// The libraries to preload: our boot library, then those of the user, then each MPI library that
-/// the program names and we have. A preloaded library satisfies a name before any search path does.
-///
-/// A library that wraps `MPI_` functions around `PMPI_` ones must come before ours, or it would
-/// never be called. So the user's libraries come first. If the program names another library before
-/// MPI's, that library may be such a wrapper. Then ours is not preloaded but found through
-/// `LD_LIBRARY_PATH`, unless the program has a search path that goes before that variable.
-pub fn preload(libraries: &Path, facts: &ProgramFacts, users: &str) -> String {
-    let is_mpi = |name: &&String| name.starts_with("libmpi") || name.starts_with("libfmpich");
-    let before = facts.needed.iter().position(|name| is_mpi(&name)).unwrap_or(0);
-    let wrapped = facts.needed[..before].iter().any(|name| !is_of_the_system(name));
-    let ours = facts
-        .needed
-        .iter()
-        .filter(is_mpi)
-        .filter(|_| !wrapped || facts.search_is_first)
-        .filter(|name| libraries.join(name).is_file());
-    let path = |name: &str| libraries.join(name).display().to_string();
-    let boot = Some(launch::BOOT_LIBRARY).filter(|name| libraries.join(name).is_file());
-    let users = Some(users.to_owned()).filter(|users| !users.is_empty());
-    let list: Vec<String> =
-        boot.map(path).into_iter().chain(users).chain(ours.map(|name| path(name))).collect();
-    list.join(":")
-}
-
-/// Whether a library belongs to the compilers: such a library does not wrap MPI.
-fn is_of_the_system(name: &str) -> bool {
-    let known =
-        ["libc", "libm", "libpthread", "libdl", "librt", "libgcc_s", "libstdc++", "libgfortran"];
-    let more = ["libquadmath", "libgomp", "ld-linux-x86-64"];
-    let stem = name.split(".so").next().unwrap_or(name);
-    known.contains(&stem) || more.contains(&stem)
-}
-
-fn joined(first: &Path, rest: &str) -> String {
-    if rest.is_empty() {
-        first.display().to_string()
-    } else {
-        format!("{}:{rest}", first.display())
-    }
-}
-
 /// Reserves the numbers of `wire::control::fds`, so that no descriptor of the agent has one of them
 /// between fork and exec of a rank. Allows descriptors beyond them.
 ///
@@ -341,35 +296,4 @@ pub fn reserve() -> io::Result<Vec<OwnedFd>> {
             }
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_libraries_that_we_have_are_preloaded() {
-        let directory = tempfile::tempdir().unwrap();
-        for name in ["libftmpi_boot.so", "libmpi.so.12"] {
-            std::fs::write(directory.path().join(name), b"").unwrap();
-        }
-        let names = |needed: &[&str], search_is_first, users| {
-            let needed = needed.iter().map(|name| (*name).to_owned()).collect();
-            let facts = ProgramFacts { needed, search_is_first, ..ProgramFacts::default() };
-            let list = preload(directory.path(), &facts, users);
-            list.split(':')
-                .map(|path| path.rsplit('/').next().unwrap().to_owned())
-                .collect::<Vec<_>>()
-        };
-        let plain = ["libmpi.so.12", "libmpicxx.so.12", "libc.so.6"];
-        assert_eq!(names(&plain, false, ""), ["libftmpi_boot.so", "libmpi.so.12"]);
-        // The user's library may wrap ours, and so may a library that the program names before it.
-        assert_eq!(names(&plain, false, "/x/y.so"), ["libftmpi_boot.so", "y.so", "libmpi.so.12"]);
-        let wrapped = ["libwrap.so", "libmpi.so.12", "libc.so.6"];
-        assert_eq!(names(&wrapped, false, ""), ["libftmpi_boot.so"]);
-        assert_eq!(names(&wrapped, true, ""), ["libftmpi_boot.so", "libmpi.so.12"]);
-        let usual = ["libstdc++.so.6", "libm.so.6", "libmpi.so.12", "libother.so"];
-        assert_eq!(names(&usual, false, ""), ["libftmpi_boot.so", "libmpi.so.12"]);
-        assert_eq!(names(&["libc.so.6"], false, ""), ["libftmpi_boot.so"]);
-    }
 }

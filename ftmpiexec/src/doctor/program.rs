@@ -1,8 +1,8 @@
 //! The program: whether it can be a rank, and whether it gets the MPI library of ftmpi.
 
 use super::Finding;
+use crate::agent::libraries::{self, library_directory};
 use crate::agent::program::{self, ProgramFacts};
-use crate::agent::spawn::{library_directory, preload};
 use crate::cli::Part;
 use std::path::Path;
 use std::process::Command;
@@ -52,8 +52,7 @@ fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
     // The dynamic linker lists the libraries that it would map.
     let traced = Command::new(file)
         .env("LD_TRACE_LOADED_OBJECTS", "1")
-        .env("LD_PRELOAD", preload(&libraries, facts, ""))
-        .env("LD_LIBRARY_PATH", &libraries)
+        .envs(libraries::variables(&libraries, facts, |_| ""))
         .output();
     let text = traced.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let text = text.unwrap_or_default();
@@ -74,10 +73,7 @@ fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
     if let Some(line) = foreign {
         return Finding::bad(
             WHAT,
-            format!(
-                "{name} gets another MPI: {}; remove that library from LD_PRELOAD",
-                line.trim()
-            ),
+            format!("{name} gets another MPI: {}; rename or remove that library", line.trim()),
         );
     }
     if !named.is_empty() {

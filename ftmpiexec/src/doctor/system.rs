@@ -1,7 +1,7 @@
 //! This host: kernel, limits, storage, the installation.
 
 use super::Finding;
-use crate::agent::spawn::library_directory;
+use crate::agent::libraries::library_directory;
 use crate::cli::{self, Cli};
 use crate::restore_facts::RestoreFacts;
 use ftmpi_checkpoint::launch;

@@ -105,6 +105,8 @@ struct Launcher {
     no_image_reasons: HashSet<String>,
     /// It was printed that full logs gave up a rank without images.
     unprotected_said: bool,
+    /// MPI libraries that are not ours and that ranks have loaded: each is told once.
+    other_mpis: HashSet<String>,
     /// The launcher's own queue, for its tasks.
     events: mpsc::UnboundedSender<LauncherEvent>,
 }
@@ -207,6 +209,7 @@ impl Launcher {
             loaded: BTreeMap::new(),
             no_image_reasons: HashSet::new(),
             unprotected_said: false,
+            other_mpis: HashSet::new(),
             job,
             key,
             begin: Instant::now(),

@@ -3,6 +3,7 @@
 //! A sentence says what happened, to which rank on which host, and what the user can do. Counts
 //! agree with their nouns ([`crate::text`]).
 
+use crate::agent::program::is_open_mpi;
 use crate::heartbeat;
 use crate::metrics_page::Ended;
 use crate::text::{count, count_of, ranks};
@@ -154,6 +155,21 @@ pub fn no_mpi(copies: usize, program: &str) -> String {
     format!(
         "all {copies} processes ended without calling MPI_Init: each ran alone; is {program} \
          linked with another MPI? ftmpiexec --doctor {program}"
+    )
+}
+
+/// A rank has loaded an MPI library that is not ours.
+pub fn other_mpi(rank: Rank, host: &str, path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let kind = if is_open_mpi(file) {
+        "Open MPI, which has another binary interface"
+    } else {
+        "an MPI library that is not ftmpi's"
+    };
+    format!(
+        "rank {rank} on {host} has loaded {path}: {kind}; what calls it does not see the other \
+         ranks; build the program or library that needs it with ftmpicc, or for MPICH (other ranks \
+         with the same library are not named)"
     )
 }
 

@@ -160,6 +160,13 @@ impl Launcher {
                 self.recorder.counters(rank, *counters);
                 Input::Received { rank, bytes: counters.bytes_received }
             }
+            Report::OtherMpi { path } => {
+                if self.other_mpis.insert(path.clone()) {
+                    let name = self.agents.name(host);
+                    self.printer.notice(notices::other_mpi(rank, name, &path));
+                }
+                return None;
+            }
             Report::InputTaken(bytes) => {
                 if rank == Rank(0) {
                     self.input.taken(incarnation, bytes);

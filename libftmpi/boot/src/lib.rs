@@ -21,6 +21,7 @@
 //! | [`process`] | user, limits, attributes of the process |
 //! | [`time`] | clocks that count since the host was started; POSIX timers |
 //! | [`interpose`] | functions that stand before those of the C library |
+//! | `loads` | `libftmpi_loads.so`, which turns loads of another MPI library into ours (C) |
 //! | [`base`] | system calls, the reserved area, refusals |
 #![no_std]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -11,7 +11,7 @@ use crate::base::syscalls;
 use crate::base::{rank, report};
 use crate::descriptors::standard_stream;
 use crate::exported_table;
-use crate::interpose::next_function;
+use crate::interpose::{loads, next_function};
 use crate::memory::window;
 use crate::restore;
 use crate::signals::{agent_signal, batch_signal};
@@ -43,6 +43,7 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
             restore::run(&reserved_area::ReservedArea::take(), &env, streams, window_len as u64)
         };
     }
+    loads::find_libraries();
     let state = if has_area.is_ok() && thread_notes::layout_is_right() {
         rank::State::Ready
     } else {

@@ -6,6 +6,7 @@
 pub mod clocks;
 pub mod close;
 pub mod interruption;
+pub mod loads;
 pub mod locks;
 pub mod memory;
 pub mod next_function;
