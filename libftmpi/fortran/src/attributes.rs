@@ -20,13 +20,9 @@ use core::ffi::{c_int, c_void};
 use ftmpi_entry::fortran;
 
 use crate::marshal::{logical, set};
-
-// SAFETY: the signatures are those of the C side.
-unsafe extern "C" {
-    fn ftmpi_fortran_keyval(kind: c_int, keyval: c_int, is_address: c_int);
-    fn ftmpi_fortran_attribute_set(kind: c_int, object: c_int, keyval: c_int, is_address: c_int);
-    fn ftmpi_fortran_attribute_get(kind: c_int, object: c_int, keyval: c_int, value: *mut isize);
-}
+use crate::partner::{
+    ftmpi_fortran_attribute_get, ftmpi_fortran_attribute_set, ftmpi_fortran_keyval,
+};
 
 // Kinds of objects, as the two libraries number them.
 const COMM: c_int = 0;

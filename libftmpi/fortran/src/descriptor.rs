@@ -8,9 +8,10 @@
 //! is too short for them is refused before anything is done, through the error handler that the
 //! call has.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 
 use crate::c::mpi;
+use crate::partner::{ftmpi_fortran_partitions, ftmpi_fortran_section, ftmpi_fortran_stage};
 use crate::special::buffer_f08;
 
 const MPI_BYTE: c_int = 0x4c00_010d;
@@ -246,35 +247,6 @@ struct Staged {
     buffers: Vec<Copied>,
     /// Received data are with the program.
     out: bool,
-}
-
-// SAFETY: private to our two libraries; the signatures are those of `libftmpi/abi/src/fortran.rs`
-// and `sections.rs`.
-unsafe extern "C" {
-    fn ftmpi_fortran_stage(
-        request: c_int,
-        state: *mut c_void,
-        act: unsafe extern "C" fn(*mut c_void, c_int),
-    );
-    // Parameters: those of the function in `libftmpi/abi/src/sections.rs`.
-    fn ftmpi_fortran_section(
-        call: *const c_char,
-        kind: c_int,
-        object: c_int,
-        element: u64,
-        dimensions: *const [i64; 2],
-        rank: c_int,
-        count: i64,
-        datatype: c_int,
-        whole: c_int,
-        made: *mut c_int,
-    ) -> c_int;
-    fn ftmpi_fortran_partitions(
-        call: *const c_char,
-        request: c_int,
-        buffer: *mut c_void,
-        datatype: c_int,
-    ) -> c_int;
 }
 
 /// # Safety

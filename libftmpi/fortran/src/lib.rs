@@ -16,6 +16,7 @@
 //! | `descriptor` | array descriptors: sections with gaps |
 //! | `attributes`, `callbacks` | attributes; functions of the program |
 //! | `environment`, `spawn`, `legacy`, `f08` | functions that no rule covers |
+//! | `partner` | private functions of our `libmpi.so.12` |
 //!
 //! # Guarantees
 //!
@@ -33,6 +34,7 @@ mod environment;
 mod f08;
 mod legacy;
 mod marshal;
+mod partner;
 mod spawn;
 mod special;
 mod text;
