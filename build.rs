@@ -41,9 +41,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sets the name that the dynamic linker knows the library by.
+/// Sets the name that the dynamic linker knows the library by. The library is never unloaded: what
+/// it registers for the end of the process (`on_exit`, signals, threads) names its functions.
 fn soname(name: &str) {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{name}");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }
 
 fn abi(dir: &Path, out: &Path, functions: &[Function]) -> Result<(), Box<dyn Error>> {
