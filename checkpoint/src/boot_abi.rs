@@ -32,11 +32,16 @@ pub const EXIT_IMAGE_MISFIT: i32 = 118;
 pub const EXIT_IMAGE_FILE_GONE: i32 = 119;
 
 /// First address of the reserved area that the engine keeps for itself in every rank.
-pub const RESERVED_AREA_BASE: usize = 0x100_0000_0000;
+///
+/// The area and the window lie where no other owner of addresses has a claim: above the heap of a
+/// position-independent program (0x5555…), and in the part of the address space that
+/// AddressSanitizer, ThreadSanitizer (0x5500_0000_0000 to 0x5680_0000_0000) and MemorySanitizer
+/// leave to programs. Their shadow memory takes nearly all the rest.
+pub const RESERVED_AREA_BASE: usize = 0x5600_0000_0000;
 /// Length of the reserved area in bytes.
 pub const RESERVED_AREA_LEN: usize = 32 << 20;
 /// First address of the window for the runtime's shared memory.
-pub const WINDOW_BASE: usize = 0x200_0000_0000;
+pub const WINDOW_BASE: usize = 0x5670_0000_0000;
 /// Length of the window in bytes. Where a limit on address space forbids it, the window is smaller:
 /// see the table.
 pub const WINDOW_LEN: usize = 64 << 30;

@@ -18,14 +18,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const HUGE: usize = 2 << 20;
 const PAGE: usize = 4096;
-/// The library's part of the address space: above what the boot library uses, far below what the
-/// kernel gives.
-const BEGIN: usize = 0x400_0000_0000;
-const END: usize = 0x2000_0000_0000;
+/// The library's part of the address space, begin and end: far below what the kernel gives.
+const PART: (usize, usize) = (0x400_0000_0000, 0x2000_0000_0000);
+/// The part where sanitizers have their shadow memory in the first one: between the ranges of the
+/// boot library, which are in the little that all of them leave.
+const SMALL_PART: (usize, usize) = (0x5640_0000_0000, 0x5670_0000_0000);
 /// Places that are tried before the kernel may choose.
 const ATTEMPTS: usize = 64;
 /// The next place.
-static NEXT: AtomicUsize = AtomicUsize::new(BEGIN);
+static NEXT: AtomicUsize = AtomicUsize::new(PART.0);
 
 /// See the module.
 pub struct Allocator(Mutex<Dlmalloc<Place>>);
@@ -37,23 +38,43 @@ fn is_large(layout: Layout) -> bool {
     layout.size() >= HUGE && layout.align() <= HUGE
 }
 
+/// Without the C library: ThreadSanitizer ends a program that asks for addresses in its shadow.
 fn mmap(at: usize, len: usize, flags: libc::c_int) -> Option<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
-    let at = std::ptr::without_provenance_mut(at);
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: fresh memory, where nothing else is.
-    let at = unsafe { libc::mmap(at, len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-    (at != libc::MAP_FAILED).then_some(at as usize)
+    let at = unsafe { libc::syscall(libc::SYS_mmap, at, len, prot, flags, -1, 0) };
+    usize::try_from(at).ok()
+}
+
+/// Chooses the part, before anything is in it.
+#[cold]
+fn choose_part() {
+    match mmap(PART.0, PAGE, libc::MAP_FIXED_NOREPLACE) {
+        // SAFETY: it was mapped here.
+        Some(place) => unsafe {
+            libc::munmap(std::ptr::without_provenance_mut(place), PAGE);
+        },
+        None => {
+            let (from, to) = (PART.0, SMALL_PART.0);
+            let _ = NEXT.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Takes `len` bytes, whole pages, of the library's part.
 fn take(len: usize, align: usize) -> Option<usize> {
+    if NEXT.load(Ordering::Relaxed) == PART.0 {
+        choose_part();
+    }
     for _ in 0..ATTEMPTS {
         let mut at = 0;
         let _ = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
             at = next.next_multiple_of(align);
-            if at.checked_add(len).is_none_or(|end| end > END) {
+            let (begin, end) = if next < SMALL_PART.0 { PART } else { SMALL_PART };
+            if at.checked_add(len).is_none_or(|to| to > end) {
                 // Round it goes: most of what was there is free again.
-                at = BEGIN;
+                at = begin;
             }
             at.checked_add(len)
         });
@@ -216,10 +237,10 @@ mod tests {
             // SAFETY: used within its layout and freed once.
             unsafe {
                 let at = a.alloc(layout);
-                assert!((BEGIN..END).contains(&at.addr()), "{size} bytes at {at:p}");
+                assert!((PART.0..PART.1).contains(&at.addr()), "{size} bytes at {at:p}");
                 let more = Layout::from_size_align(2 * size, 16).unwrap();
                 let moved = a.realloc(at, layout, 2 * size);
-                assert!((BEGIN..END).contains(&moved.addr()));
+                assert!((PART.0..PART.1).contains(&moved.addr()));
                 a.dealloc(moved, more);
             }
         }

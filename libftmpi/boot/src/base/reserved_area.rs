@@ -17,10 +17,10 @@ use ftmpi_checkpoint::stream::{
 };
 
 /// Start of the range where copies of shared memory are made during a capture.
-pub const COPIES_BASE: usize = 0x180_0000_0000;
+pub const COPIES_BASE: usize = 0x5601_0000_0000;
 
 /// Its length.
-pub const COPIES_LEN: usize = 0x80_0000_0000;
+pub const COPIES_LEN: usize = 0x3f_0000_0000;
 
 const KIB: usize = 1 << 10;
 
