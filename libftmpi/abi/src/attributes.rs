@@ -30,7 +30,7 @@ use ftmpi_runtime::outside;
 use std::ffi::{c_int, c_void};
 
 impl Keyval {
-    fn id(self) -> Result<KeyvalId> {
+    pub fn id(self) -> Result<KeyvalId> {
         match self.made_index() {
             Some(index) => Ok(KeyvalId(index)),
             None if self.is_permanent() => {

@@ -305,6 +305,7 @@ fn run_handler(function: usize, language: Language, handle: u32, code: c_int) ->
             // SAFETY: as above.
             outside(|| unsafe { function(&mut handle, &mut code) });
         }
+        Language::Cxx => crate::cxx::run_handler(function, &mut handle, &mut code),
     }
     code
 }

@@ -101,6 +101,8 @@ impl Errhandler {
     pub const ARE_FATAL: Self = Self::predefined(0);
     pub const RETURN: Self = Self::predefined(1);
     pub const ABORT: Self = Self::predefined(3);
+    /// `MPI::ERRORS_THROW_EXCEPTIONS` of MPICH's C++ bindings.
+    pub const THROW: Self = Self::predefined(2);
 }
 
 impl Info {

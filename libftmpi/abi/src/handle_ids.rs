@@ -86,6 +86,7 @@ impl Errhandler {
             (Self::ARE_FATAL, _) => Ok(ErrhandlerId::FATAL),
             (Self::RETURN, _) => Ok(ErrhandlerId::RETURN),
             (Self::ABORT, _) => Ok(ErrhandlerId::ABORT),
+            (Self::THROW, _) => Ok(ErrhandlerId::THROW),
             (_, Some(index)) if index > ErrhandlerId::DEFAULT.0 => Ok(ErrhandlerId(index)),
             _ => Err(self.refuse()),
         }
@@ -96,6 +97,7 @@ impl Errhandler {
             ErrhandlerId::FATAL => Self::ARE_FATAL,
             ErrhandlerId::RETURN => Self::RETURN,
             ErrhandlerId::ABORT => Self::ABORT,
+            ErrhandlerId::THROW => Self::THROW,
             ErrhandlerId(index) => Self::made(index),
         }
     }

@@ -20,6 +20,7 @@ mod collectives;
 mod communicators;
 mod completion;
 mod constants;
+mod cxx;
 mod datatypes;
 mod decode;
 mod environment;

@@ -78,17 +78,29 @@ fn invoke_int(
 ) {
     // SAFETY: the program gave this address to `MPI_Op_create` as an `MPI_User_function` (or to
     // `MPI_OP_CREATE`, whose functions have the same shape).
-    let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype) =
+    let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut u32) =
         unsafe { std::mem::transmute(function) };
-    let borrowed = CallbackHandle::of(datatype);
-    let (mut handle, extent) = (borrowed.handle, datatype.extent());
-    let (mut input, mut inout, mut left) = (input, inout, count);
-    while left > 0 {
-        let part = left.min(c_int::MAX as usize);
-        let mut len = part as c_int;
-        // SAFETY: both buffers hold `left` values; the function may change its copies of the other
+    in_parts(input, inout, count, datatype, |input, inout, mut len, mut handle| {
+        // SAFETY: both buffers hold `len` values; the function may change its copies of the other
         // two.
         outside(|| unsafe { function(input, inout, &mut len, &mut handle) });
+    });
+}
+
+/// Calls for parts that an `int` can count, with the handle of the datatype.
+pub fn in_parts(
+    input: *mut c_void,
+    inout: *mut c_void,
+    count: usize,
+    datatype: &core::Datatype,
+    call: impl Fn(*mut c_void, *mut c_void, c_int, u32),
+) {
+    let borrowed = CallbackHandle::of(datatype);
+    let (mut input, mut inout, mut left) = (input, inout, count);
+    let extent = datatype.extent();
+    while left > 0 {
+        let part = left.min(c_int::MAX as usize);
+        call(input, inout, part as c_int, borrowed.handle.0);
         left -= part;
         let bytes = extent.wrapping_mul(part as i64) as isize;
         input = input.wrapping_byte_offset(bytes);

@@ -137,6 +137,13 @@ impl Keyvals {
         Ok(())
     }
 
+    /// Changes the functions of a key, after the key was made.
+    pub fn replace_callbacks(&mut self, id: KeyvalId, change: impl FnOnce(Callbacks) -> Callbacks) {
+        if let Some(keyval) = self.0.get_mut(id.0) {
+            keyval.callbacks = change(keyval.callbacks);
+        }
+    }
+
     /// How many keys are alive.
     #[must_use]
     pub fn len(&self) -> usize {

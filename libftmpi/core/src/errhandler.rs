@@ -12,6 +12,8 @@ pub enum Language {
     C,
     /// Called as Fortran calls.
     Fortran,
+    /// Called by the C++ bindings of MPICH.
+    Cxx,
 }
 
 /// An error handler.
@@ -43,7 +45,7 @@ impl Handlers {
     pub(crate) fn get(&self, id: ErrhandlerId) -> Result<Errhandler> {
         Ok(match id {
             ErrhandlerId::FATAL => Errhandler::Fatal,
-            ErrhandlerId::RETURN => Errhandler::Return,
+            ErrhandlerId::RETURN | ErrhandlerId::THROW => Errhandler::Return,
             ErrhandlerId::ABORT => Errhandler::Abort,
             ErrhandlerId(number) => {
                 match number.checked_sub(FIRST_USER).and_then(|index| self.0.get(index)) {

@@ -31,6 +31,10 @@ impl ErrhandlerId {
     /// rely on it.
     pub const DEFAULT: Self = Self(3);
 
+    /// `MPI::ERRORS_THROW_EXCEPTIONS` of the C++ bindings of MPICH: the call returns the error, and
+    /// the bindings throw.
+    pub const THROW: Self = Self(u32::MAX);
+
     /// The handler that the program gets to see.
     #[must_use]
     pub fn or_fatal(self) -> Self {

@@ -37,6 +37,15 @@ impl<L: Link> Mpi<L> {
         Ok(ErrhandlerId(FIRST_USER + index))
     }
 
+    /// Says that the function of a handler is not C's, after the handler was made.
+    pub fn errhandler_set_language(&mut self, id: ErrhandlerId, now: Language) {
+        if let Some(index) = id.0.checked_sub(FIRST_USER)
+            && let Some((Errhandler::User { language, .. }, _)) = self.handlers.0.get_mut(index)
+        {
+            *language = now;
+        }
+    }
+
     /// `MPI_Errhandler_free`: it goes when no communicator uses it.
     pub fn errhandler_free(&mut self, id: ErrhandlerId) -> Result<()> {
         self.handlers.get(id)?;

@@ -257,6 +257,16 @@ impl OpTable {
         Ok(OpId(FIRST_USER + self.user.insert(Arc::new(Op::User(op)))?))
     }
 
+    /// Changes how an operation of the program is called.
+    pub fn set_invoke(&mut self, id: OpId, invoke: Invoke) {
+        if let Some(index) = id.0.checked_sub(FIRST_USER)
+            && let Some(op) = self.user.get_mut(index)
+            && let Op::User(made) = **op
+        {
+            *op = Arc::new(Op::User(UserOp { invoke, ..made }));
+        }
+    }
+
     /// The operation with this number.
     pub fn get(&self, id: OpId) -> Result<&Arc<Op>> {
         let found = match id.0.checked_sub(FIRST_USER) {
