@@ -29,7 +29,10 @@ impl WakeSignal {
         if !matches!(rustix::event::poll(&mut poll, Some(&now)), Ok(0)) {
             return;
         }
-        if !catches(self.pid, signal) {
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", self.pid)) else {
+            return;
+        };
+        if !catches(&status, signal) || is_traced(&status) {
             return;
         }
         // SAFETY: `info` is a valid, zeroed siginfo_t that the kernel only reads.
@@ -43,12 +46,22 @@ impl WakeSignal {
     }
 }
 
+/// One field of a process's status.
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+/// Whether a debugger is attached to a process. It would stop at the signal, or end the program
+/// there. Such a rank reads its messages in its next MPI call.
+fn is_traced(status: &str) -> bool {
+    field(status, "TracerPid").is_some_and(|pid| pid != "0")
+}
+
 /// Whether a process has a handler for a signal. A rank without the boot library has none, and the
 /// signal would end it: its program unset `LD_PRELOAD`, or is set-user-id.
-fn catches(pid: u32, signal: i32) -> bool {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let mask = caught.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+fn catches(status: &str, signal: i32) -> bool {
+    let caught = field(status, "SigCgt");
+    let mask = caught.and_then(|text| u64::from_str_radix(text, 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
@@ -56,17 +69,28 @@ fn catches(pid: u32, signal: i32) -> bool {
 mod tests {
     use super::*;
 
+    fn status_of(pid: u32) -> String {
+        std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap()
+    }
+
+    #[test]
+    fn a_process_under_a_debugger_gets_no_signal() {
+        assert!(!is_traced(&status_of(std::process::id())));
+        assert!(is_traced("Name:\tx\nTracerPid:\t17\nUid:\t0\n"));
+        assert!(!is_traced("Name:\tx\nTracerPid:\t0\nUid:\t0\n"));
+    }
+
     #[test]
     fn a_process_without_a_handler_is_left_alone() {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
         let signal = libc::SIGRTMAX() - 2;
-        assert!(!catches(child.id(), signal));
+        assert!(!catches(&status_of(child.id()), signal));
         WakeSignal::new(child.id()).unwrap().send(signal);
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(child.try_wait().unwrap(), None, "it still runs");
         child.kill().unwrap();
         child.wait().unwrap();
         // The runtime of this process handles this one.
-        assert!(catches(std::process::id(), libc::SIGSEGV));
+        assert!(catches(&status_of(std::process::id()), libc::SIGSEGV));
     }
 }
