@@ -27,6 +27,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py programs                 mpi4py, mocassin, yorick
     c-tests/run.py wrappers                 the compiler wrappers, the libraries' names and symbols
     c-tests/run.py install                  build systems find ftmpi beside another MPI; uninstall
+    c-tests/run.py loads                    another MPI in the way, plugins, sanitizers, a debugger
     c-tests/run.py mpi4py                   mpi4py's own test suite, from the Python registry
     c-tests/run.py peer                     the programs themselves, under the other MPI only
 """
@@ -46,7 +47,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb,
-    install, kills, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
+    install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
     replaced, restart, server_faults, slurm, speed, standard, torture, without_images, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -149,6 +150,7 @@ def arguments() -> argparse.Namespace:
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
     suite("bounds", "hosts with little memory or disk")
+    suite("loads", "how programs are built, loaded and watched")
     suite("speed", "instructions of a message")
     suite("checks", "FTMPI_CHECK=1")
     suite("coverage", "does every function have a program that calls it?")
@@ -243,6 +245,9 @@ def main() -> int:
                 bad_input.bad_input(setting)
             case "bounds":
                 bounds.bounds(setting)
+            case "loads":
+                loads.loads(setting)
+                loads.killed(setting)
             case "checks":
                 checks.checks(setting)
             case "coverage":
@@ -284,10 +289,12 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("mpi4py", lambda: mpi4py_suite.mpi4py_suite(setting, peers, [2], True)),
             ("bad-input", lambda: bad_input.bad_input(setting)),
             ("bounds", lambda: bounds.bounds(setting)),
+            ("loads", lambda: loads.loads(setting)),
         ],
         2: [
             ("points", lambda: points.points(setting, step=2)),
             ("servers", lambda: server_faults.servers(setting, short=True)),
+            ("loads, killed", lambda: loads.killed(setting)),
             ("all-ranks", lambda: server_faults.all_ranks(setting)),
             ("damage", lambda: damage.damage(setting)),
             ("committed", lambda: committed.committed(setting)),

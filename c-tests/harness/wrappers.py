@@ -19,7 +19,7 @@ SOURCES = {
     "m.f90": "program m\n use mpi\n integer :: i\n call mpi_init(i)\nend program\n",
 }
 LIBRARIES = ["libmpi.so.12", "libmpich.so.12", "libmpifort.so.12", "libmpichfort.so.12", "libfmpich.so.12",
-             "libmpicxx.so.12"]
+             "empty/libmpicxx/libmpicxx.so.12"]
 DATA = ["MPI_UNWEIGHTED", "MPI_WEIGHTS_EMPTY", "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE",
         "MPI_F08_STATUS_IGNORE", "MPI_F08_STATUSES_IGNORE", "MPI_T_PVAR_ALL_HANDLES", "MPIR_Dup_fn"]
 
@@ -159,7 +159,8 @@ def profiling(setting: Setting, folder: Path) -> None:
 def library_names(setting: Setting) -> None:
     for name in LIBRARIES:
         shown = run(["readelf", "-d", setting.dist / "lib" / "ftmpi" / name], timeout=20)
-        setting.results.check(name, None if f"soname: [{name}]" in shown.out else "its soname is another")
+        soname = f"soname: [{Path(name).name}]"
+        setting.results.check(name, None if soname in shown.out else "its soname is another")
 
 
 def symbols(setting: Setting) -> None:
