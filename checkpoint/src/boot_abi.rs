@@ -40,8 +40,10 @@ pub const EXIT_IMAGE_FILE_GONE: i32 = 119;
 pub const RESERVED_AREA_BASE: usize = 0x5600_0000_0000;
 /// Length of the reserved area in bytes.
 pub const RESERVED_AREA_LEN: usize = 32 << 20;
-/// First address of the window for the runtime's shared memory.
-pub const WINDOW_BASE: usize = 0x5670_0000_0000;
+/// First address of the window for the runtime's shared memory. The window ends below the end of
+/// the part for programs: behind that end ThreadSanitizer has a mapping of the same kind, and the
+/// kernel would make one mapping of both.
+pub const WINDOW_BASE: usize = 0x566f_0000_0000;
 /// Length of the window in bytes. Where a limit on address space forbids it, the window is smaller:
 /// see the table.
 pub const WINDOW_LEN: usize = 64 << 30;

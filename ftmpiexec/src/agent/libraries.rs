@@ -139,7 +139,11 @@ fn paths(list: &str) -> Vec<PathBuf> {
 
 /// Whether an auditor does no harm. Beside an auditor, the linker has little room for libraries
 /// that want memory of each thread at a fixed place; the runtimes of some sanitizers want much.
+/// Valgrind takes what the linker does for an auditor for a fault of the program.
 fn can_be_audited(facts: &ProgramFacts, closure: &[PathBuf]) -> bool {
+    if facts.file.file_name().is_some_and(|name| name == "valgrind") {
+        return false;
+    }
     facts.script
         || !closure.is_empty()
             && closure.iter().map(|path| program::thread_bytes(path)).sum::<u64>()
@@ -307,6 +311,9 @@ mod tests {
         assert!(closure.iter().any(|path| path.ends_with("libc.so.6")), "{closure:?}");
         assert!(can_be_audited(&own, &closure));
         assert!(!can_be_audited(&own, &[]), "an unknown dynamic linker");
+        let file = PathBuf::from("/usr/bin/valgrind");
+        let valgrind = ProgramFacts { script: true, file, ..ProgramFacts::default() };
+        assert!(!can_be_audited(&valgrind, &[]));
         assert_eq!(with_room(&format!("a=1:{ROOM_SETTING}=9")), format!("a=1:{ROOM_SETTING}=9"));
     }
 

@@ -134,7 +134,8 @@ pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
     };
     handle.by_ref().take(20).read_to_end(&mut start).map_err(unreadable)?;
     if start.starts_with(b"#!") {
-        return Ok(ProgramFacts { script: true, ..ProgramFacts::default() });
+        let file = file.to_path_buf();
+        return Ok(ProgramFacts { script: true, file, ..ProgramFacts::default() });
     }
     if !start.starts_with(b"\x7fELF") || start.len() < 20 {
         return Err(ProgramError::NotAProgram(name));

@@ -22,7 +22,7 @@ const PAGE: usize = 4096;
 const PART: (usize, usize) = (0x400_0000_0000, 0x2000_0000_0000);
 /// The part where sanitizers have their shadow memory in the first one: between the ranges of the
 /// boot library, which are in the little that all of them leave.
-const SMALL_PART: (usize, usize) = (0x5640_0000_0000, 0x5670_0000_0000);
+const SMALL_PART: (usize, usize) = (0x5641_0000_0000, 0x566e_0000_0000);
 /// Places that are tried before the kernel may choose.
 const ATTEMPTS: usize = 64;
 /// The next place.

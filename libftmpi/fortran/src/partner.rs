@@ -8,6 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function that only our library has.
+#[cfg(not(test))]
 const OURS: &CStr = c"ftmpi_fortran_section";
 
 /// The functions, with the signatures of `libftmpi/abi/src/fortran.rs` and `sections.rs`.
@@ -15,7 +16,6 @@ macro_rules! of_libmpi {
     ($(fn $name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => { $(
         /// # Safety
         /// As the function of this name in `libftmpi/abi`.
-        // Parameters: those of that function.
         #[allow(clippy::too_many_arguments)]
         #[inline]
         pub unsafe fn $name($($argument: $kind),*) $(-> $result)? {
@@ -41,6 +41,7 @@ of_libmpi! {
     fn ftmpi_fortran_stage(
         request: c_int, state: *mut c_void, act: unsafe extern "C" fn(*mut c_void, c_int)
     );
+    // Parameters: those of the function in `libftmpi/abi/src/sections.rs`.
     fn ftmpi_fortran_section(
         call: *const c_char, kind: c_int, object: c_int, element: u64, dimensions: *const [i64; 2],
         rank: c_int, count: i64, datatype: c_int, whole: c_int, made: *mut c_int
