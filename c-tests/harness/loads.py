@@ -28,8 +28,11 @@ def loads(setting: Setting) -> None:
 
 def killed(setting: Setting) -> None:
     """The same where ranks die."""
-    if setting.dist_is_built():
-        sanitizers(setting, setting.new_folder("loads"), True)
+    if not setting.dist_is_built():
+        return
+    folder = setting.new_folder("loads")
+    sanitizers(setting, folder, True)
+    hidden_death(setting, folder)
 
 
 def compiled(setting: Setting, target: Path, source: str, *options: str | Path, wrapper: str | Path = "cc") -> bool:
@@ -109,6 +112,13 @@ def strangers(setting: Setting, folder: Path) -> None:
         setting.results.check("Open MPI is loaded", problem_of(outcome) or (
             None if outcome.err.count(line) == 1 else f"not told once: {outcome.output_tail()}"))
     fortran_alone(setting, folder)
+    # One part of the job knows nothing of MPI, and the other one waits for it.
+    if compiled(setting, folder / "ring", "ring.c", wrapper=setting.cc):
+        outcome = run([*setting.mpiexec(1, "--protocol", "none", "--timeout", "6s"), folder / "ring", ":", "-n", "1",
+                       "true"], timeout=30, cwd=folder)
+        told = "rank 1 ended without calling MPI_Init" in outcome.err
+        setting.results.check("a rank that is no MPI program among others",
+                              None if told and outcome.code else f"not told: {outcome.output_tail()}")
     lib = setting.dist / "lib" / "ftmpi"
     needs = run(["readelf", "-d", lib / "libftmpi_loads.so"], timeout=20)
     setting.results.check("the auditor needs no library", problem_of(needs) or (
@@ -173,6 +183,19 @@ def sanitizers(setting: Setting, folder: Path, deaths: bool) -> None:
         outcome = started(setting, folder, folder / "address", "5", "0", "overflow")
         told = outcome.code not in (0, None) and "heap-buffer-overflow" in outcome.err
         setting.results.check("sanitizer address tells an overflow", None if told else outcome.output_tail())
+
+
+def hidden_death(setting: Setting, folder: Path) -> None:
+    """A script goes on after the death of its program, and ends with 0."""
+    script = folder / "hides.sh"
+    script.write_text('#!/bin/sh\n"$@"\nexit 0\n')
+    script.chmod(0o755)
+    if compiled(setting, folder / "ring", "ring.c", wrapper=setting.cc):
+        outcome = started(setting, folder, script, folder / "ring", "500", "1000", mode="pessimistic",
+                          more=["--inject", "kill:rank=1,at=300ms"])
+        restarted = "restarting it" in outcome.err
+        setting.results.check("a script that hides the death of its program",
+                              problem_of(outcome, expected_text="fine") or (None if restarted else "no rank died"))
 
 
 def bindings(setting: Setting, folder: Path) -> None:

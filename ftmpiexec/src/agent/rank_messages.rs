@@ -69,7 +69,12 @@ impl Agent {
             FromRank::LogFull { bytes } => report(Report::LogFull { bytes }),
             FromRank::Orphan { why, before } => report(Report::Orphan { why, before }),
             FromRank::Settled => self.settled(rank, incarnation),
-            FromRank::Finalizing => report(Report::Finalizing),
+            FromRank::Finalizing => {
+                if let Some(process) = self.ranks.get_mut(rank, incarnation) {
+                    process.end.finalizing = true;
+                }
+                self.link.report(rank, incarnation, Report::Finalizing);
+            }
             FromRank::Exiting { code } => {
                 if let Some(process) = self.ranks.get_mut(rank, incarnation) {
                     process.end.exiting = true;

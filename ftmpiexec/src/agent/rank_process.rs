@@ -47,6 +47,8 @@ impl InputFeed {
 pub struct EndState {
     /// The program is about to call `exit`.
     pub exiting: bool,
+    /// The program has called `MPI_Finalize`.
+    pub finalizing: bool,
     /// The rank has heard that all programs have ended, so its end is in order.
     pub released: bool,
     /// The process was to be killed.
@@ -255,6 +257,8 @@ impl RankProcess {
                 {
                     Ending::Signal(code - SIGNAL_CODE_BASE)
                 }
+                // A script that goes on after the death of the rank hides it; so does a debugger.
+                (Some(0), _) if self.ended_below() => Ending::Signal(libc::SIGKILL),
                 (Some(code), _) => Ending::Code(code),
                 (None, signal) => Ending::Signal(signal.unwrap_or(libc::SIGKILL)),
             },
@@ -265,6 +269,14 @@ impl RankProcess {
             let _ = sender.send(());
         }
         true
+    }
+
+    /// Whether the rank was a process below the one that was started, and ended without `exit` or
+    /// `MPI_Finalize`.
+    fn ended_below(&self) -> bool {
+        !self.end.exiting
+            && !self.end.finalizing
+            && self.rank_pid.is_some_and(|pid| pid != self.started.id.pid)
     }
 
     /// One of the streams of the output has been read to its end.

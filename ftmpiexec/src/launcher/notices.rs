@@ -406,6 +406,11 @@ pub fn notice(notice: &Notice) -> String {
              within {} s of that, the job is ended",
             grace.as_secs()
         ),
+        Notice::WithoutMpi { rank } => format!(
+            "rank {rank} ended without calling MPI_Init, and other ranks are in MPI: they wait for \
+             ever if they need it; is its program linked with another MPI, or with none? \
+             ftmpiexec --doctor PROGRAM"
+        ),
         Notice::AgentRestarts { host, why } => {
             format!("host {host}: {why}; starting its agent again")
         }

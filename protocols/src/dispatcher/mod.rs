@@ -20,6 +20,8 @@ mod agents;
 mod failures;
 mod hosts;
 mod images;
+#[cfg(test)]
+mod leaving_tests;
 mod logger;
 #[cfg(test)]
 mod logger_tests;
@@ -96,6 +98,8 @@ pub struct Dispatcher {
     left_early_at: Option<(Duration, Rank)>,
     /// Whether that was reported: once.
     left_early_reported: bool,
+    /// When a rank ended well without `MPI_Init`, until that was reported.
+    without_mpi_at: Option<(Duration, Rank)>,
     complaint: Option<(Duration, i32, EndReason)>,
     image_trouble: Option<Rank>,
     logger_trouble: logger::LoggerTrouble,
@@ -133,6 +137,7 @@ impl Dispatcher {
             all_exiting: false,
             left_early_at: None,
             left_early_reported: false,
+            without_mpi_at: None,
             complaint: None,
             image_trouble: None,
             logger_trouble: logger::LoggerTrouble::default(),
@@ -289,6 +294,14 @@ impl Dispatcher {
         {
             self.left_early_reported = true;
             self.notify(Notice::LeftEarly { rank, grace: GRACE_WITHOUT_FINALIZE });
+        }
+        if let Some((since, rank)) = self.without_mpi_at
+            && self.now > since + SILENCE_WITHOUT_FINALIZE
+            && self.ranks.iter().any(|state| state.stage == Stage::Running)
+        {
+            // Far in the future: the report comes once.
+            self.without_mpi_at = Some((Duration::MAX - SILENCE_WITHOUT_FINALIZE, rank));
+            self.notify(Notice::WithoutMpi { rank });
         }
         self.look_at_logger_trouble();
         if self.in_waves() {
@@ -453,6 +466,10 @@ impl Dispatcher {
         if said_hello && !state.finalizing && code == 0 {
             let now = self.now;
             self.left_early_at.get_or_insert((now, rank));
+        }
+        if !said_hello {
+            let now = self.now;
+            self.without_mpi_at.get_or_insert((now, rank));
         }
         self.ranks[rank.index()].stage = Stage::Done(code);
         self.waits_no_more(rank);

@@ -112,6 +112,11 @@ pub enum Notice {
         /// How long after that the job is ended.
         grace: Duration,
     },
+    /// A rank ended well without `MPI_Init`, and others are in MPI.
+    WithoutMpi {
+        /// The rank.
+        rank: Rank,
+    },
     /// An agent was lost and is started again.
     AgentRestarts {
         /// Name of the host.

@@ -235,44 +235,6 @@ fn who_left_without_exit_is_brought_back_when_its_log_is_needed() {
 }
 
 #[test]
-fn who_leaves_without_finalize_is_named_before_the_job_is_ended() {
-    let exiting = |rank| Input::Exiting { rank: Rank(rank), incarnation: Incarnation(0), code: 0 };
-    let mut dispatcher = running(Settings { images: None, ..settings(2, 1, "none") });
-    dispatcher.handle(S, exiting(1));
-    dispatcher.handle(3 * S, Input::Tick);
-    assert_eq!(drain(&mut dispatcher), [], "the others may do the same");
-    for at in 5..31 {
-        dispatcher.handle(at * S, Input::Tick);
-    }
-    let commands = drain(&mut dispatcher);
-    assert!(
-        matches!(commands[..], [Command::Notify(Notice::LeftEarly { rank: Rank(1), .. })]),
-        "once"
-    );
-    dispatcher.handle(32 * S, Input::Tick);
-    assert!(matches!(drain(&mut dispatcher)[..], [Command::End { code: 1, .. }]));
-
-    let mut dispatcher = running(Settings { images: None, ..settings(2, 1, "none") });
-    dispatcher.handle(S, exiting(1));
-    dispatcher.handle(2 * S, exiting(0));
-    drain(&mut dispatcher);
-    dispatcher.handle(9 * S, Input::Tick);
-    assert_eq!(drain(&mut dispatcher), [], "all did");
-}
-
-#[test]
-fn programs_without_mpi_end_with_their_codes() {
-    let mut dispatcher = Dispatcher::new(settings(2, 1, "pessimistic"));
-    dispatcher.handle(S, Input::AgentUp { host: 0 });
-    dispatcher.handle(S, ended(0, 0, Ending::Code(0), 0));
-    dispatcher.handle(S, ended(1, 0, Ending::Code(0), 0));
-    assert_eq!(
-        drain(&mut dispatcher).pop(),
-        Some(Command::End { code: 0, reason: None, keep: false })
-    );
-}
-
-#[test]
 fn a_lost_agent_is_restarted_and_if_that_fails_its_ranks_move() {
     let mut dispatcher = running(settings(4, 2, "pessimistic"));
     dispatcher.handle(S, Input::AgentLost { host: 1, why: "connection lost".into() });
