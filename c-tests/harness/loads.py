@@ -171,8 +171,8 @@ def sanitizers(setting: Setting, folder: Path, deaths: bool) -> None:
         if made.code != 0:
             setting.results.skip(f"sanitizer {name}", "the compiler does not have it")
         elif deaths:
-            if name in ("address", "undefined"):
-                more = ["--ckpt-interval", "300ms", "--inject", "kill:rank=1,at=1s"]
+            if name in ("address", "thread"):
+                more = ["--ckpt-interval", "300ms", "--inject", "kill:rank=1,at=1200ms"]
                 outcome = started(setting, folder, program, "1500", "1000", mode="pessimistic", more=more)
                 setting.results.check(f"sanitizer {name}, a rank killed", problem_of(outcome, expected_text="fine"))
         else:
