@@ -10,6 +10,7 @@
 //! | [`choices`], [`values`] | what options accept |
 //! | [`errors`], [`foreign`] | every text about a wrong command line; options of other launchers |
 //! | [`page`], [`render`] | a table as a page; pages for terminals, man, Markdown, shells |
+//! | [`os_text`] | arguments and paths that are not UTF-8, as text |
 //! | [`terminal`] | how a program reads its command line |
 //! | `files` | the generated files (feature `pages`) |
 
@@ -20,6 +21,7 @@ pub mod errors;
 pub mod files;
 pub mod foreign;
 pub mod ftmpiexec;
+pub mod os_text;
 pub mod page;
 pub mod render;
 pub mod servers;

@@ -1,6 +1,7 @@
 //! How every program reads its command line, answers `--help`, and reports what is wrong.
 
 use crate::errors::OptionError;
+use crate::os_text;
 use crate::page::Page;
 use crate::render;
 use clap::error::ErrorKind;
@@ -68,7 +69,7 @@ pub fn print(text: &str) {
 
 /// Reports in one line what is wrong, as `PROGRAM: what happened; what to do`.
 pub fn complain(program: &str, error: &dyn std::fmt::Display) {
-    eprintln!("{program}: {error}");
+    eprintln!("{program}: {}", os_text::shown(&error.to_string()));
 }
 
 /// [`complain`], and the exit code for it.

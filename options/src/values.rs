@@ -2,7 +2,10 @@
 //!
 //! Guarantee: each error says which value is wrong, what is accepted, and gives an example.
 
+use crate::os_text;
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -49,6 +52,14 @@ pub enum ValueError {
 
 /// No time that is given is longer: points in time can be computed with it.
 const TIME_MAX: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// A path of the command line, whose text is that of [`os_text`].
+///
+/// # Errors
+/// None.
+pub fn path(text: &str) -> Result<PathBuf, Infallible> {
+    Ok(os_text::to_path(text))
+}
 
 /// `30s`, `500ms`, `2m`, `1h`, or a number of seconds.
 ///

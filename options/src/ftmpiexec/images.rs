@@ -1,7 +1,7 @@
 //! Images of ranks: when they are taken, what they hold, where they are kept.
 
 use crate::choices::{ImageLogsChoice, ImagesChoice, PolicyChoice, Switch};
-use crate::values::{number, size, store, time};
+use crate::values::{number, path, size, store, time};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,7 +66,7 @@ pub struct Checkpoints {
     /// ftmpiexec makes the file if it is missing. Keep it apart from the images, and do not lose
     /// it: without it nobody can continue the job. Works with --encrypt-images. Default: image-key
     /// in the job directory.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path)]
     pub image_key: Option<PathBuf>,
 }
 
@@ -80,7 +80,7 @@ pub struct Storage {
     /// Where a host keeps its own images
     ///
     /// Works with --images local+remote. Default: the system's temporary directory.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path)]
     pub local_dir: Option<PathBuf>,
     /// Bytes that images may take on a checkpoint server
     ///

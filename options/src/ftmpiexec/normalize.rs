@@ -5,6 +5,7 @@
 //! error here already, so that the parser library never sees it.
 
 use crate::errors::OptionError;
+use crate::os_text;
 use clap::{Arg, Command};
 
 /// A command line in one form.
@@ -153,7 +154,10 @@ fn exported(word: Option<String>, out: &mut Vec<String>) -> Result<(), OptionErr
     let word = word.filter(|word| !word.is_empty()).ok_or_else(missing)?;
     let (name, value) = match word.split_once('=') {
         Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-        None => (word.clone(), std::env::var(&word).ok()),
+        None => {
+            let value = std::env::var_os(os_text::decode(&word));
+            (word.clone(), value.map(|value| os_text::encode(&value)))
+        }
     };
     if let Some(value) = value {
         out.extend(["--env".to_owned(), name, value]);

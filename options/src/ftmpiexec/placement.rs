@@ -3,7 +3,7 @@
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
-use crate::values::{U32_MAX, number};
+use crate::values::{U32_MAX, number, path};
 
 /// What each `:`-separated part of the command line may say.
 #[derive(Debug, Clone, Args)]
@@ -18,7 +18,7 @@ pub struct Part {
     ///
     /// Default: the directory in which ftmpiexec is started.
     #[arg(long, value_name = "DIR", visible_alias = "wd", value_hint = ValueHint::DirPath,
-          help_heading = "Placement")]
+          help_heading = "Placement", value_parser = path)]
     pub wdir: Option<PathBuf>,
     /// Set a variable for the ranks of this part
     ///
@@ -62,7 +62,7 @@ pub struct Placement {
     ///
     /// --help placement shows an example. Not together with --hosts.
     #[arg(short = 'f', long, value_name = "FILE", visible_alias = "hostfile", alias = "f",
-          value_hint = ValueHint::FilePath)]
+          value_hint = ValueHint::FilePath, value_parser = path)]
     pub machinefile: Option<PathBuf>,
     /// Ranks on each host before the next host is used
     ///
@@ -86,8 +86,10 @@ pub struct Placement {
     /// Read the parts of the command line from a file
     ///
     /// Each line is a part with its options, program and arguments. Lines are quoted as in a shell;
-    /// comments begin with #. Replaces the `:` on the command line.
-    #[arg(long, value_name = "FILE", visible_alias = "app", value_hint = ValueHint::FilePath)]
+    /// comments begin with #. A backslash at the end continues a line. Replaces the `:` on the
+    /// command line.
+    #[arg(long, value_name = "FILE", visible_alias = "app", value_hint = ValueHint::FilePath,
+          value_parser = path)]
     pub configfile: Option<PathBuf>,
 }
 

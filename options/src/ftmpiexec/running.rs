@@ -1,7 +1,7 @@
 //! What a job prints and writes, how long it runs, how its parts reach each other, and tests.
 
 use crate::choices::{LauncherKind, OutputChoice, TransportChoice};
-use crate::values::{address, time, time_limit};
+use crate::values::{address, path, time, time_limit};
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct Output {
     /// Write what happened to a JSON file
     ///
     /// The file is written at the end of the job: failures, recoveries, images, messages.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path)]
     pub report: Option<PathBuf>,
     /// Show the state of the job to Prometheus
     ///
@@ -50,16 +50,18 @@ pub struct Output {
 pub struct Batch {
     /// Keep the job here, for --restart
     ///
-    /// Events and images go to this directory and stay there after the job. A directory that
-    /// exists keeps its mode: if other users can look into it, the job lies in ftmpi-job below it.
-    /// Default: a private directory below the current one, which is removed after success.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    /// Events and images go to this directory and stay there after the job. A directory that exists
+    /// keeps its mode: if other users can look into it, the job lies in ftmpi-job below it. Default:
+    /// a private directory below the current one, or below TMPDIR where that cannot be written. It
+    /// is removed after success.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path)]
     pub job_dir: Option<PathBuf>,
     /// Continue the job of a --job-dir
     ///
     /// Program, arguments, environment, ranks and protocol stay as they are. Hosts and most other
     /// options may change: write them after --restart DIR.
-    #[arg(long, value_name = "DIR", conflicts_with = "job_dir", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", conflicts_with = "job_dir", value_hint = ValueHint::DirPath,
+          value_parser = path)]
     pub restart: Option<PathBuf>,
     /// Continue the job of --job-dir, or begin it
     ///
@@ -109,7 +111,7 @@ pub struct Network {
     /// Path of ftmpiexec on other hosts
     ///
     /// Default: the same path as here.
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, value_parser = path)]
     pub remote_path: Option<PathBuf>,
 }
 
