@@ -115,6 +115,21 @@ static void encodings(void)
     MPI_Barrier(check_comm);
 }
 
+/* The name of a file system before the path, as ROMIO has it: what open takes, delete takes, too. */
+static void file_systems(void)
+{
+    MPI_File f;
+    char name[400], plain[400];
+    snprintf(plain, sizeof plain, "%s-kind-%d", path, check_rank);
+    snprintf(name, sizeof name, "ufs:%s", plain);
+    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f)),
+          MPI_SUCCESS);
+    MPI_File_close(&f);
+    EQUAL(class_of(MPI_File_delete(name, MPI_INFO_NULL)), MPI_SUCCESS);
+    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, plain, MPI_MODE_RDONLY, MPI_INFO_NULL, &f)), MPI_ERR_NO_SUCH_FILE);
+    MPI_Barrier(check_comm);
+}
+
 static void offsets(void)
 {
     MPI_File f;
@@ -455,6 +470,7 @@ int main(int argc, char **argv)
     strcpy(path, "ftmpi-files");
     modes();
     encodings();
+    file_systems();
     offsets();
     views();
     matrix();

@@ -33,11 +33,13 @@ pub enum Whence {
     End,
 }
 
-/// A path without the name of a file system before it.
+/// A path without the name of a file system before it, as ROMIO takes it from open and delete. The
+/// operating system reaches the file in each case.
 fn without_file_system(path: &Path) -> &Path {
     let bytes = path.as_os_str().as_bytes();
-    let known = [&b"ufs:"[..], b"nfs:", b"unix:", b"xfs:", b"testfs:"];
-    let rest = known.into_iter().find_map(|kind| bytes.strip_prefix(kind));
+    let known =
+        ["ufs:", "nfs:", "unix:", "xfs:", "testfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:"];
+    let rest = known.into_iter().find_map(|kind| bytes.strip_prefix(kind.as_bytes()));
     Path::new(OsStr::from_bytes(rest.unwrap_or(bytes)))
 }
 
@@ -186,7 +188,7 @@ impl<L: Link> Mpi<L> {
 
     /// `MPI_File_delete`
     pub fn file_delete(&mut self, path: &Path) -> Result<()> {
-        self.deleted(path)
+        self.deleted(without_file_system(path))
     }
 
     /// Something that the first process does for all.
