@@ -20,9 +20,11 @@
 
 mod key;
 mod listener;
+mod local;
 
 pub use key::{JobKey, KeyError};
 pub use listener::{Authenticated, Listener};
+pub use local::addresses;
 
 use ftmpi_wire::hello::{PROTOCOL_VERSION, Purpose, Welcome};
 use hmac::{Hmac, Mac};
@@ -119,8 +121,8 @@ pub async fn connect(
 ) -> Result<TcpStream, AuthError> {
     let peer = address.to_string();
     limited(within, async {
-        let mut stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
+        let addresses: Vec<_> = tokio::net::lookup_host(address).await?.collect();
+        let mut stream = local::connect(&addresses).await?;
         call(&mut stream, key, purpose).await?;
         Ok(stream)
     })
@@ -140,7 +142,8 @@ pub async fn accept(
 ) -> Result<(TcpStream, Purpose, Responder), AuthError> {
     let peer = stream.peer_addr().map_or_else(|_| "unknown peer".into(), |a| a.to_string());
     limited(within, async {
-        stream.set_nodelay(true)?;
+        // A Unix socket has no such option.
+        let _ = stream.set_nodelay(true);
         let (purpose, responder) = answer_call(&mut stream, key).await?;
         Ok((stream, purpose, responder))
     })

@@ -81,6 +81,8 @@ impl<T: Copy> Channel<T> {
                     (&raw const one).cast(),
                     size_of::<i32>() as u32,
                 ) < 0
+                    // A Unix socket, on a host without loopback device, delays nothing.
+                    && io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP)
         };
         if failed {
             return Err(io::Error::last_os_error());

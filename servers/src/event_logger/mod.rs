@@ -23,7 +23,7 @@ use core::Core;
 use ftmpi_options::choices::AcknowledgeChoice;
 use ftmpi_options::servers::EventLoggerArgs;
 use ftmpi_protocols::event_log::{ConnId, Input, Promise};
-use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_transport::auth::{Authenticated, Listener, addresses};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use link::{Link, NAME};
 use peer_loggers::PeerLoggers;
@@ -220,7 +220,7 @@ async fn look_regularly(core: Rc<RefCell<Core>>) {
 
 /// Whether both ends have the same address. Another host cannot open our descriptor in any case.
 fn is_near(stream: &tokio::net::TcpStream) -> bool {
-    matches!((stream.peer_addr(), stream.local_addr()), (Ok(peer), Ok(local)) if peer.ip() == local.ip())
+    addresses(stream).is_some_and(|(ours, theirs)| ours == theirs)
 }
 
 /// Serves one rank.

@@ -5,13 +5,14 @@
 //! none, newcomers wait in the kernel's queue. A flood of garbage thus costs a bounded number of
 //! descriptors and a short delay.
 
+use super::local::Socket;
 use super::{AuthError, JobKey, Responder, TIME_LIMIT, accept};
 use ftmpi_wire::hello::Purpose;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
@@ -36,7 +37,7 @@ pub struct Authenticated {
 /// See the module's description.
 #[derive(Debug)]
 pub struct Listener {
-    socket: TcpListener,
+    socket: Socket,
     key: JobKey,
     pending: JoinSet<Result<Authenticated, AuthError>>,
     /// Oldest first; finished ones are swept out when room is needed.
@@ -46,18 +47,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on `address`.
+    /// Listens on `address`. On a host without loopback device an address of the loopback network
+    /// is the name of a Unix socket.
     ///
     /// # Errors
     /// The address cannot be had.
     pub async fn bind(address: impl ToSocketAddrs, key: JobKey) -> io::Result<Self> {
-        Ok(Self::new(TcpListener::bind(address).await?, key))
-    }
-
-    /// Uses a socket that listens already.
-    #[must_use]
-    pub fn new(socket: TcpListener, key: JobKey) -> Self {
-        Self { socket, key, pending: JoinSet::new(), order: VecDeque::new(), rejected: 0 }
+        let addresses: Vec<_> = tokio::net::lookup_host(address).await?.collect();
+        let socket = Socket::bind(&addresses).await?;
+        Ok(Self { socket, key, pending: JoinSet::new(), order: VecDeque::new(), rejected: 0 })
     }
 
     /// Where it listens.
@@ -65,7 +63,7 @@ impl Listener {
     /// # Errors
     /// Never in practice.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        self.socket.address()
     }
 
     /// Handshakes that failed since the start: scanners, other jobs.
