@@ -48,15 +48,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import (  # noqa: E402
     bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb,
     install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
-    replaced, restart, server_faults, slurm, speed, standard, torture, without_images, wrappers,
+    replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, without_images, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="the built tree")
     parser.add_argument("--work", type=Path, help="working directory (kept); default: a new one")
     parser.add_argument("--full", action="store_true", help="all sizes, protocols and transports")
@@ -137,6 +135,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
     suite("wrappers", "the compiler wrappers, the libraries' names and symbols")
+    suite("surroundings", "what callers and hosts give: descriptors, names, signals, no network, filters, limits")
     suite("install", "build systems find us, beside another MPI; uninstall")
     p = suite("programs", "mpi4py, mocassin, yorick")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
@@ -248,6 +247,8 @@ def main() -> int:
             case "loads":
                 loads.loads(setting)
                 loads.killed(setting)
+            case "surroundings":
+                surroundings.both(setting)
             case "checks":
                 checks.checks(setting)
             case "coverage":
@@ -290,6 +291,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("bad-input", lambda: bad_input.bad_input(setting)),
             ("bounds", lambda: bounds.bounds(setting)),
             ("loads", lambda: loads.loads(setting)),
+            ("surroundings", lambda: surroundings.surroundings(setting)),
         ],
         2: [
             ("points", lambda: points.points(setting, step=2)),
@@ -303,6 +305,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("slurm", lambda: slurm.slurm(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
+            ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),
         ],
         3: [
             # With a kill every two seconds these runs last several times as long as without.

@@ -58,8 +58,7 @@ impl StackLimit {
 
 /// Prepares a rank between fork and exec (`pre_exec`). Switches address randomisation off, sets the
 /// limit on the stack, and raises the soft limit on descriptors. Marks all descriptors from 3 on
-/// close-on-exec, except those of [`ftmpi_wire::control::fds`] that a rank is given. Inherited
-/// descriptors of the launcher (pipes of a shell or batch system) would prevent images.
+/// close-on-exec, except those of [`ftmpi_wire::control::fds`] that a rank is given.
 ///
 /// Async-signal-safe: system calls only, no allocation.
 ///
@@ -84,6 +83,9 @@ pub fn prepare_child(stack: StackLimit) -> std::io::Result<()> {
     if soft < DESCRIPTORS_MIN.min(hard) {
         set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS_MIN.min(hard), hard)?;
     }
+    // See `inheritance::reset_signals`.
+    // SAFETY: no handler is involved.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_DFL) };
     mark_close_on_exec(3, ftmpi_wire::control::fds::CONTROL - 1);
     mark_close_on_exec(ftmpi_wire::control::fds::FIRST_OWN, libc::c_int::MAX);
     Ok(())

@@ -7,7 +7,9 @@
 //! | [`boot_abi`] | the C functions that the boot library exports | runtime, boot library |
 //! | `undo` | journals by which files return with their ranks | runtime, agent |
 //! | [`host`] | what two hosts must share to restore each other's images | boot library, launcher |
+//! | [`inheritance`] | what a process has from its caller: signals, descriptors | launcher, agent |
 //! | [`launch`] | how a rank must start so that its images fit again | agent |
+//! | [`thread_creation`] | threads in containers with an old filter | launcher, agent |
 //!
 //! The way of an image: copy-on-write child of the rank → raw stream → agent
 //! ([`container::Encoder`]) → network → checkpoint server ([`container::Verifier`]). The way back:
@@ -18,8 +20,10 @@ pub mod boot_abi;
 #[cfg(feature = "container")]
 pub mod container;
 pub mod host;
+pub mod inheritance;
 pub mod launch;
 pub mod stream;
+pub mod thread_creation;
 #[cfg(feature = "container")]
 mod tuning;
 #[cfg(feature = "undo")]

@@ -5,13 +5,15 @@
 //! its incarnation, and both sides ignore what comes late about an old incarnation.
 
 use crate::binding::Binding;
+use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
 use ftmpi_wire::control::{InjectPoint, JobView, LoadedObject};
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 /// The most bytes of one frame: a job view of some 100 000 ranks fits.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
@@ -33,10 +35,14 @@ pub struct AgentSetup {
     pub launcher: Vec<SocketAddr>,
     /// Processes of an agent that died on this host. The new agent kills them first.
     pub leftovers: Vec<ProcessId>,
-    /// Whether other hosts take part: the agent listens on all interfaces.
-    pub listen_everywhere: bool,
+    /// Where the agent listens: on all interfaces if other hosts take part.
+    pub listen: IpAddr,
     /// The job's directory, if the agent is to remove it after the death of the launcher.
-    pub temporary: Option<std::path::PathBuf>,
+    #[serde(with = "crate::os_text::optional_path")]
+    pub temporary: Option<PathBuf>,
+    /// Numbers of the descriptors that the caller of the launcher passed on, and the positions in
+    /// their files at the start of the job.
+    pub from_caller: Vec<(i32, u64)>,
 }
 
 /// A process, told from a later one with the same number.
@@ -52,11 +58,12 @@ pub struct ProcessId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Program and arguments.
-    pub command: Vec<String>,
+    pub command: Vec<OsText>,
     /// The whole environment.
-    pub environment: Vec<(String, String)>,
+    pub environment: Vec<(OsText, OsText)>,
     /// The working directory.
-    pub directory: String,
+    #[serde(with = "crate::os_text::path")]
+    pub directory: PathBuf,
 }
 
 /// What makes the text of a rank final (`--output committed`).
@@ -90,7 +97,8 @@ pub struct Job {
     pub compress: u8,
     /// The job's directory for copies of images on the hosts of their ranks; each host has a
     /// directory below it.
-    pub local_images: Option<std::path::PathBuf>,
+    #[serde(with = "crate::os_text::optional_path")]
+    pub local_images: Option<PathBuf>,
     /// Which processors the ranks of a host may use; `None`: all.
     pub binding: Option<Binding>,
     /// Soft and hard limit of the stack at the first start. The address layout depends on it.

@@ -12,6 +12,7 @@ mod job_dir;
 mod launcher;
 mod metrics_page;
 mod nested;
+mod os_text;
 mod output;
 mod report;
 mod restore_facts;
@@ -19,6 +20,7 @@ mod shell;
 mod text;
 mod tuning;
 
+use ftmpi_checkpoint::{inheritance, thread_creation};
 use ftmpi_options::terminal;
 use ftmpi_wire::foreign_launcher::ForeignLauncher;
 use std::process::ExitCode;
@@ -27,18 +29,23 @@ use std::process::ExitCode;
 const NAME: &str = "ftmpiexec";
 
 fn main() -> ExitCode {
-    // Ranks get their arguments unchanged, and arguments travel as text.
-    let arguments: Result<Vec<String>, _> =
-        std::env::args_os().map(std::ffi::OsString::into_string).collect();
-    let arguments = match arguments {
-        Ok(arguments) => arguments,
-        Err(strange) => {
-            let shown = strange.to_string_lossy();
-            let text = format!("the argument `{shown}` is not UTF-8; write it in UTF-8");
-            return terminal::refuse(NAME, &text);
-        }
-    };
-    if let Err(error) = nested::leave_the_rank(&arguments) {
+    inheritance::reset_signals();
+    if let Err(e) = thread_creation::allow() {
+        let text = format!(
+            "this container forbids threads (clone3) and filters (seccomp: {e}): its filter of \
+             system calls is older than its C library; update Docker to 20.10.10 or later, or start \
+             the container with --security-opt seccomp=unconfined"
+        );
+        return terminal::refuse(NAME, &text);
+    }
+    if let Err(e) = std::thread::Builder::new().spawn(|| ()).map(std::thread::JoinHandle::join) {
+        let text =
+            format!("no thread can be created: {e}; raise the limit on processes (ulimit -u)");
+        return terminal::refuse(NAME, &text);
+    }
+    let arguments: Vec<String> =
+        std::env::args_os().map(|argument| ftmpi_options::os_text::encode(&argument)).collect();
+    if let Err(error) = nested::leave_the_rank() {
         return complain("", &error);
     }
     if arguments.get(1).is_some_and(|first| first == "--agent") {
@@ -60,6 +67,8 @@ fn main() -> ExitCode {
     if let Some(launcher) = ForeignLauncher::find(|name| std::env::var(name).ok()) {
         return terminal::refuse(NAME, &launcher.for_ftmpiexec());
     }
+    // Every descriptor without close-on-exec is the caller's.
+    let from_caller = inheritance::take_descriptors();
     let line = cli::parse(arguments);
     if line.cli.testing.doctor {
         std::process::exit(doctor::run(&line));
@@ -73,7 +82,7 @@ fn main() -> ExitCode {
         }
         Err(error) => return terminal::refuse(NAME, &error),
     };
-    match launcher::run(plan) {
+    match launcher::run(plan, from_caller) {
         // A thread that waits for standard input must not keep the process alive.
         Ok(code) => std::process::exit(exit_code(code)),
         Err(error) => complain("", &error),

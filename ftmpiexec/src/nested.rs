@@ -8,6 +8,8 @@ use crate::agent::libraries::library_directory;
 use anyhow::Context;
 use ftmpi_checkpoint::launch;
 use ftmpi_wire::control::RANK_ENV;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -20,40 +22,41 @@ const OF_A_RANK: &[&str] = &["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOC
 ///
 /// # Errors
 /// The program cannot be executed again.
-pub fn leave_the_rank(arguments: &[String]) -> anyhow::Result<()> {
+pub fn leave_the_rank() -> anyhow::Result<()> {
     launch::disinherit();
     if std::env::var_os(RANK_ENV).is_none() {
         return Ok(());
     }
     let own = std::env::current_exe().context("finding this program")?;
     let mut command = Command::new(own);
-    if let Some(name) = arguments.first() {
-        command.arg0(name).args(&arguments[1..]);
+    let mut arguments = std::env::args_os();
+    if let Some(name) = arguments.next() {
+        command.arg0(name).args(arguments);
     }
     command.env_remove(RANK_ENV);
     for name in OF_A_RANK {
         command.env_remove(name);
     }
     for name in [launch::PRELOAD_ENV, launch::AUDIT_ENV, launch::MPI4PY_ENV] {
-        let Ok(value) = std::env::var(name) else { continue };
+        let Some(value) = std::env::var_os(name) else { continue };
         match without_ours(&value, &library_directory()) {
             rest if rest.is_empty() => command.env_remove(name),
-            rest => command.env(name, rest),
+            rest => command.env(name, OsString::from_vec(rest)),
         };
     }
     Err(command.exec()).context("leaving the rank that started this")
 }
 
 /// A list of libraries, without the boot library and all libraries of our directory.
-fn without_ours(list: &str, ours: &Path) -> String {
-    let is_ours = |path: &&str| {
-        let path = Path::new(path);
+fn without_ours(list: &OsStr, ours: &Path) -> Vec<u8> {
+    let is_ours = |path: &&[u8]| {
+        let path = Path::new(OsStr::from_bytes(path));
         path.parent() == Some(ours)
             || path.file_name().is_some_and(|name| name == launch::BOOT_LIBRARY)
     };
-    let rest: Vec<&str> =
-        list.split([':', ' ']).filter(|one| !one.is_empty() && !is_ours(one)).collect();
-    rest.join(":")
+    let paths = list.as_bytes().split(|byte| b": ".contains(byte));
+    let rest: Vec<&[u8]> = paths.filter(|one| !one.is_empty() && !is_ours(one)).collect();
+    rest.join(&b':')
 }
 
 #[cfg(test)]
@@ -62,7 +65,9 @@ mod tests {
 
     #[test]
     fn only_the_libraries_of_the_user_stay() {
-        let rest = |list| without_ours(list, Path::new("/d/lib"));
+        let rest = |list: &str| {
+            String::from_utf8(without_ours(list.as_ref(), Path::new("/d/lib"))).unwrap()
+        };
         assert_eq!(rest("/d/lib/libftmpi_boot.so:/d/lib/libmpi.so.12"), "");
         assert_eq!(rest("/old/libftmpi_boot.so:/u/wrap.so:/d/lib/libmpi.so.12"), "/u/wrap.so");
         assert_eq!(rest("/u/a.so /u/b.so"), "/u/a.so:/u/b.so");

@@ -1,13 +1,17 @@
 //! Words for the shell at the other end of ssh.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
 /// Quotes a word.
-pub fn shell_word(word: &str) -> String {
-    if !word.is_empty()
-        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-=:,@%+".contains(&b))
-    {
+pub fn shell_word(word: &OsStr) -> OsString {
+    let bytes = word.as_bytes();
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-=:,@%+".contains(b);
+    if !bytes.is_empty() && bytes.iter().all(plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    let parts: Vec<&[u8]> = bytes.split(|b| *b == b'\'').collect();
+    OsString::from_vec([b"'", parts.join(&br"'\''"[..]).as_slice(), b"'"].concat())
 }
 
 #[cfg(test)]
@@ -16,8 +20,11 @@ mod tests {
 
     #[test]
     fn words_survive_a_shell() {
-        assert_eq!(shell_word("/opt/ftmpi/bin/ftmpiexec"), "/opt/ftmpi/bin/ftmpiexec");
-        assert_eq!(shell_word("/my dir/x"), "'/my dir/x'");
-        assert_eq!(shell_word("a'b"), r"'a'\''b'");
+        let quoted = |word: &str| shell_word(word.as_ref()).into_string().unwrap();
+        assert_eq!(quoted("/opt/ftmpi/bin/ftmpiexec"), "/opt/ftmpi/bin/ftmpiexec");
+        assert_eq!(quoted("/my dir/x"), "'/my dir/x'");
+        assert_eq!(quoted("a'b"), r"'a'\''b'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(shell_word(OsStr::from_bytes(b"\xe9")).as_bytes(), b"'\xe9'");
     }
 }

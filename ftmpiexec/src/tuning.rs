@@ -45,6 +45,8 @@ pub const TERMINATION_WINDOW: Duration = Duration::from_secs(10);
 pub const SAME_REQUEST: Duration = Duration::from_secs(2);
 /// How long the last line of a process that ended is waited for.
 pub const LAST_LINE_LIMIT: Duration = Duration::from_millis(500);
+/// Time between two looks whether a rank has ended, where the system cannot tell by itself.
+pub const EXIT_POLL: Duration = Duration::from_millis(20);
 /// Characters of a line that is repeated to the user.
 pub const LINE_CHARS_MAX: usize = 400;
 

@@ -37,6 +37,12 @@ pub mod word {
     /// Agent: datagrams that lie, or have lain, on the rank's control socket. A waiting rank learns
     /// of a new one without a system call. On a cache line of its own.
     pub const CONTROL_DATAGRAMS: usize = 8;
+    /// Agent: one bit for each descriptor below [`fds::CONTROL`](crate::control::fds::CONTROL) that
+    /// the caller of the launcher passed on and that this process was given. Written before the
+    /// process starts.
+    pub const FROM_CALLER: usize = 16;
+    /// Words of [`FROM_CALLER`].
+    pub const FROM_CALLER_WORDS: usize = 16;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
     /// Rank: one more than the number of the fault (`control::InjectPoint`) by which it kills

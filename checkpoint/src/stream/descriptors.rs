@@ -49,6 +49,9 @@ pub mod descriptor {
     /// A socket that is connected to nobody: unused, bound, listening, or with an address to send
     /// datagrams to. Its contents are a [`SocketState`](super::SocketState).
     pub const SOCKET: u32 = 17;
+    /// What the caller of the launcher passed on under the number `other`: the new process has it,
+    /// or a descriptor for which each use fails.
+    pub const OF_THE_CALLER: u32 = 20;
 }
 
 /// One open descriptor of the program.
@@ -59,7 +62,7 @@ pub struct Descriptor {
     pub fd: i32,
     /// One of [`descriptor`].
     pub how: u32,
-    /// The other descriptor of `DUPLICATE`, `STREAM`, `AGAIN`, pipes and pairs.
+    /// The other descriptor of `DUPLICATE`, `STREAM`, `AGAIN`, `OF_THE_CALLER`, pipes and pairs.
     pub other: i32,
     /// `FD_CLOEXEC`.
     pub fd_flags: u32,

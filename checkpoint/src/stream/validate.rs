@@ -274,6 +274,9 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
                 it.fd > 2 && (alone || other(descriptor::PAIR)) && it.size <= limit::CONTENT_BYTES
             }
             descriptor::SOCKET => it.fd > 2,
+            descriptor::OF_THE_CALLER => {
+                path && it.fd > 2 && (3..here.descriptors_end).contains(&it.other)
+            }
             _ => false,
         };
         let paired = match it.how {

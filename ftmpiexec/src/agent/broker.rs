@@ -160,6 +160,11 @@ impl Agent {
             return;
         }
         let Err(e) = self.try_join(first, second) else { return };
+        if e.kind() == io::ErrorKind::FileTooLarge {
+            // A limit that another attempt meets, too.
+            let report = Report::CannotStart { code: 1, why: e.to_string() };
+            return self.link.report(first.0, first.1, report);
+        }
         if pause == RETRY_FIRST {
             self.link.notice(format!(
                 "ranks {} and {} cannot be joined through shared memory yet: {e}",

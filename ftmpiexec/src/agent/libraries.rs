@@ -7,6 +7,7 @@
 use super::program::{self, ProgramFacts};
 use crate::tuning::{AUDITED_THREAD_BYTES_MAX, THREAD_BYTES_ROOM};
 use ftmpi_checkpoint::launch;
+use ftmpi_options::os_text::{decode, of_path, to_path};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -42,22 +43,22 @@ pub fn library_directory() -> PathBuf {
     own.parent().and_then(Path::parent).map_or_else(PathBuf::new, |top| top.join("lib/ftmpi"))
 }
 
-/// The variables of a rank. `users` gives the user's value of a variable, or an empty text.
+/// The variables of a rank. `users` gives the user's value of a variable, or an empty text. All
+/// values are [`ftmpi_options::os_text`].
 pub fn variables<'a>(
     libraries: &Path,
     facts: &ProgramFacts,
     users: impl Fn(&str) -> &'a str,
 ) -> Vec<(&'static str, String)> {
-    let own = libraries.display().to_string();
+    let own = of_path(libraries);
     let is_there = |name: &str| libraries.join(name).is_file();
-    let ours =
-        |name: &str| Some(libraries.join(name).display().to_string()).filter(|_| is_there(name));
+    let ours = |name: &str| Some(of_path(&libraries.join(name))).filter(|_| is_there(name));
     let searched = users("LD_LIBRARY_PATH");
     let empty = EMPTY.iter().filter(|name| !has_other(name, facts, searched)).map(|name| {
         let folder = name.trim_end_matches(".so.12");
         libraries.join("empty").join(folder)
     });
-    let empty = empty.filter(|folder| folder.is_dir()).map(|folder| folder.display().to_string());
+    let empty = empty.filter(|folder| folder.is_dir()).map(|folder| of_path(&folder));
     let searched = joined([own, searched.to_owned()].into_iter().chain(empty));
     let preloaded = preload(libraries, facts, users(launch::PRELOAD_ENV));
     let closure = closure(facts, &preloaded, &searched);
@@ -115,8 +116,8 @@ fn closure(facts: &ProgramFacts, preloaded: &str, searched: &str) -> Arc<Vec<Pat
             .arg("--list")
             .arg(&facts.file)
             .env_clear()
-            .env(launch::PRELOAD_ENV, preloaded)
-            .env("LD_LIBRARY_PATH", searched)
+            .env(launch::PRELOAD_ENV, decode(preloaded))
+            .env("LD_LIBRARY_PATH", decode(searched))
             .stdin(Stdio::null())
             .output();
         let text = listed.map(|output| output.stdout).unwrap_or_default();
@@ -173,7 +174,8 @@ fn audits_are_cheap(version: &str) -> bool {
 
 /// Whether the dynamic linker finds a library of this name that is not ours.
 fn has_other(name: &str, facts: &ProgramFacts, searched: &str) -> bool {
-    let origin = facts.file.parent().unwrap_or(Path::new(".")).display().to_string();
+    let origin = facts.file.parent().unwrap_or(Path::new("."));
+    let origin = of_path(origin);
     let of_program = facts
         .search
         .iter()
@@ -181,7 +183,7 @@ fn has_other(name: &str, facts: &ProgramFacts, searched: &str) -> bool {
         .map(|folder| folder.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", &origin));
     let of_user = searched.split(':').filter(|folder| !folder.is_empty()).map(str::to_owned);
     let of_system = SYSTEM_FOLDERS.iter().map(|folder| (*folder).to_owned());
-    of_program.chain(of_user).chain(of_system).any(|folder| Path::new(&folder).join(name).is_file())
+    of_program.chain(of_user).chain(of_system).any(|folder| to_path(&folder).join(name).is_file())
         || std::fs::read("/etc/ld.so.cache").is_ok_and(|cache| names(&cache, name))
 }
 
@@ -207,7 +209,7 @@ fn preload(libraries: &Path, facts: &ProgramFacts, users: &str) -> String {
         .filter(is_mpi)
         .filter(|_| !wrapped || facts.search_is_first)
         .filter(|name| libraries.join(name).is_file());
-    let path = |name: &str| libraries.join(name).display().to_string();
+    let path = |name: &str| of_path(&libraries.join(name));
     let boot = Some(launch::BOOT_LIBRARY).filter(|name| libraries.join(name).is_file()).map(path);
     let list = boot.into_iter().chain([users.to_owned()]).chain(ours.map(|name| path(name)));
     joined(list)

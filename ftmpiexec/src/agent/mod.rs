@@ -13,6 +13,7 @@
 //! | [`start`], [`starter`], [`spawn`] | how a process begins |
 //! | [`rank_process`], [`process_end`] | a process until its end |
 //! | [`program`], [`kept_programs`] | what ranks execute, the same in every incarnation |
+//! | [`from_caller`] | descriptors of the launcher's caller |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
 //! | [`files`] | files that return to an image with their ranks |
 //! | [`kept_files`] | files that images rest on |
@@ -31,6 +32,7 @@ mod errors;
 mod events;
 mod external_load;
 mod files;
+mod from_caller;
 mod image_results;
 mod incremental_chains;
 mod kept_files;
@@ -77,6 +79,7 @@ use cpu_binding::CpuAssignments;
 use directory::Directory;
 use events::AgentEvent;
 use external_load::ExternalLoad;
+use from_caller::FromCaller;
 use ftmpi_checkpoint::container::Secret;
 use ftmpi_servers::host_memory;
 use ftmpi_transport::auth::{JobKey, Listener};
@@ -115,6 +118,7 @@ pub struct Agent {
     output: RankOutput,
     images: Images,
     hardware: Hardware,
+    from_caller: FromCaller,
     broker: Broker,
     segments: segments::Segments,
     /// Files that images rest on.
@@ -190,8 +194,8 @@ async fn run_agent() -> anyhow::Result<()> {
     let key = JobKey::from_hex(&setup.key)?;
     let image_key = setup.image_key.as_deref().map(JobKey::from_hex).transpose()?;
     let secret = image_key.map(|key| Secret::new(key.bytes()));
-    let bind = if setup.listen_everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
-    let mut listener = Listener::bind(bind, key.clone()).await.context("listening for channels")?;
+    let mut listener =
+        Listener::bind((setup.listen, 0), key.clone()).await.context("listening for channels")?;
     let stream = launcher_link::connect(&setup, &key).await?;
     let lease = Lease::new(&stream, Instant::now());
 
@@ -274,6 +278,7 @@ impl Agent {
                 external_load: ExternalLoad::default(),
                 cpus: None,
             },
+            from_caller: FromCaller::take(&setup.from_caller),
             broker: Broker::default(),
             segments: segments::Segments::default(),
             kept_files: kept_files::KeptFiles::new(),

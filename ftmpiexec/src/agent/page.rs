@@ -102,14 +102,43 @@ impl Drop for Page {
     }
 }
 
+/// Why there is no shared memory.
+#[derive(Debug, thiserror::Error)]
+enum SharedMemory {
+    /// The system refuses it.
+    #[error("shared memory (memfd_create): {0}")]
+    Refused(io::Error),
+    /// The limit on the size of a file holds for shared memory, too.
+    #[error(
+        "shared memory of {} KiB is larger than the limit on the size of a file; raise it (ulimit -f)",
+        .0 / 1024
+    )]
+    TooLarge(u64),
+}
+
+impl From<SharedMemory> for io::Error {
+    fn from(error: SharedMemory) -> Self {
+        let kind = match &error {
+            SharedMemory::Refused(e) => e.kind(),
+            SharedMemory::TooLarge(_) => io::ErrorKind::FileTooLarge,
+        };
+        Self::new(kind, error)
+    }
+}
+
 /// Anonymous shared memory of this size, all zeros, that can neither shrink nor grow. It has no
 /// name in the file system, so nothing is left when processes die.
 ///
 /// # Errors
 /// No memory or no descriptors are left.
 pub fn sealed_memfd(name: &str, bytes: u64) -> io::Result<OwnedFd> {
-    let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-    rustix::fs::ftruncate(&fd, bytes)?;
+    let about = |e: rustix::io::Errno| io::Error::from(e);
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let fd = rustix::fs::memfd_create(name, flags).map_err(|e| SharedMemory::Refused(about(e)))?;
+    rustix::fs::ftruncate(&fd, bytes).map_err(|e| match about(e) {
+        e if e.kind() == io::ErrorKind::FileTooLarge => SharedMemory::TooLarge(bytes),
+        e => SharedMemory::Refused(e),
+    })?;
     rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
     Ok(fd)
 }

@@ -8,6 +8,7 @@ use crate::tuning::HASHED_BYTES_MAX;
 use ftmpi_checkpoint::stream::Hash;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache, ReadRef, elf};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -84,12 +85,13 @@ impl ProgramError {
 ///
 /// # Errors
 /// [`ProgramError::Missing`], [`ProgramError::NotExecutable`]
-pub fn find(name: &str, directory: &Path, path: &str) -> Result<PathBuf, ProgramError> {
+pub fn find(program: &OsStr, directory: &Path, path: &OsStr) -> Result<PathBuf, ProgramError> {
+    let name = &*program.to_string_lossy();
     let executable = |file: &Path| {
         std::fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
     };
     if name.contains('/') {
-        let file = directory.join(name);
+        let file = directory.join(program);
         return match std::fs::metadata(&file) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 Err(ProgramError::Missing(name.into(), directory.display().to_string()))
@@ -99,13 +101,14 @@ pub fn find(name: &str, directory: &Path, path: &str) -> Result<PathBuf, Program
             Ok(_) => Err(ProgramError::NotExecutable(name.into())),
         };
     }
-    for part in path.split(':') {
-        let file = directory.join(if part.is_empty() { "." } else { part }).join(name);
+    for part in std::env::split_paths(path) {
+        let place = if part.as_os_str().is_empty() { Path::new(".") } else { &part };
+        let file = directory.join(place).join(program);
         if executable(&file) {
             return Ok(file);
         }
     }
-    let here = directory.join(name);
+    let here = directory.join(program);
     if here.is_file() {
         let hint = format!("PATH; there is one in the working directory: ./{name}");
         return Err(ProgramError::Missing(name.into(), hint));
@@ -297,9 +300,9 @@ mod tests {
             inspect(&header),
             Err(ProgramError::Damaged(_) | ProgramError::Static(_))
         ));
-        let missing = find("./no such program", Path::new("/"), "");
+        let missing = find("./no such program".as_ref(), Path::new("/"), "".as_ref());
         assert_eq!(missing.unwrap_err().exit_code(), 127);
-        let directory = find("./etc", Path::new("/"), "");
+        let directory = find("./etc".as_ref(), Path::new("/"), "".as_ref());
         assert_eq!(directory.unwrap_err().exit_code(), 126);
     }
 

@@ -7,6 +7,7 @@ use super::events::AgentEvent;
 use super::page::Page;
 use super::signal::WakeSignal;
 use super::watched::watched_for_reading;
+use crate::tuning::EXIT_POLL;
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_wire::status::word;
 use std::io::ErrorKind;
@@ -81,13 +82,30 @@ pub fn watch_exit(
 ) -> std::io::Result<()> {
     let pid = rustix::process::Pid::from_raw(pid as i32)
         .ok_or_else(|| std::io::Error::other("process number 0"))?;
-    let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::NONBLOCK)?;
-    let handle = watched_for_reading(handle)?;
+    let opened = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::NONBLOCK);
+    let handle = opened.ok().map(watched_for_reading).transpose()?;
     tokio::spawn(async move {
-        let _ = handle.readable().await;
+        match handle {
+            Some(handle) => {
+                let _ = handle.readable().await;
+            }
+            // Some containers refuse such handles.
+            None => {
+                while is_alive(pid) {
+                    tokio::time::sleep(EXIT_POLL).await;
+                }
+            }
+        }
         let _ = events.send(AgentEvent::Exited { rank, incarnation });
     });
     Ok(())
+}
+
+/// Whether a child of this process runs. The child is not reaped.
+fn is_alive(pid: rustix::process::Pid) -> bool {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::Pid(pid), look), Ok(None))
 }
 
 #[cfg(test)]

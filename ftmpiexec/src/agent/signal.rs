@@ -1,32 +1,30 @@
 //! The boot library's signal. It wakes a rank that computes, so that a control message does not
 //! wait for the next MPI call.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// A rank's process, held so that no other process can get its number unnoticed.
 #[derive(Debug)]
 pub struct WakeSignal {
     pid: u32,
-    handle: OwnedFd,
+    /// `None` where a container refuses such handles. Then the process is known by its handler.
+    handle: Option<OwnedFd>,
 }
 
 impl WakeSignal {
     /// For this process; `None` if there is none.
     pub fn new(pid: u32) -> Option<Self> {
         let raw = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
-        let handle = rustix::process::pidfd_open(raw, rustix::process::PidfdFlags::empty()).ok()?;
-        Some(Self { pid, handle })
+        match rustix::process::pidfd_open(raw, rustix::process::PidfdFlags::empty()) {
+            Ok(handle) => Some(Self { pid, handle: Some(handle) }),
+            Err(rustix::io::Errno::SRCH) => None,
+            Err(_) => Some(Self { pid, handle: None }),
+        }
     }
 
     /// Queues the signal on the main thread, unless the process has ended.
     pub fn send(&self, signal: i32) {
-        let mut poll = [rustix::event::PollFd::from_borrowed_fd(
-            self.handle.as_fd(),
-            rustix::event::PollFlags::IN,
-        )];
-        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        // A pidfd is readable once its process has ended.
-        if !matches!(rustix::event::poll(&mut poll, Some(&now)), Ok(0)) {
+        if self.handle.as_ref().is_some_and(has_ended) {
             return;
         }
         let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", self.pid)) else {
@@ -55,6 +53,13 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
 /// there. Such a rank reads its messages in its next MPI call.
 fn is_traced(status: &str) -> bool {
     field(status, "TracerPid").is_some_and(|pid| pid != "0")
+}
+
+/// A handle is readable once its process has ended.
+fn has_ended(handle: &OwnedFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    !matches!(poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&now)), Ok(0))
 }
 
 /// Whether a process has a handler for a signal. A rank without the boot library has none, and the

@@ -1,16 +1,20 @@
 //! Starts the process of a rank: environment, preloaded libraries, descriptors, limits.
 //!
-//! Guarantees: the process has its descriptors at the numbers of `wire::control::fds` and no
-//! others. Its environment has the same length in every incarnation, because an image fits only if
-//! the stack begins at the same address. It maps exactly our libmpi, with any search path that the
-//! program carries. It dies with the agent.
+//! Guarantees: the process has its descriptors at the numbers of `wire::control::fds`, those that
+//! the launcher's caller passed on, and no others. Its environment has the same length in every
+//! incarnation, because an image fits only if the stack begins at the same address. It maps exactly
+//! our libmpi, with any search path that the program carries. It dies with the agent.
 
 use super::actual_command;
+use super::from_caller::Given;
 use super::kept_programs::{Executable, KeptPrograms, OtherProgram, SharedPrograms};
 use super::libraries;
 use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
+use crate::os_text::OsText;
+use ftmpi_checkpoint::inheritance;
 use ftmpi_checkpoint::launch::{self, StackLimit};
+use ftmpi_options::os_text::{decode, of_path, to_path};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 use rustix::thread::CpuSet;
@@ -19,7 +23,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// Descriptors for the new process.
@@ -31,6 +35,8 @@ pub struct Descriptors {
     pub status: OwnedFd,
     /// The image to restore, if any.
     pub image: Option<OwnedFd>,
+    /// What the launcher's caller passed on.
+    pub from_caller: Vec<Given>,
     /// Whether standard input is a pipe from the agent; else it is the null device.
     pub fed: bool,
 }
@@ -102,6 +108,7 @@ pub fn spawn(
         (descriptors.control.as_raw_fd(), fds::CONTROL),
         (descriptors.status.as_raw_fd(), fds::STATUS),
     ];
+    wanted.extend(descriptors.from_caller.iter().map(|given| (given.from, given.to)));
     wanted.extend(descriptors.image.as_ref().map(|image| (image.as_raw_fd(), fds::IMAGE)));
     let stack = StackLimit { soft: job.stack_limit.0, hard: job.stack_limit.1 };
     let agent = rustix::process::getpid();
@@ -130,7 +137,7 @@ pub struct Spawned {
 fn executable(
     number: u32,
     part: &Program,
-    path: &str,
+    path: &OsStr,
     programs: &mut KeptPrograms,
 ) -> Result<(Executable, ProgramFacts), SpawnError> {
     if let Some(known) = programs.known(number) {
@@ -138,8 +145,8 @@ fn executable(
         let facts = program::inspect(&executable.execute)?;
         return Ok((executable, facts));
     }
-    let name = part.command.first().map_or("", String::as_str);
-    let file = program::find(name, Path::new(&part.directory), path)?;
+    let name = part.command.first().map(OsText::to_os).unwrap_or_default();
+    let file = program::find(&name, &part.directory, path)?;
     let facts = program::inspect(&file)?;
     programs.begin(number, &file);
     Ok((Executable { path: file.clone(), execute: file }, facts))
@@ -154,14 +161,17 @@ fn as_commanded(
 ) -> Result<(Command, Spawned), SpawnError> {
     let number = job.program_of[start.rank.index()];
     let part = &job.programs[number as usize];
-    let directory = Path::new(&part.directory);
-    std::fs::read_dir(directory).map_err(|e| SpawnError::Directory(part.directory.clone(), e))?;
+    let directory = part.directory.as_path();
+    std::fs::read_dir(directory)
+        .map_err(|e| SpawnError::Directory(directory.display().to_string(), e))?;
     let variable = |name: &str| {
-        part.environment.iter().rev().find(|(key, _)| key == name).map_or("", |(_, v)| v.as_str())
+        let found = part.environment.iter().rev().find(|(key, _)| key == name);
+        found.map_or("", |(_, value)| value.as_text())
     };
-    let name = part.command.first().map_or("", String::as_str);
     let (Executable { path, execute }, facts) =
-        executable(number, part, variable("PATH"), programs)?;
+        executable(number, part, &decode(variable("PATH")), programs)?;
+    let mut words = part.command.iter().map(OsText::to_os);
+    let name = words.next().unwrap_or_default();
     let ours = libraries::library_directory();
     let mut variables = libraries::variables(&ours, &facts, variable);
     // (An image brings the contents of its libraries, or compares them.)
@@ -175,7 +185,7 @@ fn as_commanded(
                 launch::PRELOAD_ENV => {
                     *value = with_links(value, &replaced, facts.search_is_first);
                 }
-                "LD_LIBRARY_PATH" => *value = format!("{}:{value}", links.display()),
+                "LD_LIBRARY_PATH" => *value = format!("{}:{value}", of_path(links)),
                 _ => {}
             }
         }
@@ -183,16 +193,16 @@ fn as_commanded(
     let mut command = Command::new(&execute);
     command
         .arg0(name)
-        .args(&part.command[1..])
+        .args(words)
         .current_dir(directory)
         .env_clear()
-        .envs(part.environment.iter().map(|(key, value)| (key, value)))
+        .envs(part.environment.iter().map(|(key, value)| (key.to_os(), value.to_os())))
         // Scripts that were written for Hydra read these.
         .env("PMI_RANK", start.rank.to_string())
         .env("PMI_SIZE", job.view.size.to_string())
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
         .env("MPI_LOCALNRANKS", ranks_on_host(job, start.rank).to_string())
-        .envs(variables);
+        .envs(variables.iter().map(|(name, value)| (name, decode(value))));
     let mut all: Vec<PathBuf> = replaced.into_iter().map(|(path, _)| path).collect();
     all.extend((path != execute).then(|| path.clone()));
     Ok((command, Spawned { path, executed: execute, replaced: all }))
@@ -202,13 +212,13 @@ fn as_commanded(
 /// program's own search paths come first, the links of all other libraries are preloaded, too.
 fn with_links(preload: &str, replaced: &[(PathBuf, PathBuf)], all: bool) -> String {
     let link_of = |path: &str| {
-        let found = replaced.iter().find(|(old, _)| old == Path::new(path));
-        found.map_or_else(|| path.to_owned(), |(_, link)| link.display().to_string())
+        let found = replaced.iter().find(|(old, _)| *old == to_path(path));
+        found.map_or_else(|| path.to_owned(), |(_, link)| of_path(link))
     };
     let mut list: Vec<String> =
         preload.split(':').filter(|path| !path.is_empty()).map(link_of).collect();
     for (_, link) in replaced.iter().filter(|_| all) {
-        let link = link.display().to_string();
+        let link = of_path(link);
         if !list.contains(&link) {
             list.push(link);
         }
@@ -257,6 +267,10 @@ fn prepare(
         let _ = rustix::thread::sched_setaffinity(None, cpus);
     }
     for (from, to) in wanted {
+        if from == to {
+            inheritance::keep_over_exec(*from);
+            continue;
+        }
         // SAFETY: a system call on two numbers; the target range is kept free by `reserve`.
         if unsafe { libc::dup2(*from, *to) } < 0 {
             return Err(io::Error::last_os_error());
@@ -273,16 +287,18 @@ fn prepare(
 pub fn reserve() -> io::Result<Vec<OwnedFd>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     const WANTED: u64 = launch::DESCRIPTORS_MIN;
+    // Many systems have this limit. A rank with few peers needs no more.
+    const LIMIT_MIN: u64 = 1024;
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     if limit.current.is_some_and(|current| current < WANTED) {
         let current = Some(WANTED.min(most));
         setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum })?;
     }
-    if most < 1100 {
-        return Err(io::Error::other(
-            "the hard limit on open files is below 1100; raise it (ulimit -Hn)",
-        ));
+    if most < LIMIT_MIN {
+        return Err(io::Error::other(format!(
+            "the hard limit on open files is {most}, and ranks need {LIMIT_MIN}; raise it (ulimit -Hn)"
+        )));
     }
     let null = std::fs::File::open("/dev/null")?;
     [fds::CONTROL, fds::STATUS, fds::IMAGE]

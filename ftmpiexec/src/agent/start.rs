@@ -4,6 +4,7 @@
 use super::control::Control;
 use super::directory::RankKey;
 use super::events::AgentEvent;
+use super::from_caller::Given;
 use super::image_results::{Restore, Stream};
 use super::incremental_chains::IncrementalChains;
 use super::kept_programs::SharedPrograms;
@@ -149,7 +150,14 @@ impl Agent {
             page.set(word::STDERR_READ, facts.written[1]);
             page.set(word::STDIN_FED, facts.consumed);
         }
-        let descriptors = Descriptors { control: control_end, status, image, fed: start.fed };
+        let first = start.incarnation == Incarnation(0);
+        let from_caller = self.from_caller.for_process(first);
+        mark_given(&page, &from_caller);
+        if !first && let Some(notice) = self.from_caller.withheld() {
+            self.link.notice(notice);
+        }
+        let descriptors =
+            Descriptors { control: control_end, status, image, from_caller, fed: start.fed };
         let job = self.job.clone().expect("the launcher sends the job first");
         let rank = start.rank;
         let cpus = self.hardware.cpus.as_mut().and_then(|cpus| {
@@ -327,6 +335,14 @@ pub(super) fn begin_starter(
             processes::signal_group(child.id(), libc::SIGKILL);
         }
     })
+}
+
+/// Tells the boot library of the new process which descriptors it is given.
+fn mark_given(page: &Page, given: &[Given]) {
+    for number in given.iter().filter_map(|given| usize::try_from(given.to).ok()) {
+        let word = word::FROM_CALLER + number / 64;
+        page.set(word, page.get(word) | 1 << (number % 64));
+    }
 }
 
 fn nonblocking(pipe: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {

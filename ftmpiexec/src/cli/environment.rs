@@ -2,7 +2,10 @@
 //! and their relatives choose, and those that `-genv` and `-env` set.
 
 use super::errors::PlanError;
+use crate::os_text::OsText;
 use ftmpi_options::ftmpiexec::{Cli, Part};
+use ftmpi_options::os_text;
+use std::ffi::OsString;
 
 /// Variables of a login. Hardly a program runs without them.
 const OF_A_LOGIN: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ"];
@@ -41,10 +44,11 @@ impl Handed<'_> {
 pub fn of_part(
     cli: &Cli,
     part: &Part,
-    here: impl Iterator<Item = (String, String)>,
-) -> Result<Vec<(String, String)>, PlanError> {
+    here: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(OsText, OsText)>, PlanError> {
     let handed = Handed::of(cli, part);
-    let mut environment: Vec<(String, String)> = here
+    let mut environment: Vec<(String, OsText)> = here
+        .map(|(key, value)| (os_text::encode(&key), OsText::from(value.as_os_str())))
         .filter(|(key, _)| !key.starts_with("FTMPI_RANK") && key != "FTMPI_KEY")
         .filter(|(key, _)| handed.has(key))
         .collect();
@@ -53,11 +57,11 @@ pub fn of_part(
             return Err(PlanError::Variable(pair[0].clone()));
         }
         environment.retain(|(key, _)| *key != pair[0]);
-        environment.push((pair[0].clone(), pair[1].clone()));
+        environment.push((pair[0].clone(), OsText::of_word(&pair[1])));
     }
     // Every incarnation has the same order: the contents of the stack must not move.
     environment.sort();
-    Ok(environment)
+    Ok(environment.into_iter().map(|(key, value)| (OsText::of_word(&key), value)).collect())
 }
 
 #[cfg(test)]
@@ -67,10 +71,10 @@ mod tests {
 
     fn names(line: &str) -> Vec<String> {
         let line = read(line.split_whitespace().map(str::to_owned).collect()).unwrap();
-        let here = ["A", "B", "PATH", "FTMPI_RANK"].map(|name| (name.to_owned(), "x".to_owned()));
+        let here = ["A", "B", "PATH", "FTMPI_RANK"].map(|name| (name.into(), "x".into()));
         let part = line.parts.last().unwrap();
         let environment = of_part(&line.cli, part, here.into_iter()).unwrap();
-        environment.into_iter().map(|(name, _)| name).collect()
+        environment.into_iter().map(|(name, _)| name.to_string()).collect()
     }
 
     #[test]

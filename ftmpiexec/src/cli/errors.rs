@@ -121,9 +121,6 @@ pub enum PlanError {
     /// A variable with a name that cannot be one.
     #[error("`{0}` is not the name of a variable; write -env NAME VALUE or -env NAME=VALUE")]
     Variable(String),
-    /// A path that is not text.
-    #[error("the directory {} is not UTF-8; use another one", .0.display())]
-    NotUtf8(PathBuf),
     /// The system does not answer.
     #[error("{what}: {error}; check the system")]
     System {

@@ -1,9 +1,11 @@
 //! Hosts, their slots, and the servers on them, as `-hosts` and machine files name them.
 
 use super::errors::MachineError;
+use ftmpi_options::os_text::BYTE_ORDER_MARK;
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::net::Ipv6Addr;
 
 /// Which ranks a server serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +53,7 @@ pub fn parse_list(list: &str) -> Result<Vec<Machine>, MachineError> {
 /// What is wrong and in which line.
 pub fn parse_file(text: &str) -> Result<Vec<Machine>, MachineError> {
     let mut machines = Vec::new();
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim();
         if line.is_empty() {
@@ -92,19 +95,38 @@ fn parse_line(line: &str) -> Result<Machine, MachineError> {
 }
 
 fn parse_host(text: &str) -> Result<Machine, MachineError> {
-    let (name, slots) = match text.rsplit_once(':') {
+    let (name, slots) = match split_slots(text) {
         Some((name, slots)) => {
             let count = slots.parse().map_err(|_| MachineError::Slots(text.to_owned()))?;
             (name, Some(count))
         }
         None => (text, None),
     };
-    let strange = |c: char| !(c.is_ascii_alphanumeric() || "._-@%[]:".contains(c));
+    // An address of IPv6 is the name of its host without the brackets.
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let name = bare.unwrap_or(name);
+    if (bare.is_some() || name.contains(':')) && !is_ipv6(name) {
+        return Err(MachineError::Name(text.to_owned()));
+    }
+    let strange = |c: char| !(c.is_ascii_alphanumeric() || "._-@%:".contains(c));
     // A name that begins with a dash would be an option of ssh.
     if name.is_empty() || name.starts_with('-') || name.contains(strange) {
         return Err(MachineError::Name(text.to_owned()));
     }
     Ok(Machine { name: name.into(), slots, event_logger: None, checkpoint_server: None })
+}
+
+/// Host and slots of `host:4` and `[::1]:4`. An address of IPv6 without brackets has no slots.
+fn split_slots(text: &str) -> Option<(&str, &str)> {
+    let (name, slots) = text.rsplit_once(':')?;
+    let is_part_of_address = is_ipv6(text) || (text.starts_with('[') && !name.ends_with(']'));
+    (!is_part_of_address).then_some((name, slots))
+}
+
+/// Whether this is an address of IPv6, perhaps with the interface that leads to it.
+fn is_ipv6(text: &str) -> bool {
+    let address = text.split_once('%').map_or(text, |(address, _)| address);
+    address.parse::<Ipv6Addr>().is_ok()
 }
 
 /// `0-3,6`
@@ -141,6 +163,32 @@ mod tests {
         assert!(duty.claims(Rank(5)) && duty.claims(Rank(1)) && !duty.claims(Rank(3)));
         assert_eq!(machines[2].checkpoint_server, Some(ServerDuty::Rest));
         assert_eq!(parse_list("a,b:2").unwrap()[1].slots, Some(2));
+    }
+
+    #[test]
+    fn addresses_of_ipv6_name_hosts() {
+        let read = |list: &str| {
+            let machines = parse_list(list).unwrap();
+            machines.into_iter().map(|m| (m.name, m.slots)).collect::<Vec<_>>()
+        };
+        let host = |name: &str, slots| (name.to_owned(), slots);
+        assert_eq!(
+            read("::1,[::1]:2,[fe80::2%eth0],fe80::2%eth0,2001:db8::7,1.2.3.4:5"),
+            [
+                host("::1", None),
+                host("::1", Some(2)),
+                host("fe80::2%eth0", None),
+                host("fe80::2%eth0", None),
+                host("2001:db8::7", None),
+                host("1.2.3.4", Some(5)),
+            ]
+        );
+        for wrong in ["[::1", "::1]", "[node]", "[::1]2", "[::1]:", "a:b:2", "[]:2", "[::1]:x"] {
+            assert!(parse_list(wrong).is_err(), "{wrong}");
+        }
+        let with_mark = parse_file("\u{feff}localhost:2\r\nb\r\n").unwrap();
+        assert_eq!((with_mark[0].name.as_str(), with_mark[0].slots), ("localhost", Some(2)));
+        assert_eq!(with_mark[1].name, "b");
     }
 
     #[test]

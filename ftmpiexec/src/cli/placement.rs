@@ -18,13 +18,13 @@ pub fn machines(
             Some(machinefile::parse_list(list).map_err(wrong("--hosts".to_owned()))?)
         }
         (None, Some(file)) => {
-            let text = std::fs::read_to_string(file).map_err(|error| PlanError::File {
+            let text = std::fs::read(file).map_err(|error| PlanError::File {
                 what: "machine file",
                 file: file.clone(),
                 error,
             })?;
             let place = format!("machine file {}", file.display());
-            Some(machinefile::parse_file(&text).map_err(wrong(place))?)
+            Some(machinefile::parse_file(&String::from_utf8_lossy(&text)).map_err(wrong(place))?)
         }
         (None, None) => allocation.map(|found| found.machines.clone()),
     })

@@ -11,6 +11,7 @@ use crate::agent_protocol::{Commitment, Program};
 use crate::binding::{Binding, BindingError};
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{EarlierRun, Saved};
+use crate::os_text::OsText;
 use ftmpi_options::choices::{
     ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch, TransportChoice,
 };
@@ -21,6 +22,7 @@ use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::ProtocolTraits;
 use ftmpi_wire::control::ProtocolConfig;
 use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -145,6 +147,17 @@ impl Plan {
     /// Whether anything starts on another host.
     pub fn is_anything_remote(&self) -> bool {
         !self.remote.is_empty()
+    }
+
+    /// Where launcher, agents and servers listen; `everywhere`: processes of other hosts call.
+    pub fn listen_on(&self, everywhere: bool) -> IpAddr {
+        match everywhere {
+            false => Ipv4Addr::LOCALHOST.into(),
+            true if self.remote.iter().any(|host| locality::is_ipv6_only(host)) => {
+                Ipv6Addr::UNSPECIFIED.into()
+            }
+            true => Ipv4Addr::UNSPECIFIED.into(),
+        }
     }
 
     /// Checks a command line and completes it.
@@ -380,16 +393,12 @@ fn programs(cli: &Cli, parts: &[Part]) -> Result<Vec<Program>, PlanError> {
                 return Err(PlanError::NoProgram);
             }
             let directory = here.join(part.wdir.clone().unwrap_or_default());
-            let here = std::env::vars_os().filter_map(|(key, value)| {
-                Some((key.into_string().ok()?, value.into_string().ok()?))
-            });
-            let environment = environment::of_part(cli, part, here)?;
-            let text = directory.to_str().map(|text| text.trim_end_matches('/').to_owned());
-            let Some(text) = text else { return Err(PlanError::NotUtf8(directory)) };
+            let environment = environment::of_part(cli, part, std::env::vars_os())?;
             Ok(Program {
-                command: part.command.clone(),
+                command: part.command.iter().map(|word| OsText::of_word(word)).collect(),
                 environment,
-                directory: if text.is_empty() { "/".to_owned() } else { text },
+                // Without a slash at the end.
+                directory: directory.components().collect(),
             })
         })
         .collect()

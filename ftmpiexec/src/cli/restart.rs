@@ -10,6 +10,7 @@ use super::plan::{Placed, Plan};
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::job_dir::progress::Progress;
 use ftmpi_options::ftmpiexec::{Answer, FIXED_AT_RESTART};
+use ftmpi_options::os_text;
 use ftmpi_protocols::registry;
 use ftmpi_servers::job_state::directory_of_job;
 use std::path::{Path, PathBuf};
@@ -99,8 +100,8 @@ impl Plan {
                 && let Some(pattern) = pattern
             {
                 // The directory becomes part of a pattern, where % has a meaning.
-                let directory = saved.directory.to_string_lossy().replace('%', "%%");
-                *pattern = Path::new(&directory).join(&*pattern).to_string_lossy().into_owned();
+                let directory = os_text::of_path(&saved.directory).replace('%', "%%");
+                *pattern = os_text::of_path(&Path::new(&directory).join(&*pattern));
             }
         }
         if !line.gave("image_key")

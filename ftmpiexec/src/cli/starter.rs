@@ -5,6 +5,7 @@ use super::errors::PlanError;
 use crate::shell::shell_word;
 use ftmpi_options::choices::LauncherKind;
 use ftmpi_options::ftmpiexec::Cli;
+use std::ffi::{OsStr, OsString};
 
 /// How other hosts are reached without `--rsh`.
 const SSH: [&str; 6] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-x"];
@@ -87,18 +88,19 @@ impl Starter {
     }
 
     /// The words that run a command on a host; `None`: nothing is started on other hosts.
-    pub fn words(&self, host: &str, command: &[&str]) -> Option<Vec<String>> {
+    pub fn words(&self, host: &str, command: &[&OsStr]) -> Option<Vec<OsString>> {
         match self {
             Self::Fork => None,
             // The words pass through a shell of that host.
             Self::Remote(rsh) => {
                 let command = command.iter().map(|word| shell_word(word));
-                Some(rsh.iter().cloned().chain([host.to_owned()]).chain(command).collect())
+                let host = [OsString::from(host)];
+                Some(rsh.iter().map(OsString::from).chain(host).chain(command).collect())
             }
             Self::Srun => {
-                let options = SRUN.iter().map(|word| (*word).to_owned());
-                let node = ["--nodelist".to_owned(), host.to_owned(), "--".to_owned()];
-                let command = command.iter().map(|word| (*word).to_owned());
+                let options = SRUN.iter().map(OsString::from);
+                let node = ["--nodelist", host, "--"].map(OsString::from);
+                let command = command.iter().map(OsString::from);
                 Some(options.chain(node).chain(command).collect())
             }
         }
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn ssh_gets_words_for_a_shell_and_srun_gets_words() {
-        let command = ["/a b/ftmpiexec", "--agent"];
+        let command = ["/a b/ftmpiexec".as_ref(), "--agent".as_ref()];
         let ssh = Starter::Remote(vec!["ssh".into(), "-x".into()]).words("n1", &command).unwrap();
         assert_eq!(ssh, ["ssh", "-x", "n1", "'/a b/ftmpiexec'", "--agent"]);
         let srun = Starter::Srun.words("n1", &command).unwrap();

@@ -4,6 +4,7 @@
 use super::Finding;
 use crate::cli::{Allocation, CommandLine, Plan, Starter};
 use crate::restore_facts::{self, RestoreFacts};
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,8 +43,8 @@ pub fn look(line: &CommandLine) -> Vec<Finding> {
 }
 
 fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
-    let program = plan.remote_path.display().to_string();
-    let Some(words) = plan.starter.words(name, &[&program, restore_facts::OPTION]) else {
+    let command = [plan.remote_path.as_os_str(), restore_facts::OPTION.as_ref()];
+    let Some(words) = plan.starter.words(name, &command) else {
         return vec![Finding::good(HOST, format!("{name}: its agent is started here"))];
     };
     if !plan.is_remote(name) {
@@ -63,7 +64,7 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
     let mut child = match child {
         Ok(child) => child,
         Err(e) => {
-            let text = format!("{name}: {} cannot be started: {e}", words[0]);
+            let text = format!("{name}: {} cannot be started: {e}", words[0].display());
             return vec![Finding::bad(HOST, text)];
         }
     };
@@ -87,7 +88,7 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
         format!(
             "{name}: {last} (tried `{}`); {}, and the same ftmpi must be at the same place: install it \
              there, or name it with --remote-path",
-            words.join(" "),
+            words.join(OsStr::new(" ")).display(),
             match plan.starter {
                 Starter::Srun => "the node must be up",
                 _ => "ssh must work without a password",

@@ -4,6 +4,7 @@ use super::Finding;
 use crate::agent::libraries::{self, library_directory};
 use crate::agent::program::{self, ProgramFacts};
 use crate::cli::Part;
+use ftmpi_options::os_text::decode;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,8 +14,8 @@ const WHAT: &str = "program";
 pub fn look(part: &Part) -> Vec<Finding> {
     let here = std::env::current_dir().unwrap_or_default();
     let directory = here.join(part.wdir.clone().unwrap_or_default());
-    let path = std::env::var("PATH").unwrap_or_default();
-    let file = match program::find(&part.command[0], &directory, &path) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let file = match program::find(&decode(&part.command[0]), &directory, &path) {
         Ok(file) => file,
         Err(e) => return vec![Finding::bad(WHAT, e.to_string())],
     };
@@ -52,7 +53,7 @@ fn mpi(file: &Path, facts: &ProgramFacts) -> Finding {
     // The dynamic linker lists the libraries that it would map.
     let traced = Command::new(file)
         .env("LD_TRACE_LOADED_OBJECTS", "1")
-        .envs(libraries::variables(&libraries, facts, |_| ""))
+        .envs(libraries::variables(&libraries, facts, |_| "").iter().map(|(n, v)| (n, decode(v))))
         .output();
     let text = traced.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let text = text.unwrap_or_default();

@@ -166,9 +166,9 @@ fn address_space() -> Finding {
 fn descriptors() -> Finding {
     const WHAT: &str = "open files";
     match getrlimit(Resource::Nofile).maximum {
-        Some(most) if most < 1100 => Finding::bad(
+        Some(most) if most < 1024 => Finding::bad(
             WHAT,
-            format!("the hard limit is {most}; raise it to 1100 or more (ulimit -Hn, limits.conf)"),
+            format!("the hard limit is {most}; raise it to 1024 or more (ulimit -Hn, limits.conf)"),
         ),
         Some(most) if most < launch::DESCRIPTORS_MIN => Finding::limited(
             WHAT,

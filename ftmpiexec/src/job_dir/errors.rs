@@ -11,8 +11,18 @@ pub enum JobDirError {
     #[error("--job-dir {0} cannot be made: {1}; name another directory")]
     NotMade(PathBuf, io::Error),
     /// No temporary directory can be made.
-    #[error("no job directory can be made in {0}: {1}; name another with --job-dir")]
-    NoTemporary(PathBuf, io::Error),
+    #[error(
+        "no job directory can be made in {place}: {error}, nor in {elsewhere}; name another with \
+         --job-dir"
+    )]
+    NoTemporary {
+        /// The working directory.
+        place: PathBuf,
+        /// Why.
+        error: io::Error,
+        /// The directory for temporary files.
+        elsewhere: PathBuf,
+    },
     /// The directory cannot be read or changed.
     #[error("the job directory {0} cannot be used: {1}; name another with --job-dir")]
     Unusable(PathBuf, io::Error),

@@ -85,17 +85,10 @@ impl JobDir {
     }
 
     fn made_up() -> Result<Self, JobDirError> {
-        let here =
-            std::env::current_dir().map_err(|e| JobDirError::NoTemporary(PathBuf::from("."), e))?;
-        let private = Permissions::from_mode(0o700);
-        let made = tempfile::Builder::new()
-            .prefix("ftmpi-job-")
-            .permissions(private.clone())
-            .tempdir_in(&here);
-        let path = made.map_err(|e| JobDirError::NoTemporary(here, e))?.keep();
+        let path = make_temporary()?;
         let path = canonical(&path)?;
         // The umask may have taken more away.
-        std::fs::set_permissions(&path, private)
+        std::fs::set_permissions(&path, Permissions::from_mode(0o700))
             .map_err(|e| JobDirError::Unusable(path.clone(), e))?;
         let lock = lock(&path)?;
         check_writable(&path)?;
@@ -211,6 +204,24 @@ impl JobDir {
             remove_tree(&self.path)?;
         }
         Ok(None)
+    }
+}
+
+/// A new directory below the working directory, or below `TMPDIR` where that cannot be written.
+fn make_temporary() -> Result<PathBuf, JobDirError> {
+    let below = |place: &Path| {
+        let private = Permissions::from_mode(0o700);
+        tempfile::Builder::new().prefix("ftmpi-job-").permissions(private).tempdir_in(place)
+    };
+    let here = std::env::current_dir();
+    match here.as_ref().map_or_else(|e| Err(io::Error::from(e.kind())), |here| below(here)) {
+        Ok(made) => Ok(made.keep()),
+        Err(error) => {
+            let elsewhere = std::env::temp_dir();
+            let place = here.unwrap_or_else(|_| PathBuf::from("."));
+            let made = below(&elsewhere);
+            Ok(made.map_err(|_| JobDirError::NoTemporary { place, error, elsewhere })?.keep())
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::agent_protocol::{ActualCommand, Program};
 use crate::cli::{Machine, Plan};
 use crate::inject::ServerKind;
+use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
 use anyhow::Context;
 use ftmpi_servers::checksummed_file;
@@ -27,6 +28,7 @@ pub struct Saved {
     /// launcher.
     pub options: Vec<String>,
     /// The directory where relative paths among the options begin.
+    #[serde(with = "crate::os_text::path")]
     pub directory: PathBuf,
     /// The parts of the command line.
     pub programs: Vec<Program>,
@@ -156,7 +158,7 @@ impl Saved {
     }
 
     /// The commands of the parts of the command line.
-    pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
+    pub fn commands(&self) -> impl Iterator<Item = &Vec<OsText>> {
         self.programs.iter().map(|program| &program.command)
     }
 
@@ -242,7 +244,7 @@ mod tests {
             options: vec!["-n".into(), "3".into()],
             directory: "/somewhere".into(),
             programs: vec![Program {
-                command: vec!["p".into()],
+                command: vec![OsText::of_word("p")],
                 environment: Vec::new(),
                 directory: "/".into(),
             }],
@@ -314,6 +316,25 @@ mod tests {
         // Word: the key of plans that are already on disk.
         old.as_object_mut().unwrap().remove("crowded").unwrap();
         assert!(!read(&serde_json::to_vec(&old).unwrap()).unwrap().oversubscribed);
+    }
+
+    #[test]
+    fn what_is_not_utf8_comes_back_and_the_rest_is_readable() {
+        use std::ffi::{OsStr, OsString};
+        use std::os::unix::ffi::{OsStrExt, OsStringExt};
+        let word = |bytes: &[u8]| OsText::from(OsStr::from_bytes(bytes));
+        let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
+        let program = Program {
+            command: vec![word("größe".as_bytes()), word(b"data_\xe9\xff.txt")],
+            environment: vec![(word(b"L\xe4"), word(b"\x80"))],
+            directory: path(b"/lat\xe9in"),
+        };
+        let written =
+            Saved { programs: vec![program.clone()], directory: path(b"/home/\xfc"), ..saved() };
+        let text = serde_json::to_vec(&written).unwrap();
+        assert!(String::from_utf8(text.clone()).unwrap().contains("größe"));
+        let read = read(&text).unwrap();
+        assert_eq!((read.programs, read.directory), (vec![program], written.directory));
     }
 
     #[test]

@@ -25,8 +25,8 @@ impl AgentStarter {
 
     /// The command that starts the agent of this host.
     pub fn command(&self, host: &str, remote: bool) -> Command {
-        let path = self.remote_path.display().to_string();
-        let words = if remote { self.starter.words(host, &[&path, "--agent"]) } else { None };
+        let agent = [self.remote_path.as_os_str(), "--agent".as_ref()];
+        let words = if remote { self.starter.words(host, &agent) } else { None };
         let mut command = match words {
             Some(words) => {
                 let mut command = Command::new(&words[0]);

@@ -15,13 +15,15 @@ use crate::tuning::{
     AGENT_RESTART_LIMIT, AGENT_RESTARTS_MAX, AGENT_START_LIMIT, AGENT_START_PACE,
     AGENT_STARTS_AT_ONCE,
 };
+use ftmpi_checkpoint::inheritance;
 use ftmpi_protocols::dispatcher::Input;
-use ftmpi_transport::auth::{Authenticated, JobKey};
+use ftmpi_transport::auth::{self, Authenticated, JobKey};
 use ftmpi_transport::framed::Framed;
 use ftmpi_wire::Rank;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -115,6 +117,10 @@ pub struct Agents {
     /// The job's directory, if agents on this machine remove it after the launcher's death.
     temporary: Option<PathBuf>,
     starter: AgentStarter,
+    /// Descriptors that the caller of the launcher passed on, for ranks of this host.
+    from_caller: Vec<OwnedFd>,
+    /// The positions in their files before a rank has started.
+    positions: Vec<u64>,
     /// Limits how many agents start at a time.
     starts: Arc<Semaphore>,
     events: mpsc::UnboundedSender<LauncherEvent>,
@@ -154,9 +160,18 @@ impl Agents {
             listen,
             temporary,
             starter: AgentStarter::new(plan),
+            from_caller: Vec::new(),
+            positions: Vec::new(),
             starts: Arc::new(Semaphore::new(AGENT_STARTS_AT_ONCE)),
             events,
         }
+    }
+
+    /// Ranks of this host get these descriptors.
+    pub fn set_from_caller(&mut self, descriptors: Vec<OwnedFd>) {
+        let position = |fd| rustix::fs::seek(fd, rustix::fs::SeekFrom::Current(0)).unwrap_or(0);
+        self.positions = descriptors.iter().map(position).collect();
+        self.from_caller = descriptors;
     }
 
     /// Gives the agents the processes of an earlier run that may have outlived it. The agents kill
@@ -286,8 +301,15 @@ impl Agents {
             host,
             launcher: vec![SocketAddr::new(address, self.listen.port())],
             leftovers,
-            listen_everywhere: self.listen.ip().is_unspecified(),
+            listen: self.listen.ip(),
             temporary: self.temporary.clone().filter(|_| !remote),
+            from_caller: match remote {
+                true => Vec::new(),
+                false => {
+                    let numbers = self.from_caller.iter().map(AsRawFd::as_raw_fd);
+                    numbers.zip(self.positions.iter().copied()).collect()
+                }
+            },
         };
         let line = match serde_json::to_string(&setup) {
             Ok(line) => line + "\n",
@@ -297,7 +319,10 @@ impl Agents {
                 return;
             }
         };
-        let command = self.starter.command(name, remote);
+        let mut command = self.starter.command(name, remote);
+        if !remote && !self.from_caller.is_empty() {
+            inheritance::pass_on(command.as_std_mut(), &self.from_caller);
+        }
         let (events, starts) = (self.events.clone(), self.starts.clone());
         tokio::spawn(async move {
             let permit = starts.acquire_owned().await;
@@ -331,7 +356,7 @@ impl Agents {
         if caller.responder.answer(&mut caller.stream, Welcome::Yes).await.is_err() {
             return;
         }
-        state.seen_as = caller.stream.local_addr().ok().map(|address| address.ip());
+        state.seen_as = auth::addresses(&caller.stream).map(|(ours, _)| ours);
         state.peer = Some(caller.peer.ip());
         let launch = state.launch;
         let (link, outbox) = mpsc::unbounded_channel();

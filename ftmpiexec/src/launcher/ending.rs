@@ -142,8 +142,8 @@ impl Launcher {
         let copies = self.plan.placement.len();
         if copies > 1 && self.in_mpi.is_empty() && self.recorder.all_have_started() {
             let program = self.plan.programs.first().and_then(|part| part.command.first());
-            let program = program.map_or("the program", String::as_str);
-            self.printer.notice(notices::no_mpi(copies, program));
+            let program = program.map_or_else(|| "the program".to_owned(), ToString::to_string);
+            self.printer.notice(notices::no_mpi(copies, &program));
         }
     }
 

@@ -66,6 +66,8 @@ use restart_discovery::Discovery;
 use servers::Servers;
 use signals::Signals;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io::IsTerminal;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use stopping::RunState;
 use termination::Terminations;
@@ -111,18 +113,18 @@ struct Launcher {
     events: mpsc::UnboundedSender<LauncherEvent>,
 }
 
-/// Runs a job; the result is the exit code.
+/// Runs a job; the result is the exit code. `from_caller`: descriptors for the ranks of this host.
 ///
 /// # Errors
 /// The job could not begin.
-pub fn run(plan: Plan) -> anyhow::Result<i32> {
+pub fn run(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let code = runtime.block_on(run_job(plan));
+    let code = runtime.block_on(run_job(plan, from_caller));
     runtime.shutdown_background();
     code
 }
 
-async fn run_job(plan: Plan) -> anyhow::Result<i32> {
+async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     if let Err(e) = check_programs(&plan) {
         eprintln!("ftmpiexec: {e}");
         return Ok(e.exit_code());
@@ -131,8 +133,9 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
     let printer = Printer::start(style);
     let mut signals = Signals::new()?;
     let key = JobKey::generate();
-    let bind = if plan.is_anything_remote() { "0.0.0.0:0" } else { "127.0.0.1:0" };
-    let mut listener = Listener::bind(bind, key.clone()).await.context("listening for agents")?;
+    let mut listener = Listener::bind((plan.listen_on(plan.is_anything_remote()), 0), key.clone())
+        .await
+        .context("listening for agents")?;
     preflight::check_output_files(&plan)?;
     let directory = match plan.traits.is_fault_tolerant() {
         true => Some(JobDir::take(&plan)?),
@@ -150,10 +153,15 @@ async fn run_job(plan: Plan) -> anyhow::Result<i32> {
         }
     };
     if let Some(directory) = &directory {
-        printer.notice(directory.describe(&plan));
+        // Scripts that look at the text of a program need not know of a private directory.
+        let asked = plan.verbose || std::io::stderr().is_terminal();
+        if asked || directory.temporary().is_none() {
+            printer.notice(directory.describe(&plan));
+        }
     }
     let listen = listener.local_addr()?;
     let mut launcher = Launcher::new(plan, (key, listen), prepared, directory, printer, events);
+    launcher.agents.set_from_caller(from_caller);
     launcher.listen_in_directory();
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();

@@ -92,8 +92,8 @@ pub(super) fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
         let directory = Path::new(&part.directory);
         if here && directory.is_dir() {
             let path = part.environment.iter().find(|(key, _)| key == "PATH");
-            let path = path.map_or("", |(_, value)| value.as_str());
-            program::inspect(&program::find(&part.command[0], directory, path)?)?;
+            let path = path.map(|(_, value)| value.to_os()).unwrap_or_default();
+            program::inspect(&program::find(&part.command[0].to_os(), directory, &path)?)?;
         }
     }
     Ok(())

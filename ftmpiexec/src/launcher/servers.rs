@@ -44,7 +44,7 @@ pub enum ServerError {
     NotInstalled(String),
     /// A server runs on a host whose address is not known here.
     #[error(
-        "the {kind} on host {host} runs, but no IPv4 address of {host} is known here, where its \
+        "the {kind} on host {host} runs, but no address of {host} is known here, where its \
          clients are told: name the host by its address"
     )]
     NoAddress {
@@ -218,7 +218,8 @@ impl Servers {
         {
             let port = address.port();
             let found = std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), port));
-            let found = found.ok().and_then(|mut found| found.find(SocketAddr::is_ipv4));
+            let found: Vec<SocketAddr> = found.into_iter().flatten().collect();
+            let found = found.iter().find(|found| found.is_ipv4()).or(found.first()).copied();
             // A name service may fail for a moment. The host has the address that it had when the
             // server came up for the first time.
             let before = server.address.map(|before| SocketAddr::new(before.ip(), port));

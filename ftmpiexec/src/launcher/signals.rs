@@ -1,12 +1,14 @@
-//! Signals that the launcher acts upon.
+//! Signals that the launcher acts upon. Ctrl-C and a hang-up that the caller ignores stay ignored,
+//! as after `nohup` and in the background of a script.
 
+use ftmpi_checkpoint::inheritance::is_ignored;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// See the module.
 pub(super) struct Signals {
-    interrupt: Signal,
+    interrupt: Option<Signal>,
     terminate: Signal,
-    hangup: Signal,
+    hangup: Option<Signal>,
     user: Signal,
 }
 
@@ -14,9 +16,9 @@ impl Signals {
     /// Listens to them from now on.
     pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
+            interrupt: unless_ignored(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            hangup: unless_ignored(SignalKind::hangup())?,
             user: signal(SignalKind::user_defined1())?,
         })
     }
@@ -24,10 +26,23 @@ impl Signals {
     /// The next one's number.
     pub(super) async fn next(&mut self) -> i32 {
         tokio::select! {
-            _ = self.interrupt.recv() => libc::SIGINT,
+            () = next_of(&mut self.interrupt) => libc::SIGINT,
             _ = self.terminate.recv() => libc::SIGTERM,
-            _ = self.hangup.recv() => libc::SIGHUP,
+            () = next_of(&mut self.hangup) => libc::SIGHUP,
             _ = self.user.recv() => libc::SIGUSR1,
         }
+    }
+}
+
+fn unless_ignored(kind: SignalKind) -> std::io::Result<Option<Signal>> {
+    if is_ignored(kind.as_raw_value()) { Ok(None) } else { signal(kind).map(Some) }
+}
+
+async fn next_of(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::tuning::OUTPUT_FILES_OPEN_MAX;
 use anyhow::Context;
+use ftmpi_options::os_text::to_path;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -179,7 +180,7 @@ fn expand(pattern: &str, rank: usize, host: &str) -> Result<PathBuf, FileError> 
     if path.is_empty() {
         return Err(FileError::EmptyPattern);
     }
-    Ok(path.into())
+    Ok(to_path(&path))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::base::rank::{self, State};
 use crate::base::reserved_area::ReservedArea;
 use crate::capture;
-use crate::descriptors::{library_descriptors, standard_stream};
+use crate::descriptors::{library_descriptors, of_the_caller, standard_stream};
 use crate::process::{credentials, process_state};
 use crate::signals::agent_signal;
 use crate::threads::{linker_locks, thread_state};
@@ -53,6 +53,7 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     table.window_len = window_len as u64;
     rank::begin(table, state);
     standard_stream::remember(standard_stream::current());
+    of_the_caller::remember_given();
     thread_state::find_tid_address();
     process_state::remember_start();
     if state == State::Ready {

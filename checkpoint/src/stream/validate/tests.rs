@@ -149,6 +149,7 @@ fn image() -> Image {
             one(16, descriptor::SOCKET),
             Descriptor { size: 4096, ..other(17, descriptor::PIPE, -1) },
             one(18, descriptor::TIMERFD),
+            other(19, descriptor::OF_THE_CALLER, 63),
         ],
         files: vec![
             File { path: name, hashed: 1, ..File::default() },
@@ -260,6 +261,7 @@ fn promises(image: &Image) {
             | descriptor::REOPEN_GUARDED
             | descriptor::REOPEN_ALONE
             | descriptor::RECREATE => text(it.path),
+            descriptor::OF_THE_CALLER => assert!(it.fd > 2 && (3..1000).contains(&it.other)),
             descriptor::PIPE | descriptor::EVENTFD..=descriptor::SOCKET => {}
             other => panic!("{other}"),
         }

@@ -6,7 +6,8 @@ use crate::inject::{Fault, ServerKind};
 use crate::shell::shell_word;
 use crate::tuning::{OBJECT_REMOVAL_LIMIT, REMOTE_REMOVAL_LIMIT};
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::ffi::{OsStr, OsString};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -15,8 +16,8 @@ use tokio::process::Command;
 /// The options of the job that concern its servers.
 #[derive(Debug)]
 pub struct CommandBuilder {
-    /// Servers on other hosts, or for ranks on other hosts, listen on all interfaces.
-    listen_everywhere: bool,
+    /// Where servers listen: on all interfaces if they or their ranks are on other hosts.
+    listen: IpAddr,
     binaries: PathBuf,
     remote_binaries: PathBuf,
     starter: Starter,
@@ -43,7 +44,7 @@ impl CommandBuilder {
         let own = std::env::current_exe()?;
         let parent = |path: &Path| path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(Self {
-            listen_everywhere,
+            listen: plan.listen_on(listen_everywhere),
             binaries: parent(&own),
             remote_binaries: parent(&plan.remote_path),
             starter: plan.starter.clone(),
@@ -92,14 +93,13 @@ impl CommandBuilder {
                 command
             }
             Some(host) => {
-                let file = self.remote_binaries.join(program).display().to_string();
-                let words: Vec<String> =
+                let file = self.remote_binaries.join(program).into_os_string();
+                let words: Vec<OsString> =
                     std::iter::once(file).chain(arguments).map(|word| shell_word(&word)).collect();
-                let script = format!(
-                    "read -r FTMPI_KEY; export FTMPI_KEY; exec {} --exit-with-parent",
-                    words.join(" ")
-                );
-                self.command_on(host, &["sh", "-c", &script])
+                let mut script = OsString::from("read -r FTMPI_KEY; export FTMPI_KEY; exec ");
+                script.push(words.join(OsStr::new(" ")));
+                script.push(" --exit-with-parent");
+                self.command_on(host, &["sh".as_ref(), "-c".as_ref(), &script])
             }
         };
         command
@@ -112,9 +112,9 @@ impl CommandBuilder {
     }
 
     /// The command that runs these words on another host.
-    fn command_on(&self, host: &str, command: &[&str]) -> Command {
+    fn command_on(&self, host: &str, command: &[&OsStr]) -> Command {
         // Only a starter makes hosts remote.
-        let words = self.starter.words(host, command).unwrap_or_else(|| vec!["false".to_owned()]);
+        let words = self.starter.words(host, command).unwrap_or_else(|| vec!["false".into()]);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         for name in self.starter.hidden_variables() {
@@ -123,17 +123,16 @@ impl CommandBuilder {
         command
     }
 
-    fn arguments(&self, server: &Server, neighbours: usize) -> Vec<String> {
+    fn arguments(&self, server: &Server, neighbours: usize) -> Vec<OsString> {
         let stores = server.kind != ServerKind::CheckpointScheduler;
-        let everywhere = self.listen_everywhere && stores;
-        let ip = if everywhere { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+        let ip = if stores { self.listen } else { Ipv4Addr::LOCALHOST.into() };
         let port = server.address.map_or(0, |address| address.port());
-        let mut arguments = Vec::new();
-        let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
-        option("--listen", SocketAddr::from((ip, port)).to_string());
+        let mut arguments: Vec<OsString> = Vec::new();
         if stores {
-            option("--dir", server.directory.display().to_string());
+            arguments.extend(["--dir".into(), server.directory.clone().into_os_string()]);
         }
+        let mut option = |name: &str, value: String| arguments.extend([name.into(), value.into()]);
+        option("--listen", SocketAddr::from((ip, port)).to_string());
         if matches!(server.kind, ServerKind::EventLogger | ServerKind::ChannelMemory)
             && let Some(delay) = self.logger_delay
         {
@@ -145,7 +144,7 @@ impl CommandBuilder {
                     option("--acknowledge", when.clone());
                 }
                 if self.event_rings {
-                    arguments.push("--rings".to_owned());
+                    arguments.push("--rings".into());
                 }
             }
             ServerKind::ChannelMemory => match &self.memory_limit {
@@ -160,7 +159,7 @@ impl CommandBuilder {
                     option("--max-bytes", bytes.to_string());
                 }
                 if self.waves_cut_logs {
-                    arguments.push("--waves-cut-logs".to_owned());
+                    arguments.push("--waves-cut-logs".into());
                 }
             }
             ServerKind::CheckpointScheduler => {}
@@ -206,8 +205,8 @@ impl Servers {
             self.servers.iter().filter_map(|server| server.host.as_ref()).collect();
         let mut removing = tokio::task::JoinSet::new();
         for host in hosts {
-            let directory = directory.display().to_string();
-            let mut command = self.commands.command_on(host, &["rm", "-rf", "--", &directory]);
+            let remove = ["rm".as_ref(), "-rf".as_ref(), "--".as_ref(), directory.as_os_str()];
+            let mut command = self.commands.command_on(host, &remove);
             command
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())

@@ -10,8 +10,8 @@ use crate::descriptors::candidate::Candidate;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::{
     device, duplicate, epoll, eventfd, fd_owner, file_locks, library_descriptors, memfd_or_deleted,
-    pidfd, pipe, regular_file, signalfd, socket, socket_pair, standard_stream, timerfd,
-    unsupported,
+    of_the_caller, pidfd, pipe, regular_file, signalfd, socket, socket_pair, standard_stream,
+    timerfd, unsupported,
 };
 use ftmpi_checkpoint::stream::{Descriptor, descriptor as how, limit};
 use ftmpi_wire::control::fds;
@@ -138,7 +138,7 @@ fn examine(
     }
     let path = regular_file::path_of(strings, fd).map_err(failed)?;
     let mut it = Candidate { area, strings, stat, path, still, entry };
-    if standard_stream::is_copy(&mut it) {
+    if standard_stream::is_copy(&mut it) || of_the_caller::is_callers(&mut it) {
         return Ok(it.entry);
     }
     if it.entry.open_flags as i32 & libc::O_PATH != 0 {

@@ -82,7 +82,7 @@ pub fn gather(
     strings: &Strings,
     entry: &mut Descriptor,
 ) -> Result<(), Refused> {
-    if matches!(entry.how, how::DUPLICATE | how::STREAM) {
+    if matches!(entry.how, how::DUPLICATE | how::STREAM | how::OF_THE_CALLER) {
         return Ok(());
     }
     // A file without an owner sends no signals.

@@ -8,6 +8,7 @@
 //! | pipes within the program | [`pipe`] |
 //! | `eventfd` | [`eventfd`] |
 //! | standard streams | [`standard_stream`] |
+//! | what the caller of the launcher passed on | [`of_the_caller`] |
 //! | copies (`dup`) of the above | [`duplicate`] |
 //! | `epoll` | [`epoll`] |
 //! | `timerfd`, `signalfd`, `pidfd` | [`timerfd`], [`signalfd`], [`pidfd`] |
@@ -41,6 +42,7 @@ pub mod kernel_object;
 pub mod lease;
 pub mod library_descriptors;
 pub mod memfd_or_deleted;
+pub mod of_the_caller;
 pub mod pidfd;
 pub mod pipe;
 pub mod regular_file;

@@ -7,15 +7,16 @@ use crate::base::syscalls;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::reopen::Incarnation;
 use crate::descriptors::{
-    duplicate, epoll, eventfd, file_locks, memfd_or_deleted, pidfd, pipe, reopen, signalfd, socket,
-    socket_pair, standard_stream, timerfd,
+    duplicate, epoll, eventfd, file_locks, memfd_or_deleted, of_the_caller, pidfd, pipe, reopen,
+    signalfd, socket, socket_pair, standard_stream, timerfd,
 };
 use crate::process::process_state;
 use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
 
 /// Makes the descriptors what they were. Everything below [`FIRST_LIBRARY`] except standard
-/// streams, and except what [`crate::descriptors::contents`] made, is closed. `died`: when the
-/// rank's previous incarnation ended, if that is known and others have gone on since then.
+/// streams, what the caller passed on, and what [`crate::descriptors::contents`] made, is closed.
+/// `died`: when the rank's previous incarnation ended, if that is known and others have gone on
+/// since then.
 pub fn restore(
     area: &ReservedArea,
     process: &ProcessState,
@@ -50,8 +51,12 @@ pub fn restore(
         how::PIDFD => pidfd::restore(area, entry),
         how::PAIR => socket_pair::restore(area, entry),
         how::SOCKET => socket::restore(area, entry),
+        how::OF_THE_CALLER => of_the_caller::restore(area, entry, table, || {
+            reopen::restore(area, entry, strings, &incarnation)
+        }),
         _ => reopen::restore(area, entry, strings, &incarnation),
     });
+    of_the_caller::finish(table);
     // When all descriptors are open that are opened through others.
     let result = result.and_then(|()| {
         let mut made = table.iter().filter(|entry| entry.how == how::RECREATE);

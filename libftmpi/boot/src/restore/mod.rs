@@ -18,8 +18,7 @@ use crate::base::reserved_area::{CODE, CODE_LEN, ReservedArea, STACK_TOP};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::tables::{Control, StreamIdentity};
-use crate::descriptors::contents;
-use crate::descriptors::library_descriptors::FIRST_LIBRARY;
+use crate::descriptors::{contents, of_the_caller};
 use crate::memory::layout::Layout;
 use crate::memory::mapped_files;
 use crate::process::{limits, process_state};
@@ -64,7 +63,7 @@ pub unsafe fn run(
         Err(Refused(_)) => fail(env.rank.0, area, EXIT_IMAGE_MISFIT),
     };
     // The numbers of the program's descriptors must be free.
-    syscalls::close_range(3, FIRST_LIBRARY as u32 - 1);
+    of_the_caller::close_others();
     let process = &*area.process_state();
     if let Err((code, Refused(_))) = contents::restore(area, process) {
         fail(env.rank.0, area, code);
