@@ -247,8 +247,8 @@ def without_network(setting: Setting, program: Path) -> None:
     for options in (["--protocol", "pessimistic"], ["--protocol", "coordinated", "--transport", "tcp"],
                     ["--protocol", "channel-memory"]):
         where = setting.new_folder("no_network")
-        words = [*setting.mpiexec(2, *options, "--ckpt-interval", "200ms", "--inject", "kill:rank=1,at=700ms",
-                                  "--report", where / "report"), program, "4000"]
+        words = [*setting.mpiexec(2, *options, "--ckpt-interval", "200ms", "--inject", "kill:rank=1,at=600ms",
+                                  "--report", where / "report"), program, "60", "slow"]
         outcome = run(["unshare", "-n", *words], timeout=60, cwd=where)
         report, unread = reports.read(where / "report")
         problem = problem_of(outcome, expected_text="right") or (unread if report is None else None)

@@ -1,12 +1,13 @@
 /*
  * Steps of messages, for programs that are started in odd surroundings.
  *
- * Argument 1: the number of steps. With arguments 2 to 4 rank 0 also uses descriptors of the
- * launcher's caller: a file with a line for each step (2), a pipe with the text "once" (3), which
- * is read in step 0, and a pipe for writing (4), which gets the last step. A process that begins
- * again must find the file at the right line, and each use of the pipe for reading must fail.
- * Argument 5 is a file for the note that the first process has read the pipe. With argument 6 the
- * first process of rank 0 kills itself in step 30, and makes a file of that name before.
+ * Argument 1: the number of steps. With more arguments each step takes 20 ms. With arguments 2 to
+ * 5 rank 0 also uses descriptors of the launcher's caller: a file with a line for each step (2), a
+ * pipe with the text "once" (3), which is read in step 0, and a pipe for writing (4), which gets the
+ * number of steps at the end. A process that begins again must find the file at the right line, and
+ * each use of the pipe for reading must fail. Argument 5 is a file for the note that the first
+ * process has read the pipe. With argument 6 the first process of rank 0 kills itself in step 30,
+ * and makes a file of that name before.
  */
 #include <errno.h>
 #include <mpi.h>
@@ -68,7 +69,7 @@ int main(int argc, char **argv)
                 raise(SIGKILL);
             }
         }
-        if (argc > 5)
+        if (argc > 2)
             usleep(20000);
     }
     if (argc > 5 && rank == 0) {

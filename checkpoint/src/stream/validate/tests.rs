@@ -149,7 +149,7 @@ fn image() -> Image {
             one(16, descriptor::SOCKET),
             Descriptor { size: 4096, ..other(17, descriptor::PIPE, -1) },
             one(18, descriptor::TIMERFD),
-            other(19, descriptor::OF_THE_CALLER, 63),
+            other(20, descriptor::OF_THE_CALLER, 63),
         ],
         files: vec![
             File { path: name, hashed: 1, ..File::default() },
@@ -301,7 +301,7 @@ fn what_is_sound_is_accepted() {
 #[test]
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
-    let cases: [(&str, Hurt); 62] = [
+    let cases: [(&str, Hurt); 63] = [
         ("directory", |i| i.process.cwd.len = 0),
         ("directory", |i| i.process.cwd.len = 5),
         ("directory", |i| i.process.executable.offset = u32::MAX),
@@ -343,6 +343,7 @@ fn what_is_not_is_named() {
         ("descriptor of no kind", |i| i.descriptors[1].other = -1),
         ("descriptor of no kind", |i| i.descriptors[6].other = 6),
         ("descriptor of no kind", |i| i.descriptors[2].how = 18),
+        ("descriptor of no kind", |i| i.descriptors[18].other = 2),
         ("descriptor of no kind", |i| i.descriptors[2].owner = 4),
         ("descriptor of no kind", |i| i.descriptors[2].signal = 65),
         ("descriptor of no kind", |i| i.descriptors[2].seals = 1),
