@@ -27,8 +27,8 @@ pub const EXIT_IMAGE_DAMAGED: i32 = 117;
 /// standard error says which. The same image may fit elsewhere.
 pub const EXIT_IMAGE_MISFIT: i32 = 118;
 
-/// Exit code: a file that the program had open is gone, and nobody has kept it. The line on standard
-/// error names it.
+/// Exit code: a file that the program had open is gone, and nobody has kept it. The line on
+/// standard error names it.
 pub const EXIT_IMAGE_FILE_GONE: i32 = 119;
 
 /// First address of the reserved area that the engine keeps for itself in every rank.

@@ -1,7 +1,7 @@
 //! A process that another launcher started as one of several, and that cannot join the others.
 //!
-//! Guarantees: such a process ends with one line that says what to type. Otherwise N copies of the program would run,
-//! each as rank 0 of 1, over the same files. `FTMPI_SINGLETON=1` allows it.
+//! Guarantees: such a process ends with one line that says what to type. Otherwise N copies of the
+//! program would run, each as rank 0 of 1, over the same files. `FTMPI_SINGLETON=1` allows it.
 
 /// Allows a process of another launcher to be a job of one rank.
 const ALLOW: &str = "FTMPI_SINGLETON";

@@ -1,15 +1,16 @@
-//! Hosts and slots that a batch system gave to this job: where the command line names no hosts, they are the hosts of
-//! the job.
+//! Hosts and slots that a batch system gave to this job: where the command line names no hosts,
+//! they are the hosts of the job.
 //!
 //! | system | is recognised by | hosts and slots |
 //! | --- | --- | --- |
-//! | Slurm | `SLURM_JOB_ID` | `SLURM_JOB_NODELIST`; `SLURM_TASKS_PER_NODE`, or `SLURM_JOB_CPUS_PER_NODE`; `SLURM_NTASKS` |
+//! | Slurm | `SLURM_JOB_ID` | `SLURM_JOB_NODELIST`, `SLURM_NTASKS` and counts for each node |
 //! | PBS, Torque | `PBS_NODEFILE` | a line of the file for each slot |
 //! | LSF | `LSB_DJOB_HOSTFILE` | a line of the file for each slot |
 //! | Grid Engine | `PE_HOSTFILE` | lines `HOST SLOTS …` |
 //! | Cobalt | `COBALT_NODEFILE` | a line of the file for each slot |
 //!
-//! The functions read no environment and no file: both come as a parameter. [`Allocation::current`] alone looks.
+//! The functions read no environment and no file: both come as a parameter. [`Allocation::current`]
+//! alone looks.
 
 use super::machinefile::Machine;
 use std::path::{Path, PathBuf};

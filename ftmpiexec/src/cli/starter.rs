@@ -10,8 +10,9 @@ use std::ffi::{OsStr, OsString};
 /// How other hosts are reached without `--rsh`.
 const SSH: [&str; 6] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-x"];
 
-/// A step of one process that shares its node with other steps. A node that fails, or a process that fails, ends no
-/// other step. Binding processors is for the agent. The step is refused after 30 s where the node is down.
+/// A step of one process that shares its node with other steps. A node that fails, or a process
+/// that fails, ends no other step. Binding processors is for the agent. The step is refused after
+/// 30 s where the node is down.
 const SRUN: [&str; 11] = [
     "srun",
     "--overlap",

@@ -1,8 +1,10 @@
-//! SIGTERM as batch systems send it: to every process of a job, to those of one host, once or several times.
+//! SIGTERM as batch systems send it: to every process of a job, to those of one host, once or
+//! several times.
 //!
-//! Guarantees: agents and servers survive SIGTERM while the launcher lives. SIGTERM at the agents of all hosts means
-//! the same as SIGTERM at the launcher. SIGTERM at some of them means that their hosts go down: the job goes on. A
-//! signal that follows the same signal within [`SAME_REQUEST`] is the same request.
+//! Guarantees: agents and servers survive SIGTERM while the launcher lives. SIGTERM at the agents
+//! of all hosts means the same as SIGTERM at the launcher. SIGTERM at some of them means that their
+//! hosts go down: the job goes on. A signal that follows the same signal within [`SAME_REQUEST`] is
+//! the same request.
 
 use crate::tuning::{SAME_REQUEST, TERMINATION_WINDOW};
 use std::collections::BTreeMap;

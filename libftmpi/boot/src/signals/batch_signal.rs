@@ -1,8 +1,9 @@
 //! SIGTERM of a batch system, which sends it to every process of a job.
 //!
-//! Guarantees: a rank under a batch system outlives SIGTERM, if its program does not handle SIGTERM, so that the
-//! launcher can have last images made. The agent ends ranks by SIGKILL. SIGTERM that a process sends to itself ends
-//! it. What the rank starts has the default action: `execve` resets handlers. The program sees the default action.
+//! Guarantees: a rank under a batch system outlives SIGTERM, if its program does not handle
+//! SIGTERM, so that the launcher can have last images made. The agent ends ranks by SIGKILL.
+//! SIGTERM that a process sends to itself ends it. What the rank starts has the default action:
+//! `execve` resets handlers. The program sees the default action.
 
 use crate::base::syscalls;
 use crate::signals::sigreturn::return_from_signal;
