@@ -53,8 +53,8 @@ from harness import (  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def common_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Adds the options of all suites. The result accepts them after the name of the suite."""
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="the built tree")
     parser.add_argument("--work", type=Path, help="working directory (kept); default: a new one")
     parser.add_argument("--full", action="store_true", help="all sizes, protocols and transports")
@@ -70,6 +70,12 @@ def arguments() -> argparse.Namespace:
     common.add_argument("--seed", type=int)
     common.add_argument("--timeout", type=float)
     common.add_argument("--protocol")
+    return common
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    common = common_options(parser)
     suites = parser.add_subparsers(dest="suite", required=True)
 
     def suite(name: str, text: str) -> argparse.ArgumentParser:
@@ -170,99 +176,103 @@ def main() -> int:
     # SIGTERM must also end our processes, and remove mounts and namespaces.
     signal.signal(signal.SIGTERM, terminated)
     try:
-        match args.suite:
-            case "check":
-                check(setting, args.lane)
-            case "conformance":
-                if args.sweep:
-                    conformance_kills.kills_at_every_event(setting, args.only, args.sweep)
-                elif args.kills:
-                    conformance_kills.random_kills(setting, args.only, args.kills)
-                else:
-                    conformance.conformance(setting, args.only, args.ranks)
-            case "kills":
-                kills.kills(setting, kills.Plan(args.runs, args.programs, args.external, args.seconds, args.npb,
-                                                args.waves))
-            case "random":
-                random_programs.random_programs(setting, args.runs, args.only, args.rounds)
-            case "standard":
-                standard.standard(setting, args.peers)
-            case "orphans":
-                orphans.orphans(setting, args.runs, args.programs, args.seconds)
-            case "campaign":
-                campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb, args.ranks)
-            case "clusters":
-                kills.clusters(setting)
-            case "points":
-                points.points(setting)
-            case "servers":
-                server_faults.servers(setting)
-            case "all-ranks":
-                server_faults.all_ranks(setting)
-            case "damage":
-                damage.damage(setting)
-            case "restart":
-                restart.restart(setting)
-            case "committed":
-                committed.committed(setting)
-            case "replaced":
-                replaced.replaced(setting)
-            case "cuts":
-                cuts.cuts(setting)
-            case "remade":
-                remade.remade(setting)
-            case "without-images":
-                without_images.without_images(setting)
-            case "object-store":
-                object_store.object_store(setting)
-            case "torture":
-                torture.torture(setting, args.restores, args.only, args.as_user)
-            case "npb":
-                npb.npb(
-                    setting,
-                    args.npb,
-                    args.classes.split(","),
-                    args.kernels.split(","),
-                    [int(r) for r in args.ranks.split(",")],
-                    args.peer_built,
-                )
-            case "imb":
-                imb.imb(setting, args.peers, args.quick)
-            case "programs":
-                programs.programs(setting, args.peers)
-            case "wrappers":
-                wrappers.wrappers(setting)
-            case "install":
-                install.install(setting)
-            case "mpi4py":
-                mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
-            case "slurm":
-                slurm.slurm(setting)
-            case "netns":
-                netns.netns(setting)
-            case "bad-input":
-                bad_input.bad_input(setting)
-            case "bounds":
-                bounds.bounds(setting)
-            case "loads":
-                loads.loads(setting)
-                loads.killed(setting)
-            case "surroundings":
-                surroundings.both(setting)
-            case "checks":
-                checks.checks(setting)
-            case "coverage":
-                coverage.coverage(setting)
-            case "speed":
-                speed.speed(setting)
-            case "peer":
-                conformance.peer_only(setting)
+        run_suite(setting, args)
     except KeyboardInterrupt:
         results.bad("interrupted", "the run was ended by hand")
     code = results.finish()
     if args.work is None and code == 0:
         shutil.rmtree(work, ignore_errors=True)
     return code
+
+
+def run_suite(setting: Setting, args: argparse.Namespace) -> None:
+    match args.suite:
+        case "check":
+            check(setting, args.lane)
+        case "conformance":
+            if args.sweep:
+                conformance_kills.kills_at_every_event(setting, args.only, args.sweep)
+            elif args.kills:
+                conformance_kills.random_kills(setting, args.only, args.kills)
+            else:
+                conformance.conformance(setting, args.only, args.ranks)
+        case "kills":
+            kills.kills(setting, kills.Plan(args.runs, args.programs, args.external, args.seconds, args.npb,
+                                            args.waves))
+        case "random":
+            random_programs.random_programs(setting, args.runs, args.only, args.rounds)
+        case "standard":
+            standard.standard(setting, args.peers)
+        case "orphans":
+            orphans.orphans(setting, args.runs, args.programs, args.seconds)
+        case "campaign":
+            campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb, args.ranks)
+        case "clusters":
+            kills.clusters(setting)
+        case "points":
+            points.points(setting)
+        case "servers":
+            server_faults.servers(setting)
+        case "all-ranks":
+            server_faults.all_ranks(setting)
+        case "damage":
+            damage.damage(setting)
+        case "restart":
+            restart.restart(setting)
+        case "committed":
+            committed.committed(setting)
+        case "replaced":
+            replaced.replaced(setting)
+        case "cuts":
+            cuts.cuts(setting)
+        case "remade":
+            remade.remade(setting)
+        case "without-images":
+            without_images.without_images(setting)
+        case "object-store":
+            object_store.object_store(setting)
+        case "torture":
+            torture.torture(setting, args.restores, args.only, args.as_user)
+        case "npb":
+            npb.npb(
+                setting,
+                args.npb,
+                args.classes.split(","),
+                args.kernels.split(","),
+                [int(r) for r in args.ranks.split(",")],
+                args.peer_built,
+            )
+        case "imb":
+            imb.imb(setting, args.peers, args.quick)
+        case "programs":
+            programs.programs(setting, args.peers)
+        case "wrappers":
+            wrappers.wrappers(setting)
+        case "install":
+            install.install(setting)
+        case "mpi4py":
+            mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
+        case "slurm":
+            slurm.slurm(setting)
+        case "netns":
+            netns.netns(setting)
+        case "bad-input":
+            bad_input.bad_input(setting)
+        case "bounds":
+            bounds.bounds(setting)
+        case "loads":
+            loads.loads(setting)
+            loads.killed(setting)
+        case "surroundings":
+            surroundings.both(setting)
+        case "checks":
+            checks.checks(setting)
+        case "coverage":
+            coverage.coverage(setting)
+        case "speed":
+            speed.speed(setting)
+        case "peer":
+            conformance.peer_only(setting)
 
 
 def terminated(number: int, frame: object) -> None:

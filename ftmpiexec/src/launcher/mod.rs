@@ -41,6 +41,7 @@ mod scheduling;
 mod servers;
 mod settings;
 mod signals;
+mod status_text;
 mod stopping;
 mod termination;
 
@@ -324,7 +325,7 @@ impl Launcher {
     fn show_status(&self) {
         let failures = self.dispatcher.failures();
         let recovered = failures.iter().filter(|failure| failure.caught_up_at.is_some()).count();
-        self.printer.status(notices::status(&notices::Status {
+        self.printer.status(status_text::status(&status_text::Status {
             seconds: self.begin.elapsed().as_secs(),
             running: self.recorder.running(),
             ranks: self.plan.placement.len(),

@@ -337,38 +337,6 @@ pub fn killing_agent(host: &str) -> String {
     format!("killing the agent of {host} (--inject)")
 }
 
-// ---- the status line ----------------------------------------------------------------------------
-
-/// What the live line shows.
-#[derive(Debug)]
-pub struct Status {
-    /// Since the start of the launcher.
-    pub seconds: u64,
-    /// Ranks whose process runs.
-    pub running: usize,
-    /// All ranks.
-    pub ranks: usize,
-    /// Images that are durable.
-    pub images: usize,
-    /// Failures of ranks.
-    pub failures: usize,
-    /// Failures whose rank has caught up.
-    pub recovered: usize,
-}
-
-/// The live line at the bottom of a terminal.
-pub fn status(now: &Status) -> String {
-    format!(
-        "{} s · {} of {} running · {} · {} · {} recovered",
-        now.seconds,
-        now.running,
-        count(now.ranks, "rank"),
-        count(now.images, "image"),
-        count(now.failures, "failure"),
-        now.recovered
-    )
-}
-
 // ---- from the dispatcher ------------------------------------------------------------------------
 
 /// What the dispatcher reports to the user.
@@ -568,13 +536,6 @@ mod tests {
 
     #[test]
     fn counts_agree_with_their_nouns() {
-        let now = Status { seconds: 1, running: 1, ranks: 1, images: 1, failures: 1, recovered: 0 };
-        assert_eq!(status(&now), "1 s · 1 of 1 rank running · 1 image · 1 failure · 0 recovered");
-        let now = Status { ranks: 4, images: 0, failures: 2, ..now };
-        assert_eq!(
-            status(&now),
-            "1 s · 1 of 4 ranks running · 0 images · 2 failures · 0 recovered"
-        );
         let back = |replayed| {
             let (rank, took) = (Rank(2), Duration::from_millis(120));
             notice(&Notice::Back { rank, image: None, replayed, took })

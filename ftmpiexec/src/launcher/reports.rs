@@ -79,6 +79,7 @@ impl Launcher {
     }
 
     /// Records a report; what the dispatcher must learn of it.
+    // Long: one arm for each report.
     fn on_rank_report(
         &mut self,
         host: u32,

@@ -51,9 +51,9 @@ pub struct Batch {
     /// Keep the job here, for --restart
     ///
     /// Events and images go to this directory and stay there after the job. A directory that exists
-    /// keeps its mode: if other users can look into it, the job lies in ftmpi-job below it. Default:
-    /// a private directory below the current one, or below TMPDIR where that cannot be written. It
-    /// is removed after success.
+    /// keeps its mode: if other users can look into it, the job lies in ftmpi-job below it.
+    /// Default: a private directory below the current one, or below TMPDIR where that cannot be
+    /// written. It is removed after success.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path)]
     pub job_dir: Option<PathBuf>,
     /// Continue the job of a --job-dir
