@@ -46,10 +46,11 @@ pub fn allow() -> io::Result<()> {
         unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) }
     };
     // Without privileges a process must give up those of set-user-ID programs first.
-    // SAFETY: numbers only.
-    if install() == 0
-        || unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } == 0 && install() == 0
-    {
+    let give_up_privileges = || {
+        // SAFETY: numbers only.
+        unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
+    };
+    if install() == 0 || give_up_privileges() == 0 && install() == 0 {
         return Ok(());
     }
     Err(io::Error::last_os_error())

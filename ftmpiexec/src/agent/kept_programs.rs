@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 type Facts = (u64, u64, i64, i64, u64);
 
 fn facts(stat: &Stat) -> Facts {
-    (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec as u64)
+    (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec)
 }
 
 /// A file, held since the first incarnation that used it.

@@ -100,11 +100,13 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
 }
 
+/// What the dynamic linker maps, for a program and what is preloaded and searched.
+type Closures = BTreeMap<(PathBuf, String), Arc<Vec<PathBuf>>>;
+
 /// The libraries that the dynamic linker maps when it starts the program; none, if the linker is
 /// not the C library's. Each program is asked about once.
 fn closure(facts: &ProgramFacts, preloaded: &str, searched: &str) -> Arc<Vec<PathBuf>> {
-    static KNOWN: Mutex<BTreeMap<(PathBuf, String), Arc<Vec<PathBuf>>>> =
-        Mutex::new(BTreeMap::new());
+    static KNOWN: Mutex<Closures> = Mutex::new(BTreeMap::new());
     if !facts.interpreter.contains("ld-linux") {
         return Arc::default();
     }

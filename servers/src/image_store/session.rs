@@ -243,7 +243,7 @@ impl Session<'_> {
             match block_in_place(|| checked.read(&mut ready)) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(why) => return Ok(Err(why.into())),
+                Err(why) => return Ok(Err(why)),
             }
             let mut rest = Bytes::from(std::mem::take(&mut ready));
             while !rest.is_empty() {

@@ -133,7 +133,7 @@ fn exposed(rank: &mut Rank<'_>, step: &Step) {
     let mut group = |of: usize| {
         rank.call(|mpi| {
             let all = mpi.win_get_group(window)?;
-            let group = mpi.groups.get(all)?.incl([of as i64].into_iter())?;
+            let group = mpi.groups.get(all)?.incl([of as i64])?;
             mpi.groups.free(all)?;
             mpi.groups.insert(group)
         })
