@@ -50,7 +50,7 @@ const FTMPIEXEC: &[(&str, &str)] = &[
         "--output lines,often ./p",
         "--output: `often` is unknown; write one of raw, lines, committed",
     ),
-    ("--launcher slurm ./p", "--launcher: `slurm` is unknown; write one of ssh, fork"),
+    ("--launcher sge ./p", "--launcher: `sge` is unknown; write one of auto, slurm, ssh, fork"),
     (
         "--event-loggers 33 ./p",
         "--event-loggers: `33` is not a whole number from 1 to 32; write for example 2",

@@ -236,7 +236,13 @@ fn a_full_disk_refuses_and_older_images_stand() {
         return;
     }
     let result = std::panic::catch_unwind(|| {
-        let server = start(dir.path(), &JobKey::generate());
+        // Without a limit of its own the server would leave room on the disk.
+        let server = Server::start(
+            SERVER,
+            dir.path(),
+            &JobKey::generate(),
+            &["--max-bytes", "1000000000000"],
+        );
         block_on(async {
             let mut store = connect(&server).await;
             put(&mut store, 1, 0, &container(1, 0, 1_000_000)).await.unwrap();

@@ -271,8 +271,8 @@ int main(int argc, char **argv)
         break;
     }
     case 'B':
-        memory = mmap((void *)0x19000000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        require(memory == (void *)0x19000000000);
+        memory = mmap((void *)0x562100000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        require(memory == (void *)0x562100000000);
         break;
     case 'M': {
         char *deep = alloca(1 << 20);

@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(lowest(&mut contexts), Some(1 << 16 | 2), "the next generation begins");
         assert_eq!(
             contexts.lowest(3, &[0, 1 << 5, 0, 1 << 5, 1]),
-            Some(1 << 16 | (4 * 64 + 5) * 2)
+            Some((1 << 16) | ((4 * 64 + 5) * 2))
         );
         assert_eq!(contexts.lowest(0, &[0, 0, 7]), None);
     }
