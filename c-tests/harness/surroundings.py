@@ -203,6 +203,7 @@ def surroundings_killed(setting: Setting) -> None:
     if program is None:
         return setting.results.bad("surroundings", made.output_tail())
     descriptors_come_back(setting, program)
+    job_directory_comes_back(setting, program)
     without_network(setting, program)
 
 
@@ -239,6 +240,30 @@ def descriptors_come_back(setting: Setting, program: Path) -> None:
         elif done.stderr.count("do not get descriptor") != 1:
             problem = f"does not tell once what is withheld: {done.stderr[-400:]}"
         setting.results.check(f"surroundings: descriptors of the caller, again from {name}", problem)
+
+
+def job_directory_comes_back(setting: Setting, program: Path) -> None:
+    """A job is stopped and goes on. Its directory, an argument and a variable are not UTF-8."""
+    where = setting.new_folder("job_directory")
+    folder, word = os.fsdecode(b"job-\xe9"), os.fsdecode(b"slow \xff")
+    command = [*setting.mpiexec(2, "--job-dir", folder, "--ckpt-interval", "200ms"), program, "150", word]
+
+    sent: list[int] = []
+
+    def stop(process: subprocess.Popen) -> None:
+        # Both ranks have begun to send events. A second signal would end the job at once.
+        if not sent and len(list((where / folder).glob("event-logger-0/r*.events"))) == 2:
+            process.send_signal(signal.SIGTERM)
+            sent.append(process.pid)
+
+    stopped = run(command, timeout=60, cwd=where, env={"LATIN": os.fsdecode(b"\xe9")}, meanwhile=stop)
+    problem = problem_of(stopped, code=75)
+    if problem is None:
+        problem = problem_of(run([setting.launcher, "--restart", folder], timeout=60, cwd=where), expected_text="right")
+    if problem is None:
+        listed = run([setting.dist / "bin" / "ftmpi-ckpt", "list", "--json", folder], timeout=20, cwd=where)
+        problem = problem_of(listed)
+    setting.results.check("surroundings: a job directory that is not UTF-8, and --restart", problem)
 
 
 def without_network(setting: Setting, program: Path) -> None:

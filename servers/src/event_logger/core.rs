@@ -366,7 +366,7 @@ impl Core {
             "server": NAME,
             "version": env!("CARGO_PKG_VERSION"),
             "pid": std::process::id(),
-            "directory": self.store.path(),
+            "directory": self.store.path().display().to_string(),
             "uptime_s": uptime.as_secs_f64(),
             "connections": self.links.len(),
             "events": self.events,

@@ -120,7 +120,7 @@ impl Server {
             "server": NAME,
             "version": env!("CARGO_PKG_VERSION"),
             "pid": std::process::id(),
-            "directory": self.disk.path(),
+            "directory": self.disk.path().display().to_string(),
             "uptime_s": self.started.elapsed().as_secs_f64(),
             "connections": self.connections.load(Ordering::Relaxed),
             "bytes": catalogue.bytes(),

@@ -21,7 +21,7 @@ pub fn list(directory: &Path, json: bool) -> anyhow::Result<bool> {
                     "incarnation": image.incarnation,
                     "bytes": image.bytes,
                     "damaged": image.damaged || image.note.is_err(),
-                    "file": image.path,
+                    "file": image.path.display().to_string(),
                     "note": image.note.as_ref().ok(),
                 })
             })

@@ -47,7 +47,9 @@ pub fn prune(directory: &Path, keep: usize, dry_run: bool, json: bool) -> anyhow
         carry_out(&plan, bytes)?;
     }
     if json {
-        let paths = |files: &[FileBytes]| files.iter().map(|(path, _)| path.clone()).collect();
+        let paths = |files: &[FileBytes]| {
+            files.iter().map(|(path, _)| path.display().to_string()).collect()
+        };
         let (removed, needed): (Vec<_>, Vec<_>) = (paths(&plan.removed), paths(&plan.needed));
         let all = serde_json::json!({
             "removed": removed, "bytes": bytes, "dry_run": dry_run, "images": plan.images,

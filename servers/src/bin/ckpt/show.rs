@@ -44,7 +44,7 @@ pub fn show(
             .map(|d| serde_json::json!({ "fd": d.fd, "path": d.path, "offset": d.offset }))
             .collect();
         let all = serde_json::json!({
-            "rank": image.rank, "image": image.image, "incarnation": image.incarnation, "file": image.path,
+            "rank": image.rank, "image": image.image, "incarnation": image.incarnation, "file": image.path.display().to_string(),
             "bytes": image.bytes, "raw_bytes": summary.raw_bytes, "chunks": summary.chunks,
             "note": note, "executable": contents.executable, "directory": contents.directory,
             "pid": contents.pid, "threads": contents.threads, "descriptors": open,

@@ -41,7 +41,7 @@ pub fn verify(directory: &Path, key: Option<&Path>, json: bool) -> anyhow::Resul
             .iter()
             .map(|(image, why)| {
                 serde_json::json!({
-                    "rank": image.rank, "image": image.image, "file": image.path,
+                    "rank": image.rank, "image": image.image, "file": image.path.display().to_string(),
                     "set_aside": image.damaged, "good": why.is_none(), "why": why,
                 })
             })
