@@ -88,8 +88,11 @@ pub fn restore(
     if it.is_input() && !it.is_unchanged(fd) {
         it.print(Notice::WrittenSince { path: it.shown() });
     }
-    if entry.how == how::REOPEN_CUT && stat.st_size as u64 > entry.size && found != Found::Other {
-        match it.why_not_cut(&stat).filter(|_| found == Found::Same) {
+    let own = entry.how == how::REOPEN_CUT && found != Found::Other;
+    // Also for a file that has not grown: the next image must find this process alone with it.
+    let exclusive = own && is_soon_exclusive(fd);
+    if own && stat.st_size as u64 > entry.size {
+        match it.why_not_cut(&stat, exclusive).filter(|_| found == Found::Same) {
             Some(notice) => it.print(notice),
             // SAFETY: no memory involved.
             None => unsafe { syscalls::call!(libc::SYS_ftruncate, fd, entry.size) }
@@ -273,9 +276,9 @@ impl<'a> Reopening<'a> {
     }
 
     /// Why a file that has grown since the image may hold what others wrote.
-    fn why_not_cut(&self, stat: &libc::stat) -> Option<Notice<'a>> {
+    fn why_not_cut(&self, stat: &libc::stat, exclusive: bool) -> Option<Notice<'a>> {
         let (fd, path, died) = (self.entry.fd, self.shown(), self.incarnation.died);
-        if !is_soon_exclusive(fd) {
+        if !exclusive {
             Some(Notice::NotCutOthersHaveItOpen { path })
         } else if !leases_hold_everywhere(fd) {
             Some(Notice::NotCutOtherHosts { path })
