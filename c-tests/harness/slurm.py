@@ -245,8 +245,8 @@ def a_cancelled_job_goes_on(setting: Setting, jobs: Jobs) -> None:
 def a_node_goes_down(setting: Setting, jobs: Jobs) -> None:
     folder = setting.new_folder("down")
     jobs.submit(folder, ["--no-kill", "-N", str(NODES), "-n", str(NODES)],
-                f"{jobs.launcher} --ckpt-interval 500ms {jobs.program} {' '.join(STEPS)}; echo code $?")
-    jobs.wait_for(folder, "job directory", 20)
+                f"{jobs.launcher} -v --ckpt-interval 500ms {jobs.program} {' '.join(STEPS)}; echo code $?")
+    jobs.wait_for(folder, ": process ", 20)
     time.sleep(2.5)
     jobs.run("scontrol", "update", f"nodename=n{NODES}", "state=down", "reason=test")
     output = jobs.wait_for(folder, "code ", 90)
