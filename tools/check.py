@@ -10,6 +10,7 @@ Programs whose ranks die, and the benchmark, run without other load.
 --quick compiles the crates of a job once (profile `quick`), and runs their unit tests, some hundred seeds of the
 simulator and a handful of kills. --all also runs the suites of LONG."""
 import argparse
+import functools
 import json
 import os
 import re
@@ -152,10 +153,19 @@ def unit_tests(count, binaries, env):
             pass
 
 
+@functools.cache
+def rust_libraries():
+    """The folder of Rust's own shared libraries."""
+    return subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True).stdout.strip()
+
+
 def run_tests(count, binary, env):
     begin = time.monotonic()
+    # As cargo does, for tests that are linked to shared libraries of the workspace and of Rust.
+    where = Path(binary.path).parent
+    libraries = ":".join(map(str, [where, where.parent, rust_libraries(), env.get("LD_LIBRARY_PATH", "")])).rstrip(":")
     process = subprocess.run([*LATER, binary.path], cwd=binary.folder, text=True, errors="replace",
-                             env={**env, "CARGO_MANIFEST_DIR": str(binary.folder)},
+                             env={**env, "CARGO_MANIFEST_DIR": str(binary.folder), "LD_LIBRARY_PATH": libraries},
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     for line in process.stdout.splitlines():
         count.note_failure(line)
