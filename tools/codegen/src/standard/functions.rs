@@ -61,6 +61,8 @@ fn one(f: &Function, out: &mut String) -> Result<(), Problem> {
             "#[unsafe(no_mangle)] #[allow(clippy::too_many_arguments)] pub unsafe extern \"C\" fn {prefix}_{short}({parameters}) -> {returns} {{ unsafe {{ body_{short}::call({names}) }} }}"
         );
     }
+    // SAFETY, of the generated code: callers keep what MPI asks of the arguments, and `function`
+    // has the type that the table gives it.
     let _ = writeln!(
         out,
         "mod body_{short} {{ use super::*;\n\
