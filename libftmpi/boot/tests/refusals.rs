@@ -212,7 +212,8 @@ fn refused(end: &End, code: i32, words: &str) {
 fn damaged_and_foreign_images_are_refused() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (job, image) = one_image(folder.path(), data.path());
-    assert_eq!(restore(&job, &image).code, Some(3));
+    let end = restore(&job, &image);
+    assert_eq!(end.code, Some(3), "{end:?}");
     for cut in [0, 10, 31, 32, 500, 5000, 20_000, image.len() / 2, image.len() - 1] {
         refused(&restore(&job, &image[..cut]), EXIT_IMAGE_DAMAGED, "image");
     }
