@@ -342,9 +342,9 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("conformance", lambda: conformance.conformance(
                 setting, ["p2p_matching", "coll_reduce", "datatypes", "rma_active", "files"])),
             ("kills", lambda: kills.kills(
-                setting, kills.Plan(3, ["cg", "waitany", "one_sided"], seconds=3))),
+                setting, kills.Plan(2, ["waitany", "one_sided"], seconds=3))),
             ("kills in waves", lambda: kills.kills(
-                setting, kills.Plan(2, ["cg", "traffic"], seconds=3, waves=True))),
+                setting, kills.Plan(1, ["traffic"], seconds=3, waves=True))),
         ],
     }
     for name in [1, 2, 3] if lane is None else [lane]:
