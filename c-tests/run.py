@@ -46,8 +46,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage, imb,
-    install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
+    bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage,
+    determinants, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
     replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, without_images, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -122,6 +122,7 @@ def arguments() -> argparse.Namespace:
     suite("damage", "the newest image damaged")
     suite("committed", "output that is held until it is final")
     suite("remade", "objects that are made and freed in every step, and a rank that dies")
+    suite("determinants", "determinants leave at delivery, not with the next message")
     suite("cuts", "connections broken while no rank dies")
     suite("without-images", "programs of which no image can be taken")
     suite("replaced", "files, programs and libraries that are replaced while ranks die")
@@ -223,6 +224,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             committed.committed(setting)
         case "replaced":
             replaced.replaced(setting)
+        case "determinants":
+            determinants.determinants(setting)
         case "cuts":
             cuts.cuts(setting)
         case "remade":
@@ -309,6 +312,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("loads, killed", lambda: loads.killed(setting)),
             ("all-ranks", lambda: server_faults.all_ranks(setting)),
             ("committed", lambda: committed.committed(setting)),
+            ("determinants", lambda: determinants.determinants(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
             ("replaced", lambda: replaced.replaced(setting)),
             ("slurm", lambda: slurm.slurm(setting)),

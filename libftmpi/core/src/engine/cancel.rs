@@ -147,6 +147,7 @@ impl<L: Link> Engine<L> {
                         Some(node) => {
                             let post = self.state.matcher.number_of(node);
                             self.state.protocol.on_answer(Answer::Cancelled(post));
+                            self.ship();
                         }
                         None => self.state.protocol.on_negative(),
                     }

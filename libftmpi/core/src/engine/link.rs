@@ -174,6 +174,10 @@ pub trait Link {
     fn poll_others<S: Sink>(&mut self, sink: &mut S, _except: Option<Rank>) -> bool {
         self.poll(sink, None)
     }
+    /// Looks once at what the event logger has answered.
+    fn poll_logger<S: Sink>(&mut self, _sink: &mut S) -> bool {
+        false
+    }
     /// Takes what has come of this rank, message by message, as long as the message is complete and
     /// a posted receive takes it ([`Sink::expects`]).
     fn take_expected<S: Sink>(&mut self, _sink: &mut S, _from: Rank) {}

@@ -103,6 +103,16 @@ impl<L: Link> Engine<L> {
     pub fn answered(&mut self, value: u64) {
         if self.state.hooks.outcomes {
             self.state.protocol.on_answer(Answer::Value(value));
+            self.ship();
+        }
+    }
+
+    /// An answer was recorded ([`State::ship`](super::state::State::ship)).
+    #[inline]
+    pub(super) fn ship(&mut self) {
+        self.state.ship();
+        if self.state.event_log.has_work() {
+            self.work();
         }
     }
 

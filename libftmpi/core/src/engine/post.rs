@@ -91,6 +91,7 @@ impl State {
             }
             self.protocol.on_match(post, source, ssn);
             self.commands_to_queues();
+            self.ship();
         }
     }
 }

@@ -49,6 +49,7 @@ impl<L: Link> Engine<L> {
     fn answered_probe(&mut self, envelope: Envelope) {
         if self.state.hooks.outcomes {
             self.state.protocol.on_answer(Answer::Probed(envelope.source, envelope.ssn));
+            self.ship();
         }
     }
 

@@ -176,6 +176,10 @@ impl<L: Link> Engine<L> {
     #[inline(never)]
     fn isend_slow(&mut self, message: Identity, data: SendData) -> Option<ReqId> {
         let to = message.to;
+        if self.state.event_log.is_under_way() {
+            // What is stable by now is no piggyback, and nothing waits for it.
+            self.link.poll_logger(&mut self.state);
+        }
         self.make_way(to);
         self.state.counters.messages_sent += 1;
         self.state.counters.bytes_sent += payload::send_len(&data) as u64;
@@ -372,13 +376,17 @@ impl State {
         verdict
     }
 
-    /// Whether the event that the message waits for is stored at once ([`Link::log`]).
+    /// Whether the event that the message waits for is stored at once ([`Link::log`]), or by now.
     fn may_go_after_all<L: Link>(&mut self, link: &mut L, to: Rank, ssn: Ssn) -> bool {
-        if !self.event_log.has_frames() {
-            return false;
+        let mut news = self.event_log.has_frames();
+        if news {
+            self.hand_to_logger(link);
         }
-        self.hand_to_logger(link);
-        self.verdict(to, ssn) == SendVerdict::Go
+        if self.event_log.is_under_way() {
+            // The acknowledgement may have come while the program computed.
+            news |= link.poll_logger(self);
+        }
+        news && self.verdict(to, ssn) == SendVerdict::Go
     }
 
     /// The payload of a send may be reused.

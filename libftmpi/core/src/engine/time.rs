@@ -39,6 +39,7 @@ impl<L: Link> Engine<L> {
             return self.state.clock.last();
         }
         self.state.protocol.on_answer(Answer::Clock(value.to_bits()));
+        self.ship();
         self.clock_reads = self.clock_reads.wrapping_add(1);
         if self.clock_reads.is_multiple_of(CLOCK_READS_PER_LOOK) {
             // (The value must not depend on what comes meanwhile.)

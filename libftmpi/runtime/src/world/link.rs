@@ -4,6 +4,7 @@ use super::channels::{Channel, ChannelReceiver};
 use super::{World, reach_point};
 use crate::attention::{REPORT_CALL_ENDS, URGENT};
 use crate::control::close;
+use crate::logger::Logger;
 use crate::sleep::{self, Sleeper};
 use crate::threads;
 use crate::tuning::LOOKS_ROOMY;
@@ -80,37 +81,40 @@ impl Link for World {
             self.handle_news(sink, message, passed);
             came = true;
         }
-        if let Some(logger) = &mut self.logger
-            && logger.is_due()
-        {
-            let (mut acknowledged, mut near) = (false, None);
-            let result = logger.poll(|frame| {
-                acknowledged |= matches!(frame, event_log::Frame::Ack { .. });
-                match frame {
-                    event_log::Frame::EventRing { .. } => near = Some(frame),
-                    frame => sink.log_frame(frame),
-                }
-            });
-
-            match result {
-                Ok(any) => came |= any,
-                Err(_) => {
-                    let fd = logger.fd();
-                    self.logger = None;
-                    self.unwatch(fd);
-                    sink.logger_lost();
-                    came = true;
-                }
-            }
-            if let Some(event_log::Frame::EventRing { process, descriptor, cookie }) = near {
-                self.join_event_ring(process, descriptor, cookie);
-            }
-            if acknowledged {
-                self.point("log-acknowledged");
-            }
+        if self.logger.as_mut().is_some_and(Logger::is_due) {
+            came |= self.poll_logger(sink);
         }
         if came && let Some(sleeper) = &mut self.sleeper {
             sleeper.busy();
+        }
+        came
+    }
+
+    fn poll_logger<S: Sink>(&mut self, sink: &mut S) -> bool {
+        let Some(logger) = &mut self.logger else { return false };
+        let (mut came, mut acknowledged, mut near) = (false, false, None);
+        let result = logger.poll(|frame| {
+            acknowledged |= matches!(frame, event_log::Frame::Ack { .. });
+            match frame {
+                event_log::Frame::EventRing { .. } => near = Some(frame),
+                frame => sink.log_frame(frame),
+            }
+        });
+        match result {
+            Ok(any) => came |= any,
+            Err(_) => {
+                let fd = logger.fd();
+                self.logger = None;
+                self.unwatch(fd);
+                sink.logger_lost();
+                came = true;
+            }
+        }
+        if let Some(event_log::Frame::EventRing { process, descriptor, cookie }) = near {
+            self.join_event_ring(process, descriptor, cookie);
+        }
+        if acknowledged {
+            self.point("log-acknowledged");
         }
         came
     }

@@ -24,11 +24,18 @@ pub(crate) struct EventLog {
     queue: VecDeque<Frame>,
     /// Last record of a batch that is under way to the logger, and when it left.
     batch: Option<(EventNo, u64)>,
+    /// The last batch was not stored at once: its acknowledgement takes a way there and back.
+    remote: bool,
 }
 
 impl EventLog {
     pub const fn new() -> Self {
-        Self { connection: Connection::Absent, queue: VecDeque::new(), batch: None }
+        Self {
+            connection: Connection::Absent,
+            queue: VecDeque::new(),
+            batch: None,
+            remote: false,
+        }
     }
 
     /// Whether `Engine::work` has something to do here.
@@ -71,9 +78,28 @@ impl EventLog {
         if self.connection == Connection::Open { self.queue.pop_front() } else { None }
     }
 
+    /// Whether a logger whose answers take time has nothing to do for this rank.
+    #[inline]
+    pub fn is_remote_and_free(&self) -> bool {
+        self.remote && self.batch.is_none() && self.queue.is_empty()
+    }
+
+    /// Whether events are under way to the logger.
+    #[inline]
+    pub fn is_under_way(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    /// A batch was stored when it left.
+    #[inline]
+    pub fn stored_at_once(&mut self) {
+        self.remote = false;
+    }
+
     /// A batch up to `last` has left: one at a time is measured.
     #[inline]
     pub fn measure(&mut self, last: EventNo, now_ns: fn() -> u64) {
+        self.remote = true;
         if self.batch.is_none() {
             self.batch = Some((last, now_ns()));
         }
