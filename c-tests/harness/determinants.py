@@ -65,7 +65,7 @@ def determinants(setting: Setting) -> None:
                                  ("optimistic", piggyback_problem)]:
         file = where / f"{protocol}.json"
         outcome = run(
-            [*setting.mpiexec(2, "--protocol", protocol, "--event-rings", "off", "--ckpt-interval", "0",
+            [*setting.mpiexec(2, "--protocol", protocol, "--event-rings", "off", "--ckpt", "off",
                               "--inject", f"delay:logger={DELAY_MS}ms", "--report", file), where / "computes"],
             timeout=setting.timeout, cwd=where)
         report, problem = reports.read(file)

@@ -436,7 +436,7 @@ impl Logging for Causal {
     }
 
     fn flush(&mut self) {
-        self.send_in_turn();
+        self.send();
     }
 
     fn settle(&mut self) {

@@ -33,8 +33,8 @@ impl State {
 
     /// Something was recorded. It leaves for a logger on another host when it happens, not with the
     /// next message of this rank: the way there and back passes while the program computes
-    /// (mpich-v-2006, 3.3; o2p-2009, 3.3). One batch is under way at a time. What is recorded
-    /// meanwhile follows its acknowledgement. A logger of this host stores events when they leave,
+    /// (mpich-v-2006, 3.3; o2p-2009, 3.3). A few batches are under way at a time. What is recorded
+    /// meanwhile follows an acknowledgement. A logger of this host stores events when they leave,
     /// so nothing would be gained there.
     #[inline]
     pub(super) fn ship(&mut self) {

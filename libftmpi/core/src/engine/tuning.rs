@@ -56,3 +56,8 @@ pub(super) const IMAGE_AGAIN_AFTER_S: f64 = 0.25;
 pub(super) const IMAGE_PATIENCE_PART: f64 = 0.25;
 /// Nanoseconds for which a rank that leaves the library waits for peers that recover through it.
 pub(super) const ATTEND_PATIENCE_NS: u64 = 100_000_000;
+
+/// Batches of determinants under way to a remote event logger, each of which left when something
+/// was recorded: enough for a round trip in which several messages come, few enough that a stream
+/// of messages gathers larger batches.
+pub(super) const BATCHES_UNDER_WAY: usize = 4;

@@ -1,5 +1,6 @@
 //! The connection to the event logger: what waits to leave for it, and what it answers.
 
+use crate::engine::tuning::BATCHES_UNDER_WAY;
 use ftmpi_wire::EventNo;
 use ftmpi_wire::event_log::Frame;
 use std::collections::VecDeque;
@@ -24,6 +25,9 @@ pub(crate) struct EventLog {
     queue: VecDeque<Frame>,
     /// Last record of a batch that is under way to the logger, and when it left.
     batch: Option<(EventNo, u64)>,
+    /// The last records of the batches that are not acknowledged, in order. Above the limit the
+    /// last two count as one.
+    under_way: VecDeque<EventNo>,
     /// The last batch was not stored at once: its acknowledgement takes a way there and back.
     remote: bool,
 }
@@ -34,6 +38,7 @@ impl EventLog {
             connection: Connection::Absent,
             queue: VecDeque::new(),
             batch: None,
+            under_way: VecDeque::new(),
             remote: false,
         }
     }
@@ -78,16 +83,16 @@ impl EventLog {
         if self.connection == Connection::Open { self.queue.pop_front() } else { None }
     }
 
-    /// Whether a logger whose answers take time has nothing to do for this rank.
+    /// Whether the logger's answers take time, and another batch may leave for it at once.
     #[inline]
     pub fn is_remote_and_free(&self) -> bool {
-        self.remote && self.batch.is_none() && self.queue.is_empty()
+        self.remote && self.under_way.len() < BATCHES_UNDER_WAY && self.queue.is_empty()
     }
 
     /// Whether events are under way to the logger.
     #[inline]
     pub fn is_under_way(&self) -> bool {
-        self.batch.is_some()
+        !self.under_way.is_empty()
     }
 
     /// A batch was stored when it left.
@@ -100,6 +105,10 @@ impl EventLog {
     #[inline]
     pub fn measure(&mut self, last: EventNo, now_ns: fn() -> u64) {
         self.remote = true;
+        if self.under_way.len() == BATCHES_UNDER_WAY {
+            self.under_way.pop_back();
+        }
+        self.under_way.push_back(last);
         if self.batch.is_none() {
             self.batch = Some((last, now_ns()));
         }
@@ -109,6 +118,9 @@ impl EventLog {
     /// among them.
     #[inline]
     pub fn acknowledged(&mut self, written: EventNo) -> Option<u64> {
+        while self.under_way.front().is_some_and(|last| *last <= written) {
+            self.under_way.pop_front();
+        }
         let (last, since) = self.batch?;
         if last > written {
             return None;
@@ -117,15 +129,16 @@ impl EventLog {
         Some(since)
     }
 
-    /// What was being measured counts no more.
+    /// What is under way will not be acknowledged.
     pub fn forget_batch(&mut self) {
         self.batch = None;
+        self.under_way.clear();
     }
 
     /// The connection is open: what was queued before is queued again, except log cuts.
     pub fn open(&mut self) {
         self.connection = Connection::Open;
-        self.batch = None;
+        self.forget_batch();
         self.queue.retain(|frame| matches!(frame, Frame::Prune { .. }));
     }
 
@@ -138,5 +151,6 @@ impl EventLog {
     pub fn forget(&mut self) {
         self.connection = Connection::Absent;
         self.queue.clear();
+        self.under_way.clear();
     }
 }
