@@ -27,7 +27,7 @@
 
 pub mod scheduler_process;
 
-use crate::tuning::{IMAGE_PATIENCE, INTERVAL_MAX, INTERVAL_MIN};
+use crate::tuning::{IMAGE_PATIENCE, INTERVAL_MAX, INTERVAL_MIN, TRANSFER_PART};
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -64,6 +64,8 @@ pub struct Settings {
     pub at_once_max: usize,
     /// Who is next.
     pub policy: Policy,
+    /// The ranks leave no processor idle, so the transfer of an image takes their time as well.
+    pub crowded: bool,
 }
 
 /// The scheduler.
@@ -84,7 +86,13 @@ pub struct Scheduler {
     random: u64,
     /// Time that ranks stood still for images, and how often.
     pauses: (Duration, u32),
+    /// Time from the begin of an image until it was durable or lost, and how often.
+    transfers: (Duration, u32),
+    /// Failures of which each counts once, however many ranks it took.
     failures: u32,
+    failed_at: Option<Duration>,
+    /// Parts of the job of which each returns on its own after a failure: ranks, or clusters.
+    parts: u32,
 }
 
 impl Scheduler {
@@ -107,7 +115,10 @@ impl Scheduler {
             received: vec![[0; 2]; size as usize],
             random,
             pauses: (Duration::ZERO, 0),
+            transfers: (Duration::ZERO, 0),
             failures: 0,
+            failed_at: None,
+            parts: size.max(1),
         }
     }
 
@@ -172,7 +183,10 @@ impl Scheduler {
 
     /// The transfer of this rank's image is over, well or badly, or its incarnation ended.
     pub fn ended(&mut self, now: Duration, rank: Rank) {
-        self.under_way[rank.index()] = None;
+        if let Some(since) = self.under_way[rank.index()].take() {
+            let (took, count) = self.transfers;
+            self.transfers = (took + now.saturating_sub(since), count + 1);
+        }
         let interval = self.interval(now);
         self.due[rank.index()] = now + interval;
         self.choice_due = now + interval / self.due.len().max(1) as u32;
@@ -198,22 +212,35 @@ impl Scheduler {
         self.pauses = (self.pauses.0 + pause, self.pauses.1 + 1);
     }
 
-    /// Something failed that images are there for.
-    pub fn failed(&mut self) {
-        self.failures += 1;
+    /// Something failed that images are there for. Ranks that fail at the same moment went with one
+    /// host.
+    pub fn failed(&mut self, now: Duration) {
+        if self.failed_at != Some(now) {
+            self.failures += 1;
+            self.failed_at = Some(now);
+        }
     }
 
-    /// The time between images: as set, or √(2 · cost of an image · time between failures). The
+    /// The time between images: as set, or √(2 · cost of an image · time between failures of what
+    /// returns together). A rank that returns alone fails more seldom than the job, so its images
+    /// may be as much further apart: n ranks then stop a coupled program n times an interval. The
     /// number of failures counts one more than was seen, so a job without failures takes ever fewer
     /// images.
+    ///
+    /// (Young, CACM 17(9), 1974; Daly, FGCS 22(3), 2006.)
     #[must_use]
     pub fn interval(&self, now: Duration) -> Duration {
         let (paused, count) = self.pauses;
         if self.settings.policy != Policy::YoungDaly || count == 0 {
             return self.settings.interval;
         }
-        let cost = paused.as_secs_f64() / f64::from(count);
-        let between = now.as_secs_f64() / f64::from(self.failures + 1);
+        let mut cost = paused.as_secs_f64() / f64::from(count);
+        let (took, transfers) = self.transfers;
+        if self.settings.crowded && transfers > 0 {
+            let rest = took.as_secs_f64() / f64::from(transfers) - cost;
+            cost += TRANSFER_PART * rest.max(0.0);
+        }
+        let between = now.as_secs_f64() * f64::from(self.parts) / f64::from(self.failures + 1);
         let best = Duration::try_from_secs_f64((2.0 * cost * between).sqrt());
         best.unwrap_or(INTERVAL_MAX).clamp(INTERVAL_MIN, INTERVAL_MAX)
     }
@@ -234,6 +261,9 @@ impl Scheduler {
     #[must_use]
     pub fn with_clusters(mut self, clusters: usize) -> Self {
         let count = clusters.max(1) as u32;
+        if clusters > 0 {
+            self.parts = count;
+        }
         self.wave_due = (1..=count).map(|nth| self.settings.interval * nth / count).collect();
         self
     }
@@ -276,7 +306,7 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
 
     fn scheduler(policy: Policy, size: u32) -> Scheduler {
-        Scheduler::new(Settings { interval: 4 * S, at_once_max: 8, policy }, size)
+        Scheduler::new(Settings { interval: 4 * S, at_once_max: 8, policy, crowded: false }, size)
     }
 
     #[test]
@@ -293,7 +323,8 @@ mod tests {
 
     #[test]
     fn no_more_than_allowed_at_once_and_the_longest_waiting_first() {
-        let settings = Settings { interval: S, at_once_max: 2, policy: Policy::Periodic };
+        let settings =
+            Settings { interval: S, at_once_max: 2, policy: Policy::Periodic, crowded: false };
         let mut scheduler = Scheduler::new(settings, 4);
         assert_eq!(scheduler.take_due(9 * S, |rank| rank != Rank(0)), vec![Rank(1), Rank(2)]);
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![]);
@@ -370,16 +401,52 @@ mod tests {
 
     #[test]
     fn the_interval_of_young_follows_cost_and_failures() {
-        let mut scheduler = scheduler(Policy::YoungDaly, 2);
+        let mut scheduler = scheduler(Policy::YoungDaly, 2).with_clusters(1);
         assert_eq!(scheduler.interval(500 * S), 4 * S, "nothing is measured yet");
         scheduler.paused(S);
         scheduler.paused(3 * S);
         // √(2 · 2 s · 10 000 s)
         assert_eq!(scheduler.interval(10_000 * S), 200 * S);
-        (0..3).for_each(|_| scheduler.failed());
+        (0..3).for_each(|second| scheduler.failed(second * S));
         assert_eq!(scheduler.interval(10_000 * S), 100 * S);
         assert_eq!(scheduler.interval(Duration::ZERO), INTERVAL_MIN);
         scheduler.wave_ended(10_000 * S, 0);
         assert!(!scheduler.wave_is_due(10_099 * S, 0) && scheduler.wave_is_due(10_100 * S, 0));
+    }
+
+    #[test]
+    fn a_lost_host_is_one_failure() {
+        let mut scheduler = scheduler(Policy::YoungDaly, 8).with_clusters(1);
+        scheduler.paused(2 * S);
+        (0..8).for_each(|_| scheduler.failed(5000 * S));
+        (0..8).for_each(|_| scheduler.failed(7000 * S));
+        // √(2 · 2 s · 10 000 s / 3)
+        assert_eq!(scheduler.interval(10_000 * S).as_secs(), 115);
+    }
+
+    #[test]
+    fn ranks_that_return_alone_take_fewer_images_than_ranks_that_return_together() {
+        let mut alone = scheduler(Policy::YoungDaly, 16);
+        let mut clusters = scheduler(Policy::YoungDaly, 16).with_clusters(4);
+        for scheduler in [&mut alone, &mut clusters] {
+            scheduler.paused(S / 2);
+        }
+        // √(2 · 0.5 s · 1600 s · 16), √(2 · 0.5 s · 1600 s · 4)
+        assert_eq!(alone.interval(1600 * S), 160 * S);
+        assert_eq!(clusters.interval(1600 * S), 80 * S);
+    }
+
+    #[test]
+    fn the_time_until_an_image_is_durable_counts_where_no_processor_is_idle() {
+        for (crowded, seconds) in [(false, 20), (true, 60)] {
+            let policy = Policy::YoungDaly;
+            let settings = Settings { interval: 4 * S, at_once_max: 8, policy, crowded };
+            let mut scheduler = Scheduler::new(settings, 1);
+            assert_eq!(scheduler.take_due(4 * S, |_| true), vec![Rank(0)]);
+            scheduler.paused(S);
+            scheduler.ended(21 * S, Rank(0));
+            // √(2 · 1 s · 200 s), √(2 · (1 + 16 / 2) s · 200 s)
+            assert_eq!(scheduler.interval(200 * S), seconds * S);
+        }
     }
 }

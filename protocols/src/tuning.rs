@@ -60,6 +60,9 @@ pub(crate) const LOST_CHANNEL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A rank whose image takes longer (it may be stopped) no longer holds up the others.
 pub(crate) const IMAGE_PATIENCE: Duration = Duration::from_secs(60);
+/// What the transfer of an image costs where no processor is idle, as a part of its time: it shares
+/// a processor with one rank, and the others wait for that rank.
+pub(crate) const TRANSFER_PART: f64 = 0.5;
 /// The shortest interval of `young-daly`: its formula has no lower bound.
 pub(crate) const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// The longest interval of `young-daly`: a job without failures still takes images.

@@ -25,7 +25,7 @@ async fn connect(server: &Server) -> Link {
 }
 
 fn scheduler(policy: Policy) -> Scheduler {
-    Scheduler::new(Settings { interval: INTERVAL, at_once_max: 8, policy }, 3)
+    Scheduler::new(Settings { interval: INTERVAL, at_once_max: 8, policy, crowded: false }, 3)
 }
 
 /// Sends the messages that the desk has.
@@ -80,7 +80,12 @@ fn images_that_are_asked_for_are_ordered_at_once() {
     block_on(async {
         let server = Server::without_dir(SERVER, &JobKey::generate(), &[]);
         let mut link = connect(&server).await;
-        let slow = Settings { interval: WITHIN * 100, at_once_max: 8, policy: Policy::Periodic };
+        let slow = Settings {
+            interval: WITHIN * 100,
+            at_once_max: 8,
+            policy: Policy::Periodic,
+            crowded: false,
+        };
         let (mut desk, begun) = (SchedulerProxy::new(Scheduler::new(slow, 3)), Instant::now());
         desk.joined(begun.elapsed());
         desk.take_due(begun.elapsed(), |rank| rank != Rank(1));

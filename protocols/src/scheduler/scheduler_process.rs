@@ -75,7 +75,7 @@ impl Scheduler {
             Note::Committed(rank) => self.committed(rank),
             Note::Received(rank, bytes) => self.received(rank, bytes),
             Note::Paused(pause) => self.paused(pause),
-            Note::Failed => self.failed(),
+            Note::Failed => self.failed(now),
             Note::Hasten => self.hasten(now),
             Note::HastenOne(rank) => self.hasten_one(now, rank),
             Note::HastenWave(cluster) => self.hasten_wave(now, cluster as usize),
@@ -349,8 +349,12 @@ mod tests {
 
     impl Job {
         fn new(policy: Policy, clustered: bool) -> Self {
-            let settings =
-                Settings { interval: Duration::from_millis(2000), at_once_max: 2, policy };
+            let settings = Settings {
+                interval: Duration::from_millis(2000),
+                at_once_max: 2,
+                policy,
+                crowded: false,
+            };
             Self {
                 proxy: SchedulerProxy::new(Scheduler::new(settings, 4).with_clusters(1)),
                 process: None,
@@ -491,6 +495,7 @@ mod tests {
             interval: Duration::from_millis(1000),
             at_once_max: 1,
             policy: Policy::Periodic,
+            crowded: false,
         };
         let mut proxy = SchedulerProxy::new(
             Scheduler::new(settings, CLUSTERS).with_clusters(CLUSTERS as usize),
@@ -539,7 +544,10 @@ mod tests {
         for at in (0..20_000).step_by(10) {
             job.step(at, 0);
         }
-        let (process, proxy) = (job.process.unwrap(), job.proxy);
+        let (mut process, proxy) = (job.process.unwrap(), job.proxy);
+        // An image begins for the launcher when the order arrives.
+        assert!(proxy.copy.transfers.0 < process.scheduler.transfers.0);
+        process.scheduler.transfers.0 = proxy.copy.transfers.0;
         assert_eq!(process.scheduler, proxy.copy);
         let settings = proxy.copy.settings;
         let word = Word::Note(Duration::ZERO, Note::Ended(Rank(4)));
