@@ -19,7 +19,7 @@ missing=
 lib=$dist/lib/ftmpi
 include=$dist/include/ftmpi
 mkdir -p "$dist/bin" "$lib/bin" "$lib/pkgconfig" "$dist/lib/pkgconfig" "$include/fortran" "$include/standard" \
-    "$dist/share/doc/ftmpi" "$dist/share/ftmpi" "$dist/share/modulefiles/ftmpi"
+    "$dist/share/doc/ftmpi" "$dist/share/ftmpi/monitoring" "$dist/share/modulefiles/ftmpi"
 
 # Replaces a file by renaming, because a running job may have the old file mapped.
 put() { # SOURCE DESTINATION [MODE]
@@ -189,6 +189,9 @@ END
 documents() {
     for file in README.md LICENSE-MIT LICENSE-APACHE CHANGELOG.md docs/reference/mpi-support.md; do
         put "$top/$file" "$dist/share/doc/ftmpi/$(basename "$file")"
+    done
+    for file in grafana-dashboard.json prometheus-rules.yml; do
+        put "$top/packaging/monitoring/$file" "$dist/share/ftmpi/monitoring/$file"
     done
 }
 

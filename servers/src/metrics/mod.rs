@@ -14,6 +14,8 @@
 pub mod catalogue;
 mod family;
 mod http;
+#[cfg(test)]
+mod monitoring_tests;
 mod page;
 pub mod text_format;
 
