@@ -14,6 +14,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py campaign --runs 30       every protocol and option, with programs and faults in turn
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced
     c-tests/run.py bad-input | bounds       what users do wrong; hosts with little memory or disk
+    c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
     c-tests/run.py netns | slurm            hosts made of network namespaces, a real Slurm
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
@@ -48,7 +49,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import (  # noqa: E402
     bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage,
     determinants, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
-    replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, without_images, wrappers,
+    replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
@@ -156,6 +157,7 @@ def arguments() -> argparse.Namespace:
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
     suite("bounds", "hosts with little memory or disk")
+    suite("views", "lines of batch jobs, pages, timelines, files for Prometheus")
     suite("loads", "how programs are built, loaded and watched")
     suite("speed", "instructions of a message")
     suite("checks", "FTMPI_CHECK=1")
@@ -263,6 +265,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             bad_input.bad_input(setting)
         case "bounds":
             bounds.bounds(setting)
+        case "views":
+            views.views(setting)
         case "loads":
             loads.loads(setting)
             loads.killed(setting)
@@ -319,6 +323,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
             ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),
+            ("views", lambda: views.views(setting)),
         ],
         3: [
             # With a kill every two seconds these runs last several times as long as without.

@@ -10,10 +10,10 @@ NUMBER = (int, float)
 
 FAILURE = {"rank": int, "at_s": NUMBER, "cause": str, "recovery": str, "image": (int, type(None)),
            "replayed": int, "detect_ms": (*NUMBER, type(None)), "restore_ms": (*NUMBER, type(None)),
-           "catch_up_ms": (*NUMBER, type(None))}
+           "catch_up_ms": (*NUMBER, type(None)), "lost_s": (*NUMBER, type(None)), "remedy": (str, type(None))}
 WHOLE = {"protocol": str, "events": str, "ranks": int, "hosts": list, "wall_s": NUMBER,
          "exit_code": int, "failures": list, "orphans": list, "checkpoints": dict, "messages": dict, "logs": dict,
-         "servers_restarted": int, "pids": list}
+         "servers_restarted": int, "pids": list, "timeline": dict, "rank_time": dict, "summary": list}
 CHECKPOINTS = {"count": int, "failed": int, "bytes": int, "pause_ms_mean": NUMBER,
                "pause_ms_max": NUMBER, "duration_ms_mean": NUMBER, "duration_ms_max": NUMBER}
 MESSAGES = {"sent": int, "payload_bytes": int, "received": int, "received_bytes": int,
@@ -86,6 +86,9 @@ def contradiction(report: dict, ranks: int, code: int | None, seconds: float | N
     for true, text in facts:
         if not true:
             return f"report: {text}"
+    problem = timeline_problem(report)
+    if problem:
+        return f"report: timeline: {problem}"
     for failure in report["failures"] + report["orphans"]:
         problem = failure_problem(failure, report)
         if problem:
@@ -97,6 +100,30 @@ def contradiction(report: dict, ranks: int, code: int | None, seconds: float | N
         for incarnation, later in zip(incarnations, incarnations[1:]):
             if incarnation["to_s"] is None or incarnation["to_s"] > later["from_s"]:
                 return f"report: rank {rank} lived twice at once: {incarnation}, {later}"
+    return None
+
+
+def timeline_problem(report: dict) -> str | None:
+    """Spans of a rank follow each other without a gap, and all states together are the time of all ranks."""
+    timeline, wall = report["timeline"], report["wall_s"]
+    for rank in timeline["ranks"]:
+        spans = rank["spans"]
+        if not spans:
+            return f"rank {rank['rank']} has no span"
+        for span, later in zip(spans, spans[1:]):
+            if span["to_s"] != later["from_s"] or span["from_s"] > span["to_s"]:
+                return f"rank {rank['rank']}: {span} and then {later}"
+        if abs(spans[-1]["to_s"] - wall) > 1e-3:
+            return f"rank {rank['rank']} ends at {spans[-1]['to_s']}, the job at {wall}"
+    known = sum(rank["spans"][-1]["to_s"] - rank["spans"][0]["from_s"] for rank in timeline["ranks"])
+    total = sum(report["rank_time"].values())
+    if not timeline["left_out"]["spans"] and abs(total - known) > 0.01 + 1e-3 * known:
+        return f"states last {total} s, spans {known} s"
+    for image in timeline["images"]:
+        times = [image["ordered_s"], image["taken_s"], image["ended_s"]]
+        times = [at for at in times if at is not None]
+        if image["lost"] is None and times != sorted(times):
+            return f"an image is out of order: {image}"
     return None
 
 

@@ -218,3 +218,31 @@ pub const AUDITED_THREAD_BYTES_MAX: u64 = 2048;
 /// Bytes of such memory for which there is room beside an auditor: enough for allocators that a
 /// user preloads, and little of the smallest stacks of threads.
 pub const THREAD_BYTES_ROOM: u64 = 4096;
+
+/// What the launcher keeps of the history of a job.
+pub mod history {
+    /// Changes of the states of ranks: some 10 MB. A job of 16 384 ranks has room for six of each.
+    pub const SPANS_MAX: usize = 200_000;
+    /// Images, and waves: those of 64 ranks for three hours at the default interval.
+    pub const IMAGES_MAX: usize = 20_000;
+    /// Lines about faults.
+    pub const EVENTS_MAX: usize = 5_000;
+    /// Returns to images whose time is known.
+    pub const RESUMED_MAX: usize = 20_000;
+    /// Images of a rank whose time is known: stores keep two, and one may be on its way.
+    pub const TAKEN_KEPT: usize = 4;
+}
+
+/// What a job says in the output of a batch job.
+pub mod batch_log {
+    use std::time::Duration;
+
+    /// Time between two lines about a job that goes well.
+    pub const INTERVAL: Duration = Duration::from_secs(600);
+    /// Failures that the last lines name one by one.
+    pub const FAILURES_NAMED: usize = 5;
+    /// Another interval of images is advised where it saves this part of the time.
+    pub const WORTH_SAVING: f64 = 0.01;
+    /// Images of each rank before their costs are known well enough for advice.
+    pub const IMAGES_OF_RANK_MIN: u64 = 3;
+}

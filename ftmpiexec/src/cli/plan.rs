@@ -64,6 +64,12 @@ pub struct Plan {
     pub metrics: Option<std::net::SocketAddr>,
     /// File of `--report`.
     pub report: Option<PathBuf>,
+    /// File of `--trace`.
+    pub trace: Option<PathBuf>,
+    /// Time between two lines about the job; zero: none.
+    pub progress: Option<Duration>,
+    /// The launcher runs in an allocation of a batch system.
+    pub in_batch_system: bool,
     /// Ranks of one host use sockets, too.
     pub force_tcp: bool,
     /// Ranks on the host of their event logger share memory with it.
@@ -260,6 +266,9 @@ impl Plan {
             job_id: JobKey::generate().to_hex()[..24].to_owned(),
             job_dir: cli.batch.job_dir.clone(),
             report: cli.output.report.clone(),
+            trace: cli.output.trace.clone(),
+            progress: cli.output.progress,
+            in_batch_system: allocation.is_some(),
             metrics: cli.output.metrics,
             force_tcp: cli.network.transport == TransportChoice::Tcp,
             memory_limit: cli.fault_tolerance.memory_limit.map(|mib| mib.to_string()),

@@ -31,23 +31,28 @@ impl Launcher {
                 self.job.view.host_of[rank.index()] = host;
                 self.store.set_incarnation(rank, incarnation);
                 self.agents.broadcast(&ToAgent::Announce { rank, incarnation, host });
+                self.observe(rank);
             }
             Command::Start { rank, incarnation, host, images, or_beginning, no_newer } => {
                 let from = StartFrom { images, or_beginning, no_newer };
                 self.start_rank(rank, incarnation, host, from);
+                self.observe(rank);
             }
             Command::Schedule(word) => self.scheduling.send(word),
             Command::TakeImage { rank, incarnation, image, keep } => {
                 self.order_rank(rank, incarnation, RankOrder::TakeImage { image, keep });
+                self.history.image_ordered(self.begin.elapsed(), rank, image);
             }
             Command::Kill { rank, incarnation } => {
                 // No point of fault injection did this.
                 self.recorder.killed(rank, incarnation, self.begin.elapsed());
                 let (host, _) = self.dispatcher.location(rank);
                 self.agents.send(host, ToAgent::Kill { rank, signal: libc::SIGKILL });
+                self.observe(rank);
             }
             Command::WaveOver(over) => {
                 self.recorder.wave_over(&over);
+                self.history.wave_over(self.begin.elapsed(), &over);
                 if self.plan.verbose {
                     self.printer.notice(notices::wave_over(&over));
                 }
@@ -67,7 +72,7 @@ impl Launcher {
             Command::Die { rank, incarnation, code } => {
                 self.order_rank(rank, incarnation, RankOrder::Die(code));
             }
-            Command::Notify(notice) => self.printer.notice(notices::notice(&notice)),
+            Command::Notify(notice) => self.tell(&notice),
             Command::End { code, reason, keep } => {
                 self.run.end(code, reason.map(notices::end_reason), keep);
             }

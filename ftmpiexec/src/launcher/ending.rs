@@ -11,7 +11,9 @@ use super::signals::Signals;
 use super::stopping::Outcome;
 use super::{Launcher, control, notices};
 use crate::agent_protocol::{FromAgent, ToAgent};
+use crate::history::Subject;
 use crate::inject::ServerKind;
+use crate::report::file;
 use crate::tuning::FAREWELL;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -55,12 +57,14 @@ impl Launcher {
         }
         self.end_servers(keep, over).await;
         if let Some(text) = text {
+            self.history.event(wall, Subject::Notice, None, &text);
             self.printer.notice(text);
         }
         if code == 0 {
             self.report_missing_mpi();
         }
-        code = self.write_report(wall, code)?;
+        self.print_summary(wall, code);
+        code = self.write_files(wall, code);
         self.store.sync();
         self.leave_directory(keep).await;
         if interrupted.is_some() {
@@ -147,16 +151,18 @@ impl Launcher {
         }
     }
 
-    /// Writes the file of `--report`. The result is the exit code.
-    fn write_report(&self, wall: Duration, code: i32) -> anyhow::Result<i32> {
-        let Some(file) = &self.plan.report else { return Ok(code) };
-        let report = self.recorder.report(&self.dispatcher, wall, code);
-        let text = serde_json::to_string_pretty(&report)?;
-        if let Err(e) = std::fs::write(file, text + "\n") {
-            self.printer.notice(notices::report_unwritten(file, &e));
-            return Ok(if code == 0 { 1 } else { code });
+    /// Writes the files of `--report` and `--trace`. The result is the exit code.
+    fn write_files(&self, wall: Duration, code: i32) -> i32 {
+        let mut written = self.write_trace(wall);
+        if let Some(path) = &self.plan.report {
+            let ended = (wall, code);
+            let report = self.recorder.whole(&self.plan, &self.dispatcher, &self.history, ended);
+            if let Err(e) = file::write(path, &report) {
+                self.printer.notice(notices::report_unwritten(path, &e));
+                written = false;
+            }
         }
-        Ok(code)
+        if code == 0 && !written { 1 } else { code }
     }
 
     /// Keeps or removes the job's directory.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 impl Launcher {
     /// The state that [`ftmpi_servers::metrics::catalogue::JOB`] names its values in.
     pub(super) fn metrics_state(&self) -> Value {
-        let report = self.recorder.report(&self.dispatcher, self.begin.elapsed(), 0);
+        let report = self.recorder.report(&self.dispatcher, &self.history, self.now(), 0);
         let mut state = serde_json::to_value(report).unwrap_or_default();
         let size = self.plan.placement.len();
         let mut failures = vec![0u64; size];

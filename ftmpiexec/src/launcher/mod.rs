@@ -14,6 +14,7 @@
 //! | [`job_store`], [`restart_discovery`] | what a later launcher needs, and finds |
 //! | [`restore_check`] | whether images fit their hosts |
 //! | [`stopping`], [`ending`] | signals, time limits, and the end of the job |
+//! | [`batch_log`], [`recording`] | what a job says by itself; its history |
 //! | [`faults`] | `--inject` |
 //! | [`control`], [`metrics_state`] | users who ask for images or metrics |
 //! | [`notices`] | every sentence about failures and recoveries |
@@ -21,6 +22,7 @@
 mod agent_link;
 mod agent_process;
 mod agents;
+mod batch_log;
 mod commands;
 mod control;
 mod discovered;
@@ -34,6 +36,7 @@ pub mod notices;
 mod oversubscription;
 mod preflight;
 mod rank_output;
+mod recording;
 mod reports;
 mod restart_discovery;
 mod restore_check;
@@ -47,12 +50,14 @@ mod termination;
 
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
 use crate::cli::Plan;
+use crate::history::History;
 use crate::job_dir::JobDir;
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use crate::tuning::TICK;
 use agents::{AgentKeys, Agents};
 use anyhow::Context;
+use batch_log::BatchLog;
 use events::LauncherEvent;
 use faults::Injection;
 use ftmpi_protocols::dispatcher::{Dispatcher, Input};
@@ -93,6 +98,8 @@ struct Launcher {
     output: RankOutput,
     input: StandardInput,
     recorder: Recorder,
+    history: History,
+    batch_log: BatchLog,
     injection: Injection,
     /// Who waits for images.
     requests: control::ImageRequests,
@@ -155,10 +162,13 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     };
     if let Some(directory) = &directory {
         // Scripts that look at the text of a program need not know of a private directory.
-        let asked = plan.verbose || std::io::stderr().is_terminal();
+        let asked = batch_log::speaks(&plan) || std::io::stderr().is_terminal();
         if asked || directory.temporary().is_none() {
             printer.notice(directory.describe(&plan));
         }
+    }
+    if batch_log::speaks(&plan) {
+        printer.notice(batch_log::protection(&plan));
     }
     let listen = listener.local_addr()?;
     let mut launcher = Launcher::new(plan, (key, listen), prepared, directory, printer, events);
@@ -210,6 +220,8 @@ impl Launcher {
             output: RankOutput::new(prepared.printed),
             input: prepared.input,
             recorder: Recorder::new(&plan),
+            history: History::new(plan.placement.len()),
+            batch_log: BatchLog::new(&plan),
             injection: Injection::new(&plan),
             requests: control::ImageRequests::default(),
             oversubscribed,
@@ -319,7 +331,9 @@ impl Launcher {
         if let Some(e) = self.store.progress().and_then(|progress| progress.take_trouble()) {
             self.printer.notice(notices::progress_lost(&e));
         }
+        self.observe_all();
         self.show_status();
+        self.look_at_batch_log();
     }
 
     fn show_status(&self) {

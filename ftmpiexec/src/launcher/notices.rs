@@ -254,6 +254,11 @@ pub fn report_unwritten(path: &Path, e: &dyn Display) -> String {
     format!("the report {} cannot be written: {e}", path.display())
 }
 
+/// The trace cannot be written at the end.
+pub fn trace_unwritten(path: &Path, e: &dyn Display) -> String {
+    format!("the trace {} cannot be written: {e}", path.display())
+}
+
 // ---- users who end the job ----------------------------------------------------------------------
 
 /// The name of a signal that ends a job.

@@ -104,13 +104,14 @@ pub(super) fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
 /// # Errors
 /// Names the first file that cannot be written.
 pub(super) fn check_output_files(plan: &Plan) -> anyhow::Result<()> {
-    if let Some(report) = &plan.report {
+    for (option, path) in [("--report", &plan.report), ("--trace", &plan.trace)] {
+        let Some(path) = path else { continue };
         // The job's directory is made later.
-        let parent = report.parent().filter(|parent| !parent.exists());
+        let parent = path.parent().filter(|parent| !parent.exists());
         if parent.is_some() && parent == plan.job_dir.as_deref() {
-            return Ok(());
+            continue;
         }
-        writable(report).with_context(|| format!("--report {}", report.display()))?;
+        writable(path).with_context(|| format!("{option} {}", path.display()))?;
     }
     Ok(())
 }

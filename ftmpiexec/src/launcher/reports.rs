@@ -35,6 +35,7 @@ impl Launcher {
                     && let Some(input) = self.on_rank_report(host, rank, incarnation, report)
                 {
                     self.notify_dispatcher(input);
+                    self.observe(rank);
                     if self.injection.waits() && self.recorder.all_have_started() {
                         self.injection.all_ranks_run();
                     }
@@ -112,6 +113,7 @@ impl Launcher {
             }
             Report::Orphan { why, before } => Input::Orphan { rank, incarnation, why, before },
             Report::LogFull { bytes } => {
+                self.recorder.log_full();
                 if self.plan.verbose {
                     self.printer.notice(notices::log_full(rank, bytes));
                 }
@@ -144,9 +146,11 @@ impl Launcher {
             Report::Finalizing => Input::Finalizing { rank, incarnation },
             Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
             Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },
-            Report::ImageTaken { pause_ns, .. } => {
+            Report::ImageTaken { image, pause_ns } => {
                 self.recorder.image_taken(pause_ns);
-                Input::Paused { pause: Duration::from_nanos(pause_ns) }
+                let pause = Duration::from_nanos(pause_ns);
+                self.history.image_taken(self.now(), rank, image, pause);
+                Input::Paused { pause }
             }
             Report::ImageCommitted { image, oldest, took_ns } => {
                 self.image_stored((host, rank), image, took_ns);
@@ -154,6 +158,7 @@ impl Launcher {
             }
             Report::ImageFailed { image, why } => {
                 self.recorder.image_failed();
+                self.history.image_lost(self.now(), rank, image, &why);
                 self.requests.answer(rank, Err(&why));
                 Input::ImageFailed { rank, incarnation, image, why }
             }
@@ -179,7 +184,8 @@ impl Launcher {
                 self.agents.get_mut(host).processes.remove(&rank);
                 self.injection.process_ended(rank, fault);
                 let seen = Duration::from_nanos(seen_ns);
-                self.recorder.ended(rank, incarnation, self.now(), seen);
+                let since = self.recorder.ended(rank, incarnation, self.now(), seen);
+                self.note_end(rank, incarnation, since);
                 let progress = self.recorder.progress(rank);
                 Input::Ended { rank, incarnation, ending, progress }
             }
@@ -215,6 +221,9 @@ impl Launcher {
             self.store.set_actual_command(rank, *command);
         }
         self.recorder.hello(rank, incarnation, pid);
+        if let Some(image) = resumed {
+            self.history.resumed(rank, incarnation, image);
+        }
         if let Some(why) = no_image.as_ref().filter(|_| self.plan.ckpt_interval.is_some()) {
             self.report_no_image(rank, why);
         }
@@ -223,6 +232,7 @@ impl Launcher {
 
     fn image_stored(&mut self, (host, rank): (u32, Rank), image: ImageFacts, took_ns: u64) {
         self.recorder.image_committed(image.bytes, took_ns);
+        self.history.image_durable(self.now(), rank, image.image, image.bytes);
         if let Some(facts) = &self.agents.get(host).restore_facts {
             self.store.set_image_facts(rank, facts);
         }

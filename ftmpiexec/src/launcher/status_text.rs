@@ -12,7 +12,7 @@ pub struct Status {
     /// All ranks.
     pub ranks: usize,
     /// Images that are durable.
-    pub images: usize,
+    pub images: u64,
     /// Failures of ranks.
     pub failures: usize,
     /// Failures whose rank has caught up.

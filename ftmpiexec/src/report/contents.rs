@@ -1,6 +1,10 @@
 //! The contents of the file of `--report`. The keys are an interface.
 
 use super::Recorder;
+use super::losses::{Loss, losses};
+use super::remedies::remedy;
+use crate::history::History;
+use crate::history::view::seconds;
 use crate::launcher::notices;
 use ftmpi_protocols::dispatcher::{Dispatcher, Failure};
 use ftmpi_wire::Incarnation;
@@ -49,6 +53,11 @@ struct FailureReport {
     restore_ms: Option<f64>,
     /// From that message until the rank had caught up.
     catch_up_ms: Option<f64>,
+    /// From the death until the rank had caught up. Where ranks return to a wave: also the work
+    /// since the wave.
+    lost_s: Option<f64>,
+    /// What the user can do.
+    remedy: Option<&'static str>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -186,10 +195,6 @@ impl Sums<'_> {
     }
 }
 
-pub(super) fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1e6).round() / 1e6
-}
-
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
@@ -199,20 +204,47 @@ fn nanoseconds(number: u64) -> f64 {
     milliseconds(Duration::from_nanos(number))
 }
 
-fn mean_ms(values: &[u64]) -> f64 {
-    nanoseconds(values.iter().sum::<u64>() / values.len().max(1) as u64)
+/// Nanoseconds that were measured several times.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Times {
+    pub(super) count: u64,
+    pub(super) total: u64,
+    max: u64,
 }
 
-fn max_ms(values: &[u64]) -> f64 {
-    nanoseconds(values.iter().copied().max().unwrap_or(0))
+impl Times {
+    pub(super) fn add(&mut self, nanoseconds: u64) {
+        self.count += 1;
+        self.total += nanoseconds;
+        self.max = self.max.max(nanoseconds);
+    }
+
+    fn mean_ms(&self) -> f64 {
+        nanoseconds(self.total / self.count.max(1))
+    }
+
+    fn max_ms(&self) -> f64 {
+        nanoseconds(self.max)
+    }
 }
 
 impl Recorder {
     /// Everything that was recorded, for the file of the report.
-    pub fn report(&self, dispatcher: &Dispatcher, wall: Duration, exit_code: i32) -> RunReport {
+    pub fn report(
+        &self,
+        dispatcher: &Dispatcher,
+        history: &History,
+        wall: Duration,
+        exit_code: i32,
+    ) -> RunReport {
         let sums = Sums(&self.latest);
-        let failures =
-            |of: &[Failure]| of.iter().map(|failure| self.failure_report(failure)).collect();
+        let failures = |of: &[Failure]| {
+            let losses = losses(of, history, self);
+            of.iter()
+                .zip(losses)
+                .map(|(failure, loss)| self.failure_report(failure, loss))
+                .collect()
+        };
         RunReport {
             protocol: self.protocol.clone(),
             clusters: self.clusters.clone(),
@@ -225,10 +257,10 @@ impl Recorder {
             orphans: failures(dispatcher.orphans()),
             checkpoints: self.checkpoints(),
             waves: WavesReport {
-                complete: self.waves.len() as u64,
+                complete: self.waves.count,
                 void: self.waves_void,
-                duration_ms_mean: mean_ms(&self.waves),
-                duration_ms_max: max_ms(&self.waves),
+                duration_ms_mean: self.waves.mean_ms(),
+                duration_ms_max: self.waves.max_ms(),
                 wait_ms: sums.ms(|c| c.wave_wait_ns),
                 channel_state_bytes: sums.of(|c| c.channel_state_bytes),
                 held_frames: sums.of(|c| c.held_frames),
@@ -256,8 +288,7 @@ impl Recorder {
         }
     }
 
-    fn failure_report(&self, failure: &Failure) -> FailureReport {
-        let dead = Incarnation(failure.incarnation.0.saturating_sub(1));
+    fn failure_report(&self, failure: &Failure, loss: Option<Loss>) -> FailureReport {
         let restored = failure.hello_at.map(|at| at.saturating_sub(failure.at));
         let caught_up = failure.caught_up_at.zip(failure.hello_at);
         FailureReport {
@@ -267,22 +298,35 @@ impl Recorder {
             recovery: if self.clusters.is_some() { "rollback" } else { "restart" },
             image: failure.image.map(|image| image.0),
             replayed: failure.replayed,
-            detect_ms: self.detect.get(&(failure.rank, dead)).copied().map(milliseconds),
+            detect_ms: self.detected_after(failure).map(milliseconds),
             restore_ms: restored.map(milliseconds),
             catch_up_ms: caught_up.map(|(up, hello)| milliseconds(up.saturating_sub(hello))),
+            lost_s: loss.map(|loss| seconds(loss.length())),
+            remedy: remedy(&failure.cause),
         }
+    }
+
+    /// When the process ended whose end this failure is.
+    pub fn died_at(&self, failure: &Failure) -> Duration {
+        failure.at.saturating_sub(self.detected_after(failure).unwrap_or_default())
+    }
+
+    /// From the injected kill, or from the moment when the agent saw the death, to the dispatcher.
+    pub(super) fn detected_after(&self, failure: &Failure) -> Option<Duration> {
+        let dead = Incarnation(failure.incarnation.0.saturating_sub(1));
+        self.detect.get(&(failure.rank, dead)).copied()
     }
 
     fn checkpoints(&self) -> Checkpoints {
         Checkpoints {
             ordered: self.images_ordered,
-            count: self.durations.len() as u64,
+            count: self.durations.count,
             failed: self.images_failed,
             bytes: self.image_bytes,
-            pause_ms_mean: mean_ms(&self.pauses),
-            pause_ms_max: max_ms(&self.pauses),
-            duration_ms_mean: mean_ms(&self.durations),
-            duration_ms_max: max_ms(&self.durations),
+            pause_ms_mean: self.pauses.mean_ms(),
+            pause_ms_max: self.pauses.max_ms(),
+            duration_ms_mean: self.durations.mean_ms(),
+            duration_ms_max: self.durations.max_ms(),
         }
     }
 

@@ -4,10 +4,23 @@
 //! over ranks. The counters of a restarted rank go on from its image, which holds them. So the sums
 //! say what the program did and not what was repeated.
 
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | [`contents`] | the fields about the whole job |
+//! | [`losses`], [`remedies`] | the time that each failure cost; what a user can do |
+//! | [`summary`] | the last lines of a job, with advice |
+//! | [`file`] | the files of `--report` |
+
 mod contents;
+pub mod file;
+mod losses;
+mod remedies;
+pub mod summary;
 
 use crate::cli::Plan;
-use contents::{ChannelMemories, ProcessRecord, seconds};
+use crate::history::view::seconds;
+use contents::{ChannelMemories, ProcessRecord, Times};
 use ftmpi_protocols::waves::Over;
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::{Incarnation, Rank};
@@ -26,15 +39,16 @@ pub struct Recorder {
     /// When a fault was injected into this incarnation.
     kills: BTreeMap<(Rank, Incarnation), Duration>,
     detect: BTreeMap<(Rank, Incarnation), Duration>,
-    pauses: Vec<u64>,
-    durations: Vec<u64>,
-    waves: Vec<u64>,
+    pauses: Times,
+    durations: Times,
+    waves: Times,
     waves_void: u64,
     clusters: Option<Vec<u32>>,
     image_bytes: u64,
     images_failed: u64,
     servers_failed: u32,
     images_ordered: u64,
+    logs_full: u64,
     memories: ChannelMemories,
     loggers: [u64; 3],
 }
@@ -55,9 +69,9 @@ impl Recorder {
             log_peak: vec![0; size],
             kills: BTreeMap::new(),
             detect: BTreeMap::new(),
-            pauses: Vec::new(),
-            durations: Vec::new(),
-            waves: Vec::new(),
+            pauses: Times::default(),
+            durations: Times::default(),
+            waves: Times::default(),
             waves_void: 0,
             clusters: plan.clusters.clone(),
             image_bytes: 0,
@@ -66,6 +80,7 @@ impl Recorder {
             images_failed: 0,
             servers_failed: 0,
             images_ordered: 0,
+            logs_full: 0,
         }
     }
 
@@ -103,8 +118,15 @@ impl Recorder {
         }
     }
 
-    /// A rank's process has ended; the agent saw that so long ago.
-    pub fn ended(&mut self, rank: Rank, incarnation: Incarnation, at: Duration, seen: Duration) {
+    /// A rank's process has ended; the agent saw that so long ago. The result is the time since
+    /// the end: an injected fault is known better.
+    pub fn ended(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        at: Duration,
+        seen: Duration,
+    ) -> Duration {
         if let Some(process) = self.processes[rank.index()]
             .iter_mut()
             .rev()
@@ -115,6 +137,7 @@ impl Recorder {
         let since =
             self.kills.remove(&(rank, incarnation)).map_or(seen, |kill| at.saturating_sub(kill));
         self.detect.insert((rank, incarnation), since);
+        since
     }
 
     /// A fault is being injected.
@@ -142,19 +165,19 @@ impl Recorder {
 
     /// An image was taken.
     pub fn image_taken(&mut self, pause_ns: u64) {
-        self.pauses.push(pause_ns);
+        self.pauses.add(pause_ns);
     }
 
     /// An image is durable.
     pub fn image_committed(&mut self, bytes: u64, took_ns: u64) {
         self.image_bytes += bytes;
-        self.durations.push(took_ns);
+        self.durations.add(took_ns);
     }
 
     /// A wave has ended.
     pub fn wave_over(&mut self, over: &Over) {
         match over.complete {
-            Some(_) => self.waves.push(over.took.as_nanos() as u64),
+            Some(_) => self.waves.add(over.took.as_nanos() as u64),
             None => self.waves_void += 1,
         }
     }
@@ -169,14 +192,29 @@ impl Recorder {
         self.images_ordered += 1;
     }
 
+    /// The sender log of a rank was full, and asked for images.
+    pub fn log_full(&mut self) {
+        self.logs_full += 1;
+    }
+
     /// A server had to be restarted.
     pub fn server_failed(&mut self) {
         self.servers_failed += 1;
     }
 
+    /// How often servers had to be restarted.
+    pub fn servers_restarted(&self) -> u32 {
+        self.servers_failed
+    }
+
     /// How many images became durable.
-    pub fn images(&self) -> usize {
-        self.durations.len()
+    pub fn images(&self) -> u64 {
+        self.durations.count
+    }
+
+    /// Bytes of the images that became durable.
+    pub fn image_bytes(&self) -> u64 {
+        self.image_bytes
     }
 
     /// Whether every rank has had a process.

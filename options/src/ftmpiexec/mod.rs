@@ -175,6 +175,7 @@ mod tests {
             "--outfile-pattern",
             "--errfile-pattern",
             "--report",
+            "--trace",
             "--metrics",
             "--restart",
             "--inject",

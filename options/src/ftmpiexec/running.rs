@@ -29,11 +29,24 @@ pub struct Output {
     /// PATTERN is as in --outfile-pattern.
     #[arg(long, value_name = "PATTERN", value_hint = ValueHint::FilePath)]
     pub errfile_pattern: Option<String>,
-    /// Write what happened to a JSON file
+    /// Write what happened to a file
     ///
-    /// The file is written at the end of the job: failures, recoveries, images, messages.
+    /// At the end of the job: failures, recoveries, images, messages, and when each was. A FILE
+    /// that ends in .html is a page to look at, with the timeline of the ranks; any other is JSON.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path)]
     pub report: Option<PathBuf>,
+    /// Write a timeline for Perfetto or Chrome
+    ///
+    /// A JSON file in the trace event format, written at the end of the job: what each rank did,
+    /// pauses of images, failures, waves. Open it at ui.perfetto.dev or chrome://tracing.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path)]
+    pub trace: Option<PathBuf>,
+    /// Print a line about the job so often
+    ///
+    /// And a summary at its end. 0: no lines. Default: 10m with -v or --job-dir and in batch
+    /// systems, where standard error is no terminal; otherwise no lines.
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
+    pub progress: Option<Duration>,
     /// Show the state of the job to Prometheus
     ///
     /// At http://IP:PORT/metrics while the job runs.

@@ -171,7 +171,7 @@ impl Launcher {
             NextStart::Quietly(pause) => pause,
             NextStart::After(pause) => {
                 let name = self.servers.title(index);
-                self.printer.notice(notices::server_died(&name, why));
+                self.tell_of_server(notices::server_died(&name, why));
                 self.recorder.server_failed();
                 pause
             }

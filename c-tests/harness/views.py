@@ -1,0 +1,182 @@
+"""Tests what people look at: lines of batch jobs, the page of `--report`, the timeline of `--trace`, files for
+Prometheus and Grafana. Pages are also opened in a browser without a screen, where there is one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import reports
+from .core import ROOT, Outcome, Setting, run, which
+from .jobs import RANKS, Jobs
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# What a page of one file must not contain. Names of name spaces are no requests.
+REQUESTS = re.compile(r"(?:src|href|action)\s*=\s*[\"'](?!data:,|#)|@import|url\(|\bfetch\(|https?://(?!www\.w3\.org/2000/svg)")
+
+
+def lines_of_launcher(outcome: Outcome) -> list[str]:
+    return [line for line in outcome.err.splitlines() if line.startswith("ftmpiexec: ")]
+
+
+def missing(lines: list[str], words: list[str]) -> str | None:
+    """The words must come in lines of their own, in this order."""
+    at = 0
+    for word in words:
+        found = next((index for index in range(at, len(lines)) if word in lines[index]), None)
+        if found is None:
+            return f"no line with `{word}` after line {at}: {lines}"
+        at = found + 1
+    return None
+
+
+def browser() -> str | None:
+    return next((path for path in map(which, BROWSERS) if path), None)
+
+
+def in_browser(setting: Setting, where: str, budget_ms: int = 3000) -> str:
+    """The page as a browser has it after its code has run."""
+    profile = setting.new_folder("browser")
+    command = [browser(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+               "--no-first-run", "--disable-extensions", f"--user-data-dir={profile}",
+               f"--virtual-time-budget={budget_ms}", "--dump-dom", where]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    shutil.rmtree(profile, ignore_errors=True)
+    return made.stdout
+
+
+def page_problem(page: str, data: dict | None = None) -> str | None:
+    """A page of one file: what it embeds, and that it asks for nothing."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    if not found:
+        return "there is no data in it"
+    if any(sign in found[1] for sign in "<>"):
+        return "the data could end its element"
+    embedded = json.loads(found[1])
+    if data is not None and set(embedded) != set(data):
+        return f"it has other fields than the JSON file: {set(embedded) ^ set(data)}"
+    rest = page.replace(found[0], "")
+    request = REQUESTS.search(rest)
+    if request:
+        return f"it names something outside: {rest[request.start():request.start() + 60]}"
+    if "Content-Security-Policy" not in page or "default-src 'none'" not in page:
+        return "it has no content security policy"
+    return reports.report_problem(embedded, RANKS, 0)
+
+
+def trace_problem(path: Path, failures: int) -> str | None:
+    """The file is well-formed, its events are in order, and spans of a track nest."""
+    events = [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] != "M"]
+    last, open_spans, begun = 0.0, {}, set()
+    for event in events:
+        if event["ts"] < last:
+            return f"an event is earlier than the one before: {event}"
+        last = event["ts"]
+        if event["ph"] == "X":
+            ends = open_spans.setdefault((event["pid"], event["tid"]), [])
+            while ends and ends[-1] <= event["ts"]:
+                ends.pop()
+            if ends and event["ts"] + event["dur"] > ends[-1]:
+                return f"a span reaches out of the one around it: {event}"
+            ends.append(event["ts"] + event["dur"])
+        elif event["ph"] == "b":
+            begun.add(event["id"])
+        elif event["ph"] == "e":
+            if event["id"] not in begun:
+                return f"an end without a begin: {event}"
+            begun.remove(event["id"])
+    if begun:
+        return f"begins without an end: {begun}"
+    deaths = [event for event in events if event["cat"] == "failure"]
+    names = {event["name"] for event in events}
+    if len(deaths) != failures or not {"computing", "image pause", "dead", "restoring"} <= names:
+        return f"{len(deaths)} deaths of {failures}, and the spans {sorted(names)}"
+    return None
+
+
+def one_run(setting: Setting, jobs: Jobs) -> None:
+    """One job with a death: its lines, its report, its page and its timeline."""
+    results = setting.results
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        results.bad("views: program", why)
+        return
+    where = setting.new_folder("views")
+    fault = ["--ckpt-interval", "300ms", "--inject", "kill:rank=2,at=1200ms", "--progress", "500ms"]
+    command = setting.mpiexec(RANKS, "--job-dir", where / "job", *fault, "--report", where / "run.json",
+                              "--trace", where / "run.trace", *job.command(1))
+    outcome = run(command, timeout=setting.timeout, cwd=where)
+    lines = lines_of_launcher(outcome)
+    expected = ["job directory", "protection: pessimistic, an image of each rank every 300ms", "4 of 4 ranks running",
+                "killed by signal 9 (SIGKILL); restarting it", "is back from", "summary: 1 failure survived",
+                "images stored"]
+    results.check("views: lines of a batch job", missing(lines, expected) if outcome.code == 0 else outcome.output_tail())
+    report, unread = reports.read(where / "run.json")
+    problem = unread or reports.report_problem(report, RANKS, outcome.code, outcome.seconds)
+    if problem is None and (report["failures"][0]["lost_s"] is None or "memory" not in report["failures"][0]["remedy"]):
+        problem = f"a failure without loss and remedy: {report['failures'][0]}"
+    results.check("views: report", problem)
+    results.check("views: timeline", trace_problem(where / "run.trace", 1))
+    page = where / "run.html"
+    outcome = run(setting.mpiexec(RANKS, *fault[:4], "--report", page, *job.command(1)), timeout=setting.timeout, cwd=where)
+    problem = page_problem(page.read_text(), report) if outcome.code == 0 else outcome.output_tail()
+    if results.check("views: page", problem):
+        opened(setting, page)
+
+
+def opened(setting: Setting, page: Path) -> None:
+    name = "views: page in a browser"
+    if browser() is None:
+        return setting.results.skip(name, "no chromium")
+    # Text of a job must not become markup.
+    evil = page.with_name("evil.html")
+    evil.write_text(page.read_text().replace("killed by signal 9", "\\u003cimg src=x onerror=alert(1)\\u003e"))
+    for file, words in ((page, ["</rect>", "restarting it from", "1 failure survived", "Where the time went"]),
+                        (evil, ["&lt;img src=x onerror=alert(1)&gt;"])):
+        shown = in_browser(setting, file.as_uri())
+        gone = [word for word in words if word not in shown]
+        setting.results.check(name, f"{file.name} does not show {gone}: {shown[-300:]}" if gone else None)
+    return None
+
+
+def silence(setting: Setting, jobs: Jobs) -> None:
+    """A short job that runs well says nothing by itself."""
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        return setting.results.bad("views: silence", why)
+    where = setting.new_folder("views-silent")
+    short = job.command(1)[:1] + ["--seconds", "0.2", "--seed", "1"]
+    outcome = run(setting.mpiexec(RANKS, *short), timeout=setting.timeout, cwd=where)
+    said = outcome.err.strip()
+    setting.results.check("views: a job that runs well is silent", f"it said {said}" if said or outcome.code else None)
+    bad = run(setting.mpiexec(2, "--trace", "/no/such/dir/x", *short), timeout=setting.timeout, cwd=where)
+    problem = None if bad.code and "--trace /no/such/dir/x" in bad.err and not bad.out else bad.output_tail()
+    setting.results.check("views: a trace that cannot be written is said before the start", problem)
+    return None
+
+
+def monitoring(setting: Setting) -> None:
+    """The alerts are what Prometheus accepts; the dashboard is JSON with panels."""
+    folder = ROOT / "packaging" / "monitoring"
+    board = json.loads((folder / "grafana-dashboard.json").read_text())
+    ids = [panel["id"] for panel in board["panels"]]
+    whole = len(ids) == len(set(ids)) > 10 and all(panel["targets"] for panel in board["panels"] if panel["type"] != "row")
+    setting.results.check("views: dashboard for Grafana", None if whole else "its panels are not whole")
+    if which("promtool") is None:
+        return setting.results.skip("views: alerts", "no promtool")
+    made = subprocess.run(["promtool", "check", "rules", folder / "prometheus-rules.yml"], capture_output=True, text=True)
+    problem = None if made.returncode == 0 else made.stdout + made.stderr
+    setting.results.check("views: alerts", problem)
+    return None
+
+
+def views(setting: Setting) -> None:
+    if not setting.dist_is_built():
+        return
+    jobs = Jobs(setting, 2.5)
+    one_run(setting, jobs)
+    silence(setting, jobs)
+    monitoring(setting)
