@@ -15,6 +15,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced
     c-tests/run.py bad-input | bounds       what users do wrong; hosts with little memory or disk
     c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
+    c-tests/run.py direct                   ranks that Hydra starts
     c-tests/run.py netns | slurm            hosts made of network namespaces, a real Slurm
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
@@ -51,6 +52,7 @@ from harness import (  # noqa: E402
     determinants, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
     replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
+from harness import direct  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
 
@@ -153,6 +155,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--short", action="store_true", help="a part, in one job")
     p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
     p.add_argument("only", nargs="*", help="names of modules")
+    suite("direct", "ranks that another launcher starts (Hydra)")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
@@ -257,6 +260,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             install.install(setting)
         case "mpi4py":
             mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
+        case "direct":
+            direct.direct(setting)
         case "slurm":
             slurm.slurm(setting)
         case "netns":
@@ -320,6 +325,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("cuts", lambda: cuts.cuts(setting)),
             ("replaced", lambda: replaced.replaced(setting)),
             ("slurm", lambda: slurm.slurm(setting)),
+            ("direct", lambda: direct.direct(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
             ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),

@@ -35,6 +35,8 @@ if [ "$level" = full ] || [ "$level" = system ]; then
     [ -e /usr/share/modules/init ] || packages="$packages environment-modules"
     want ip iproute2
     [ -x /usr/sbin/slurmctld ] || packages="$packages slurm-wlm munge"
+    # For srun --mpi=pmix: slurmd loads the library of the second package.
+    [ -e /usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so ] || packages="$packages libpmix2 libpmix-dev"
     want sshd openssh-server
     want ssh openssh-client
     want python3 python3 python3-venv

@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import build
+from . import build, direct
 from .core import TESTS, Outcome, Setting, problem_of, run, which
 
 NODES = 4
@@ -125,7 +125,7 @@ class Jobs:
         self.launcher = setting.dist / "bin" / "ftmpiexec"
 
     def run(self, *words: str | Path) -> Outcome:
-        return run([tool_path(str(words[0])), *words[1:]], timeout=90, cwd=self.setting.new_folder("run"),
+        return run([tool_path(str(words[0])), *map(str, words[1:])], timeout=90, cwd=self.setting.new_folder("run"),
                    env=self.environment)
 
     def submit(self, folder: Path, options: list[str], body: str) -> str:
@@ -175,6 +175,7 @@ def slurm(setting: Setting) -> None:
         with cluster(folder) as environment:
             jobs = Jobs(setting, environment, program)
             direct_starts(setting, jobs)
+            direct.under_slurm(setting, jobs)
             a_signal_at_the_steps(setting, jobs)
             a_cancelled_job_goes_on(setting, jobs)
             a_node_goes_down(setting, jobs)
@@ -185,7 +186,7 @@ def slurm(setting: Setting) -> None:
 def direct_starts(setting: Setting, jobs: Jobs) -> None:
     alone = jobs.run("srun", "-n", "2", jobs.program)
     setting.results.check("slurm: srun of a program says what to type",
-                          lacks(alone.err, "started this program as one of 2", "ftmpiexec -n 2")
+                          lacks(alone.err, "started this program as one of 2", "ftmpiexec -n 2", "--mpi=pmi2")
                           if alone.code else f"ended with {alone.code}")
     twice = jobs.run("srun", "-n", "2", jobs.launcher, "-n", "2", jobs.program)
     setting.results.check("slurm: srun of ftmpiexec says what to type",

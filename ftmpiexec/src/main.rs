@@ -25,6 +25,7 @@ mod tuning;
 
 use ftmpi_checkpoint::{inheritance, thread_creation};
 use ftmpi_options::terminal;
+use ftmpi_wire::direct_start::AGENT_OPTION;
 use ftmpi_wire::foreign_launcher::ForeignLauncher;
 use std::process::ExitCode;
 
@@ -55,6 +56,12 @@ fn main() -> ExitCode {
         return match agent::run() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain("agent: ", &error),
+        };
+    }
+    if arguments.get(1).is_some_and(|first| first == AGENT_OPTION) {
+        return match agent::direct::run(arguments.get(2).map(String::as_str)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain("agent of ranks: ", &error),
         };
     }
     if arguments.get(1).is_some_and(|first| first == metrics_page::OPTION) {

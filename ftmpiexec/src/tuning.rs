@@ -203,6 +203,12 @@ pub const PATH_BYTES_MAX: usize = 4096;
 pub const CALL_LIMIT: Duration = Duration::from_secs(20);
 /// A caller whose rank does not come is refused before its own [`CALL_LIMIT`], and calls again.
 pub const CALLER_WAIT_LIMIT: Duration = Duration::from_secs(15);
+/// Within this time the agents and ranks of a job that another launcher started find each other: a
+/// host that is full of starting processes is slow.
+pub const DIRECT_LINK_LIMIT: Duration = Duration::from_secs(120);
+/// Ranks of such a job that have the order to end and compute are killed after this time, if the
+/// launcher has not done it.
+pub const DIRECT_KILL_AFTER: Duration = Duration::from_secs(2);
 /// First pause between two attempts to make a channel.
 pub const RETRY_FIRST: Duration = Duration::from_millis(20);
 /// Longest pause between two attempts to make a channel.

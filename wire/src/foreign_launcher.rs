@@ -45,10 +45,14 @@ impl ForeignLauncher {
     #[must_use]
     pub fn for_a_program(&self) -> String {
         let Self { name, variable, processes } = self;
+        let other_way = match *name {
+            "srun" => ", or with: srun --mpi=pmi2 PROGRAM",
+            _ => "",
+        };
         format!(
             "{name} started this program as one of {processes} processes ({variable}), which ftmpi cannot join to one \
-             job; start it with: ftmpiexec -n {processes} PROGRAM (or set {ALLOW}=1 for {processes} separate jobs of \
-             one rank)"
+             job; start it with: ftmpiexec -n {processes} PROGRAM{other_way} (or set {ALLOW}=1 for {processes} \
+             separate jobs of one rank)"
         )
     }
 

@@ -6,6 +6,7 @@
 //! | module | between |
 //! | --- | --- |
 //! | [`control`] | a rank and the agent of its host, over a Unix socket that passes descriptors |
+//! | [`direct_start`] | ranks that another launcher started, and the agents that they start |
 //! | [`event_log`] | a rank and an event logger, over TCP |
 //! | [`determinant`] | the record that both store |
 //! | [`hello`] | the first messages on every authenticated TCP connection |
@@ -18,6 +19,7 @@
 
 pub mod control;
 pub mod determinant;
+pub mod direct_start;
 pub mod event_log;
 pub mod foreign_launcher;
 pub mod header;

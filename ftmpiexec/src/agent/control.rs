@@ -47,10 +47,18 @@ impl Control {
             SocketFlags::CLOEXEC,
             None,
         )?;
+        Ok((Self::of(ours)?, theirs))
+    }
+
+    /// The agent's end of a socket whose other end a process has opened.
+    ///
+    /// # Errors
+    /// The event loop cannot watch it.
+    pub fn of(ours: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&ours, true)?;
         // A job view may fill a whole datagram; the default buffer just holds one.
         rustix::net::sockopt::set_socket_send_buffer_size(&ours, 4 * DATAGRAM_BYTES_MAX).ok();
-        Ok((Self { socket: watched(ours)? }, theirs))
+        Ok(Self { socket: watched(ours)? })
     }
 
     /// Sends one datagram, waiting for room.

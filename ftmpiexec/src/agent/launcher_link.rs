@@ -82,7 +82,7 @@ pub async fn connect(setup: &AgentSetup, key: &JobKey) -> Result<TcpStream, Unre
 }
 
 /// Has the kernel probe the connection: a launcher whose host vanished sends no goodbye.
-fn keep_alive(stream: &TcpStream) {
+pub(super) fn keep_alive(stream: &TcpStream) {
     use rustix::net::sockopt;
     let _ = sockopt::set_socket_keepalive(stream, true);
     let _ = sockopt::set_tcp_keepidle(stream, KEEP_ALIVE_IDLE);

@@ -19,6 +19,7 @@
 //! | [`kept_files`] | files that images rest on |
 //! | [`output`], [`output_hold`], [`output_commit`], [`output_window`] | what ranks write |
 //! | [`broker`], [`segments`], [`clocks`] | channels, shared memory, clocks of event loggers |
+//! | [`direct`] | the agent of ranks that another launcher started |
 //! | [`cpu_binding`], [`external_load`], [`lease`] | processors, and how long ranks may run |
 
 mod actual_command;
@@ -27,6 +28,7 @@ mod checkpoint;
 mod clocks;
 mod control;
 mod cpu_binding;
+pub mod direct;
 mod directory;
 mod errors;
 mod events;

@@ -17,7 +17,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 /// A name, and the incarnation of the rank that gave it.
-type Key = (SegmentName, Incarnation);
+pub(super) type Key = (SegmentName, Incarnation);
 
 /// Memory that not all ranks have yet.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Segments {
     }
 
     /// The memory of this name, made at the first request.
-    fn take(&mut self, key: Key, bytes: u64, takers: u32) -> io::Result<OwnedFd> {
+    pub(super) fn take(&mut self, key: Key, bytes: u64, takers: u32) -> io::Result<OwnedFd> {
         if !self.0.contains_key(&key) {
             if self.0.len() >= OPEN_SEGMENTS_MAX {
                 return Err(io::Error::other(format!(

@@ -24,7 +24,8 @@ pub(crate) fn abort_with(world: &mut World, code: i32, text: String) -> ! {
         }
         die(code)
     };
-    control.send(&FromRank::Abort { code, text }, None);
+    control.send(&FromRank::Abort { code, text: text.clone() }, None);
+    crate::direct_start::abort(code, &text);
     wait_for_the_end(world)
 }
 

@@ -129,6 +129,21 @@ pub fn ask(request: &[u8], answer: &mut [u8]) -> (usize, Option<i32>) {
     }
 }
 
+/// Waits for a message with at most one descriptor.
+///
+/// # Errors
+/// The socket broke, or its time limit is over.
+pub(crate) fn receive_one(fd: i32, buffer: &mut [u8]) -> io::Result<(usize, Option<i32>)> {
+    loop {
+        let mut came = Came::default();
+        match take(fd, buffer, &mut came, 0) {
+            Ok(count) => return Ok((count, came.fds().first().map(|&fd| own(fd)))),
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Descriptors that came with a message, wherever the kernel has put them.
 #[derive(Debug, Default)]
 struct Came {

@@ -3,6 +3,7 @@
 //! Guarantees: a rank stays until no other rank may need its log.
 
 use crate::calls::{enter, leave};
+use crate::direct_start;
 use crate::job::{self, get};
 use ftmpi_core::engine::Link;
 use ftmpi_wire::Incarnation;
@@ -38,6 +39,7 @@ pub fn finalize() {
         engine.link.status.phase(Phase::Finalized);
         let counters = engine.counters();
         engine.link.publish(&counters);
+        direct_start::finalize();
     }
     engine.link.point("finalize-end");
 }
@@ -73,7 +75,17 @@ pub(crate) extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
         leave();
     }
     let engine = &mut get().engine;
-    if !engine.link.agent.all_finalized || engine.link.job.is_none() {
+    if engine.link.job.is_none() {
+        return;
+    }
+    if !engine.link.agent.all_finalized {
+        if direct_start::has_joined() {
+            // Launchers take such an end for a good one, and other ranks may wait for this one.
+            // SAFETY: flushes the program's streams: the launcher kills this process.
+            unsafe { libc::fflush(std::ptr::null_mut()) };
+            let code = if code == 0 { 1 } else { code };
+            direct_start::abort(code, "ended without MPI_Finalize");
+        }
         return;
     }
     enter();

@@ -3,6 +3,7 @@
 use crate::attention::{URGENT, depth};
 use crate::boot::Boot;
 use crate::calls::on_signal;
+use crate::direct_start;
 use crate::finalize::at_exit;
 use crate::job::{self, get};
 use crate::threads;
@@ -43,7 +44,7 @@ fn start(wanted: Threads) -> Result<Threads> {
     }
     let mut world = World::alone();
     let boot = Boot::find();
-    if let Some(env) = rank_of_this_process(boot.as_ref()) {
+    if let Some(env) = rank_of_this_process(boot.as_ref()).or_else(rank_of_another_launcher) {
         world.me = env.rank;
         world.incarnation = env.incarnation;
         crate::control::begin_own();
@@ -56,12 +57,6 @@ fn start(wanted: Threads) -> Result<Threads> {
             // SAFETY: children of the program are no ranks: they must not inherit these.
             unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
-    } else if std::env::var_os(RANK_ENV).is_none()
-        // What a rank starts has the variables of the rank, and is a job of its own.
-        && let Some(launcher) = ForeignLauncher::find(|name| std::env::var(name).ok())
-    {
-        eprintln!("ftmpi: {}", launcher.for_a_program());
-        std::process::exit(1);
     }
     world.point("init");
     let (incarnations, config) = match &world.job {
@@ -109,6 +104,8 @@ fn start(wanted: Threads) -> Result<Threads> {
     }
     if let Some(boot) = boot {
         (boot.0.set_hook)(Some(on_signal));
+    }
+    if boot.is_some() || direct_start::has_joined() {
         // SAFETY: registers a function of this library, which is never unloaded.
         unsafe { on_exit(at_exit, std::ptr::null_mut()) };
     }
@@ -151,6 +148,23 @@ unsafe extern "C" {
         function: extern "C" fn(libc::c_int, *mut libc::c_void),
         argument: *mut libc::c_void,
     ) -> libc::c_int;
+}
+
+/// Which rank this process is among those that another launcher started. One that cannot join them
+/// ends here.
+fn rank_of_another_launcher() -> Option<RankEnv> {
+    // What a rank starts has the variables of the rank, and is a job of its own.
+    if std::env::var_os(RANK_ENV).is_some() {
+        return None;
+    }
+    let variable = |name: &str| std::env::var(name).ok();
+    let why = match direct_start::join(variable) {
+        Ok(None) => ForeignLauncher::find(variable)?.for_a_program(),
+        Ok(rank) => return rank,
+        Err(why) => why,
+    };
+    eprintln!("ftmpi: {why}");
+    std::process::exit(1)
 }
 
 /// Which rank this process is, if the agent started it as one and it has the agent's socket.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `job`, `calls` | MPI in this process; begin and end of every call, signal |
 //! | `init`, `finalize`, `abort`, `ending` | how a rank begins and ends |
+//! | `direct_start` | ranks that another launcher started (PMI-1, PMI-2, PMIx) |
 //! | [`world`] | the engine's link: channels, news, waiting, files |
 //! | [`control`] | datagrams with the agent |
 //! | [`logger`] | frames with the event logger |
@@ -23,6 +24,7 @@ mod attention;
 pub mod boot;
 mod calls;
 pub mod control;
+mod direct_start;
 mod ending;
 mod file_undo;
 mod finalize;

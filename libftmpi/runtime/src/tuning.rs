@@ -16,6 +16,10 @@ pub(crate) const STAND_PATIENCE: Duration = Duration::from_secs(30);
 /// threads.
 pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long a rank that another launcher started waits for an answer of its host's agent. The agent
+/// answers at once; a host that is full of starting processes is slow.
+pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Ticks to spin at the least; a tick is about a third of a nanosecond.
 pub(crate) const BUDGET_MIN: u64 = 12_000;
 /// Ticks to spin at the most: some times what it takes to wake a rank.

@@ -68,6 +68,12 @@ impl JobKey {
         &self.0
     }
 
+    /// The key with these bytes, which another process of the job has drawn.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
     /// 64 hexadecimal digits.
     #[must_use]
     pub fn to_hex(&self) -> String {
