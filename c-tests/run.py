@@ -16,6 +16,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py bad-input | bounds       what users do wrong; hosts with little memory or disk
     c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
     c-tests/run.py direct                   ranks that Hydra starts
+    c-tests/run.py mpir                     debuggers find the ranks
     c-tests/run.py netns | slurm            hosts made of network namespaces, a real Slurm
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
@@ -52,7 +53,7 @@ from harness import (  # noqa: E402
     determinants, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
     replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
-from harness import direct  # noqa: E402
+from harness import direct, mpir  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
 
@@ -156,6 +157,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
     p.add_argument("only", nargs="*", help="names of modules")
     suite("direct", "ranks that another launcher starts (Hydra)")
+    suite("mpir", "debuggers find the ranks")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("bad-input", "what users do wrong")
@@ -262,6 +264,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
         case "direct":
             direct.direct(setting)
+        case "mpir":
+            mpir.mpir(setting)
         case "slurm":
             slurm.slurm(setting)
         case "netns":
@@ -326,6 +330,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("replaced", lambda: replaced.replaced(setting)),
             ("slurm", lambda: slurm.slurm(setting)),
             ("direct", lambda: direct.direct(setting)),
+            ("mpir", lambda: mpir.mpir(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
             ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),

@@ -66,6 +66,16 @@ pub struct Program {
     pub directory: PathBuf,
 }
 
+impl Program {
+    /// The program as a path, if it is one; else its name.
+    pub fn path(&self) -> String {
+        let name = self.command.first().map(OsText::to_os).unwrap_or_default();
+        let is_path = name.as_encoded_bytes().contains(&b'/');
+        let path = if is_path { self.directory.join(name) } else { name.into() };
+        path.to_string_lossy().into_owned()
+    }
+}
+
 /// What makes the text of a rank final (`--output committed`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Commitment {

@@ -12,6 +12,7 @@ mod inject;
 mod job_dir;
 mod launcher;
 mod metrics_page;
+mod mpir;
 mod nested;
 mod os_text;
 mod output;

@@ -52,6 +52,7 @@ use crate::agent_protocol::{Job, RankOrder, ToAgent};
 use crate::cli::Plan;
 use crate::history::History;
 use crate::job_dir::JobDir;
+use crate::mpir;
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use crate::tuning::TICK;
@@ -100,6 +101,8 @@ struct Launcher {
     recorder: Recorder,
     history: History,
     batch_log: BatchLog,
+    /// What debuggers see.
+    mpir: mpir::Table,
     injection: Injection,
     /// Who waits for images.
     requests: control::ImageRequests,
@@ -206,6 +209,9 @@ impl Launcher {
         let Prepared { job, image_key, servers, saved, oversubscribed, progress, .. } = prepared;
         let keys = AgentKeys { key: key.clone(), image_key };
         let temporary = directory.as_ref().and_then(JobDir::temporary);
+        let programs =
+            plan.program_of.iter().map(|&program| plan.programs[program as usize].path());
+        let programs = programs.collect();
         let mut agents = Agents::new(&plan, keys, listen, temporary, events.clone());
         if let (Some(earlier), Some(progress)) = (&plan.continued, &progress) {
             agents.give_leftovers(&earlier.saved.machines, &plan, progress.ranks());
@@ -222,6 +228,7 @@ impl Launcher {
             recorder: Recorder::new(&plan),
             history: History::new(plan.placement.len()),
             batch_log: BatchLog::new(&plan),
+            mpir: mpir::Table::new(programs),
             injection: Injection::new(&plan),
             requests: control::ImageRequests::default(),
             oversubscribed,

@@ -101,6 +101,7 @@ impl Launcher {
             }
             Report::Hello { pid, resumed, no_image, actual_command } => {
                 let hello = Hello { pid, resumed, no_image, actual_command };
+                self.mpir.set(rank.index(), self.agents.name(host), pid);
                 self.rank_said_hello(rank, incarnation, hello)
             }
             Report::Loaded { objects } => {

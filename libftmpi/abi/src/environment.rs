@@ -221,11 +221,14 @@ pub extern "C" fn MPI_Get_library_version(
     length: Out<c_int>,
 ) -> c_int {
     anywhere("MPI_Get_library_version", || {
-        // Programs look for "MPICH" here to learn which binary interface they talk to.
+        // MPI.jl, mpi4py, CMake and others read the begin of the first line, as MPICH writes it, to
+        // learn which binary interface they talk to. The number is MPICH's for this standard.
         let version = concat!(
-            "ftmpi ",
+            "MPICH Version:      5.0.0 (binary interface; this is ftmpi)\n",
+            "ftmpi Version:      ",
             env!("CARGO_PKG_VERSION"),
-            " (fault-tolerant MPI; binary interface of MPICH 3.1 and later)"
+            "\n",
+            "MPICH ABI:          12, MPICH 3.1 and later"
         );
         length.put(text.put(version)? as c_int)
     })
