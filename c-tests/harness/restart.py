@@ -447,6 +447,23 @@ def refusals(setting: Setting, jobs: Jobs) -> None:
     setting.results.check("restart: a damaged plan is refused", problem)
 
 
+def runs_without_progress(setting: Setting) -> None:
+    """Two runs of `--auto-restart` that make no newer image are the last ones. By hand the job goes on."""
+    program, made = build.build(setting, TESTS / "batch" / "steps.c")
+    if program is None:
+        setting.results.bad("steps compiles", made.output_tail())
+        return
+    folder = setting.new_folder("fruitless") / "job"
+    line = [*setting.mpiexec(2, "--job-dir", folder, "--auto-restart", "--ckpt-interval", "60s"), program, "3000", "10000"]
+    for _ in range(3):
+        run(line, timeout=30, meanwhile=Stopper(folder, 1.0, "everything", images=0))
+    refused = run(line, timeout=30)
+    problem = None if refused.code == 1 and "have made no newer image" in refused.err else refused.output_tail()
+    setting.results.check("restart: a script that makes no progress ends", problem)
+    by_hand = run([setting.launcher, "--restart", folder, "--timeout", "1s"], timeout=60)
+    setting.results.check("restart: by hand it goes on", problem_of(by_hand, SUSPENDED))
+
+
 def restart(setting: Setting, full: bool = False) -> None:
     if not setting.dist_is_built():
         return
@@ -468,6 +485,7 @@ def restart(setting: Setting, full: bool = False) -> None:
     encrypted(setting, Jobs(setting, 6))
     killed_at_its_end(setting)
     refusals(setting, Jobs(setting, 2))
+    runs_without_progress(setting)
     if full:
         for program in [*Jobs.CRASH, *Jobs.KERNELS]:
             interrupt_and_continue(setting, Jobs(setting, 8), program, ["everything"] * 3)

@@ -178,6 +178,7 @@ def slurm(setting: Setting) -> None:
             direct.under_slurm(setting, jobs)
             a_signal_at_the_steps(setting, jobs)
             a_cancelled_job_goes_on(setting, jobs)
+            a_script_of_ftmpiexec(setting, jobs)
             a_node_goes_down(setting, jobs)
     except RuntimeError as error:
         setting.results.bad("slurm", str(error))
@@ -241,6 +242,42 @@ def a_cancelled_job_goes_on(setting: Setting, jobs: Jobs) -> None:
     output = jobs.wait_for(folder, "code ", 30)
     setting.results.check("slurm: a job that has ended does not run again",
                           lacks(output, "has ended with exit code 0", "code 0"))
+
+
+def a_script_of_ftmpiexec(setting: Setting, jobs: Jobs) -> None:
+    """`ftmpiexec sbatch --submit`: a signal puts the job back into the queue, and the next run continues; a cancelled
+    job does not come back."""
+    folder = setting.new_folder("script")
+    words = [jobs.launcher, "sbatch", "-N", "2", "-n", "2", "--output", folder / "output", "--submit", jobs.program, *STEPS]
+
+    def submit() -> str:
+        done = run(words, timeout=30, cwd=folder, env={**jobs.environment, "PATH": f"/usr/sbin:{os.environ['PATH']}"})
+        job = done.out.strip().split(" ")[-1]
+        jobs.wait_for(folder, "job directory", 20)
+        time.sleep(2)
+        return job
+
+    job = submit()
+    jobs.run("scancel", "--signal=TERM", "--batch", job)
+    output = jobs.wait_for(folder, "to go on:", 20)
+    problem = lacks(output, "every rank that can has a last image")
+    until = time.monotonic() + 20
+    while jobs.run("squeue", "-h", "-t", "PENDING", "-j", job).out.strip() == "" and time.monotonic() < until:
+        time.sleep(0.2)
+    # Slurm would wait two minutes.
+    jobs.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+    output = jobs.wait_for(folder, ranks_of(output, 2)[0], 40)
+    setting.results.check("slurm: a script of ftmpiexec returns to the queue and continues",
+                          problem or lacks(output, "2 of 2 ranks from images", *ranks_of(output, 2)))
+    (folder / "output").unlink()
+    job = submit()
+    jobs.run("scancel", job)
+    jobs.wait_for(folder, "to go on:", 20)
+    until = time.monotonic() + 20
+    while jobs.run("squeue", "-h", "-j", job).out.strip() and time.monotonic() < until:
+        time.sleep(0.2)
+    left = jobs.run("squeue", "-h", "-j", job).out.strip()
+    setting.results.check("slurm: a cancelled job does not come back", f"it is {left}" if left else None)
 
 
 def a_node_goes_down(setting: Setting, jobs: Jobs) -> None:

@@ -19,6 +19,7 @@ mod output;
 mod pages;
 mod report;
 mod restore_facts;
+mod sbatch;
 mod shell;
 mod text;
 mod trace;
@@ -77,6 +78,12 @@ fn main() -> ExitCode {
     }
     if let Some(launcher) = ForeignLauncher::find(|name| std::env::var(name).ok()) {
         return terminal::refuse(NAME, &launcher.for_ftmpiexec());
+    }
+    if arguments.get(1).is_some_and(|first| first == ftmpi_options::sbatch::COMMAND) {
+        return match sbatch::run(arguments[2..].to_vec()) {
+            Ok(code) => code,
+            Err(error) => complain("sbatch: ", &error),
+        };
     }
     // Every descriptor without close-on-exec is the caller's.
     let from_caller = inheritance::take_descriptors();

@@ -9,6 +9,7 @@
 //! | [`ftmpiexec`], [`servers`], [`ckpt`], [`wrappers`] | the tables: a field for each option |
 //! | [`choices`], [`values`] | what options accept |
 //! | [`errors`], [`foreign`] | every text about a wrong command line; options of other launchers |
+//! | [`sbatch`] | the words of `ftmpiexec sbatch` |
 //! | [`page`], [`render`] | a table as a page; pages for terminals, man, Markdown, shells |
 //! | [`os_text`] | arguments and paths that are not UTF-8, as text |
 //! | [`terminal`] | how a program reads its command line |
@@ -24,6 +25,7 @@ pub mod ftmpiexec;
 pub mod os_text;
 pub mod page;
 pub mod render;
+pub mod sbatch;
 pub mod servers;
 pub mod terminal;
 pub mod values;

@@ -84,7 +84,7 @@ impl Plan {
         plan.options = saved.options.clone();
         plan.job_dir = Some(directory.clone());
         plan.grace_at_sigterm = true;
-        plan.continued = Some(Box::new(EarlierRun { directory, saved }));
+        plan.continued = Some(Box::new(EarlierRun { directory, saved, same_line }));
         Ok(plan)
     }
 

@@ -11,6 +11,7 @@
 //! | of another user, or open to everybody without being *sticky* | refused |
 
 use super::IMAGE_KEY;
+use super::continuations;
 use super::errors::JobDirError;
 use ftmpi_servers::job_state::{PLAN, SUBDIRECTORY};
 use ftmpi_servers::private_directory::{PROBE, Standing, make};
@@ -31,7 +32,7 @@ pub(super) enum Entry {
 pub(super) fn entry_of(name: &str) -> Entry {
     let servers = ["event-logger-", "checkpoint-server-", "channel-memory-"];
     // `plan.part` is a plan that was being written.
-    if ["plan", "plan.part", "progress", "input", "control"].contains(&name)
+    if ["plan", "plan.part", "progress", "input", "control", continuations::NAME].contains(&name)
         || servers.iter().any(|server| name.starts_with(server))
     {
         Entry::Job

@@ -11,12 +11,14 @@
 //! | --- | --- |
 //! | `plan` | what the job is ([`plan_file`]) |
 //! | `progress` | how far the job has come outside of its processes ([`progress`]) |
+//! | `continuations` | how often it was continued without a newer image ([`continuations`]) |
 //! | `input` | what was read of standard input |
 //! | `image-key` | the key of encrypted images, unless the user keeps it elsewhere |
 //! | `lock` | locked while a launcher uses the directory |
 //! | `control` | socket of that launcher ([`crate::launcher`]) |
 //! | `event-logger-N`, `channel-memory-N`, `checkpoint-server-N` | the servers' own |
 
+pub mod continuations;
 mod errors;
 mod location;
 pub mod plan_file;

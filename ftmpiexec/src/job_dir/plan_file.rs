@@ -125,6 +125,8 @@ pub struct EarlierRun {
     pub directory: PathBuf,
     /// The job's plan.
     pub saved: Saved,
+    /// The command line that began the job continues it (`--auto-restart`).
+    pub same_line: bool,
 }
 
 impl Saved {

@@ -9,6 +9,7 @@
 use super::discovered::{DiscoveryError, Found};
 use super::events::LauncherEvent;
 use super::{Launcher, notices};
+use crate::job_dir::continuations;
 use crate::job_dir::progress::RankProgress;
 use crate::tuning::{CONNECT_LIMIT, DISCOVERY_PATIENCE, DISCOVERY_RETRY};
 use ftmpi_protocols::dispatcher::{Dispatcher, ImageFacts, Past};
@@ -79,6 +80,9 @@ impl Launcher {
             // The rank's agent reports output that is lost all the same.
             past.push(choose(found, progress).0);
         }
+        if let Err(why) = self.may_go_on(&past) {
+            return self.cannot_go_on(why);
+        }
         let ranks = past.len();
         let settings = super::settings::dispatcher_settings(&self.plan);
         self.dispatcher = Dispatcher::continued(settings, past);
@@ -91,6 +95,24 @@ impl Launcher {
         }
         self.discovery = Discovery::Done;
         self.carry_out();
+    }
+
+    /// Whether this run is not one too many of a script that starts the job again and again.
+    fn may_go_on(&mut self, past: &[Past]) -> Result<(), String> {
+        let Some(earlier) = &self.plan.continued else { return Ok(()) };
+        if !earlier.same_line {
+            continuations::forget(&earlier.directory);
+            return Ok(());
+        }
+        let newest = past.iter().filter_map(|past| past.images.last()).map(|image| image.image.0);
+        match continuations::count(&earlier.directory, newest.sum()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(continuations::no_progress(&earlier.directory)),
+            Err(e) => {
+                self.printer.notice(continuations::not_counted(&e));
+                Ok(())
+            }
+        }
     }
 }
 

@@ -87,6 +87,11 @@ fn batch() -> Vec<Block> {
              the job at once.",
         ),
         text(
+            "ftmpiexec sbatch [options of sbatch] [--submit] [options] program prints or submits a script \
+             for Slurm that puts its job back into the queue until the program has ended. After two runs \
+             of --auto-restart without a newer image the third one ends with a line.",
+        ),
+        text(
             "Without --job-dir and --grace SIGTERM ends the job and leaves nothing behind. With --ckpt \
              off all signals do.",
         ),
