@@ -3,6 +3,7 @@
 # make check      the tests; the last line counts passed, failed and skipped. QUICK=1: a few minutes
 # make check-all  also the tests that take long, or need tools that few machines have
 # make install    copies the tree to PREFIX (default /usr/local); make uninstall removes it
+# make wheel      makes a package for pip; make deb: for Debian; make tarball: a tree with an environment module
 # make docs       renders docs/ to HTML
 # make bench      measures against the peers that are installed
 # make sim        simulates SEEDS=N seeds of every protocol; shows the trace and the picture of a failure
@@ -22,13 +23,15 @@ EVERYTHING := --workspace --exclude ftmpi-headers --exclude ftmpi-sim
 # The crates that the demonstration runs: no Fortran, no second binary interface, no object store.
 DEMO_CRATES := -p ftmpiexec -p ftmpi-servers -p ftmpi-boot -p ftmpi-abi --no-default-features
 DEMO_CLASS ?= A
+# Where packages are written.
+PACKAGES ?= $(CARGO_TARGET_DIR)/packages
 # For `make sim`. SIM takes more options, for example SIM='--protocol causal'.
 SEEDS ?= 10000
 FIRST ?= 1
 ROUNDS ?= 50
 SIM ?=
 
-.PHONY: all build install uninstall demo docs check check-all bench sim fuzz verify headers setup clean
+.PHONY: all build install uninstall wheel deb tarball demo docs check check-all bench sim fuzz verify headers setup clean
 
 all: build
 
@@ -41,6 +44,15 @@ install: build
 
 uninstall:
 	DESTDIR="$(DESTDIR)" tools/install.sh --remove $(PREFIX)
+
+wheel: build
+	packaging/wheel.py $(DIST) $(PACKAGES)
+
+deb: build
+	packaging/deb.sh $(DIST) $(PACKAGES)
+
+tarball: build
+	packaging/tarball.sh $(DIST) $(PACKAGES)
 
 setup:
 	tools/setup.sh full

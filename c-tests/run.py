@@ -17,6 +17,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
     c-tests/run.py direct                   ranks that Hydra starts
     c-tests/run.py mpir                     debuggers find the ranks
+    c-tests/run.py packages                 wheel, Debian package, tar ball: built, installed, a rank killed
     c-tests/run.py netns | slurm            hosts made of network namespaces, a real Slurm
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
@@ -53,7 +54,7 @@ from harness import (  # noqa: E402
     determinants, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
     replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
-from harness import direct, mpir  # noqa: E402
+from harness import direct, mpir, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
 
@@ -157,6 +158,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
     p.add_argument("only", nargs="*", help="names of modules")
     suite("direct", "ranks that another launcher starts (Hydra)")
+    suite("packages", "wheel, Debian package and tar ball from the tree, and from nothing to the first killed rank")
     suite("mpir", "debuggers find the ranks")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
     suite("netns", "two hosts made of network namespaces (root only)")
@@ -264,6 +266,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             mpi4py_suite.mpi4py_suite(setting, args.peers, args.ranks, args.short, args.standard, args.only)
         case "direct":
             direct.direct(setting)
+        case "packages":
+            packages.packages(setting)
         case "mpir":
             mpir.mpir(setting)
         case "slurm":

@@ -38,6 +38,7 @@ if [ "$level" = full ] || [ "$level" = system ]; then
     # For srun --mpi=pmix: slurmd loads the library of the second package.
     [ -e /usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so ] || packages="$packages libpmix2 libpmix-dev"
     want gdb gdb
+    want debootstrap debootstrap
     want sshd openssh-server
     want ssh openssh-client
     want python3 python3 python3-venv
