@@ -11,16 +11,21 @@ from pathlib import Path
 from . import reports
 from .core import TESTS, Outcome, Setting, problem_of, run
 from .jobs import rank_failures
+from .restart import Stopper
 
 SOURCES = TESTS / "replaced"
 RANKS = 3
 STEPS = {"plain": 60, "rename": 60, "mpi": 25}
 PROGRAM_STEPS = 400
+# Deaths of the launcher.
+KILLS = 3
+CONTINUED_STEPS = 80
 
 
 def replaced(setting: Setting) -> None:
     if setting.dist_is_built():
         files(setting)
+        continued(setting)
         programs(setting)
 
 
@@ -47,6 +52,32 @@ def files(setting: Setting) -> None:
             )
             problem = problem_of(outcome, expected_text="all files right") or from_image_problem(report)
             setting.results.check(f"files that are made anew: {kind}, {protocol}", problem, f"{outcome.seconds:.1f} s")
+
+
+def continued(setting: Setting) -> None:
+    """The launcher is killed again and again, and the job goes on: its new agents know nothing of the old ones."""
+    program = setting.new_folder("replaced") / "files"
+    why = compile_one(setting, program, "files.c")
+    if why is not None:
+        return setting.results.bad("files of a job that is continued", why)
+    for kind in ("plain", "mpi"):
+        where = setting.new_folder("run")
+        job = where / "job"
+        options = ["--protocol", "pessimistic", "--ckpt-interval", "200ms", "--job-dir", job]
+        command = [*setting.mpiexec(RANKS, *options), program, kind, str(CONTINUED_STEPS)]
+        seconds, problem, kills = 0.0, None, 0
+        while problem is None:
+            stop = Stopper(job, 0.9, "launcher") if kills < KILLS else None
+            outcome = run(command, timeout=setting.timeout, cwd=where, meanwhile=stop)
+            seconds += outcome.seconds
+            if stop is None or not stop.done:
+                problem = problem_of(outcome, expected_text="all files right")
+                break
+            kills += 1
+            command = [setting.launcher, "--restart", job]
+        if problem is None and kills < 2:
+            problem = f"the launcher was killed {kills} times only"
+        setting.results.check(f"files of a job that is continued: {kind}, {kills} deaths", problem, f"{seconds:.1f} s")
 
 
 def from_image_problem(file: Path) -> str | None:

@@ -109,6 +109,9 @@ pub struct Job {
     /// directory below it.
     #[serde(with = "crate::os_text::optional_path")]
     pub local_images: Option<PathBuf>,
+    /// The job's directory, which other hosts may not have; `None`: nothing is kept.
+    #[serde(with = "crate::os_text::optional_path")]
+    pub directory: Option<PathBuf>,
     /// Which processors the ranks of a host may use; `None`: all.
     pub binding: Option<Binding>,
     /// Soft and hard limit of the stack at the first start. The address layout depends on it.

@@ -30,6 +30,13 @@ pub const AGENT_RESTART_LIMIT: Duration = Duration::from_secs(30);
 pub const AGENT_RESTARTS_MAX: u32 = 3;
 /// How long agents may take to kill their ranks at the end.
 pub const FAREWELL: Duration = Duration::from_secs(5);
+/// The same, where the job goes on later: agents save files that images rest on.
+pub const FAREWELL_SAVING: Duration = Duration::from_secs(40);
+/// How long an agent may save such files: batch systems kill what is left after half a minute.
+pub const SAVED_FILES_LIMIT: Duration = Duration::from_secs(25);
+/// Bytes of removed files that a running agent saves in a second: a copy of them delays its
+/// heartbeat little.
+pub const SAVED_AT_ONCE_BYTES: u64 = 16 << 20;
 /// How long an agent waits until its last messages have left.
 pub const FAREWELL_FLUSH: Duration = Duration::from_millis(500);
 /// Attempts of an agent to remove the directory of a job whose launcher died: its servers end at

@@ -5,24 +5,55 @@
 //! it holds no lock and breaks no lease. A file is given up when no offered image rests on it. The
 //! agent's own descriptors are never used up: beyond a bound files are not kept, and the agent says
 //! so once. If a file system has no room left, files without a name are given up.
+//!
+//! A file that its path does not lead to any more is also saved in the job's directory
+//! ([`super::saved_files`]): a small one within a second, all others when the agent ends and the
+//! job may go on.
 
 use super::Agent;
 use super::directory::RankKey;
-use crate::tuning::{KEPT_FILES_SHARE, KEPT_ROOM_BYTES, KEPT_ROOM_SHARE};
+use super::saved_files::{Needs, SavedFiles};
+use crate::tuning::{KEPT_FILES_SHARE, KEPT_ROOM_BYTES, KEPT_ROOM_SHARE, SAVED_AT_ONCE_BYTES};
 use ftmpi_wire::control::{FileKey, ToRank};
 use ftmpi_wire::{ImageNo, Rank};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Instant;
 
 /// A file, and the images that rest on it.
 #[derive(Debug)]
 struct Kept {
     file: OwnedFd,
     needs: BTreeSet<Need>,
+    /// The path that led to the file when it was first kept.
+    path: PathBuf,
+    is_saved: bool,
+}
+
+impl Kept {
+    fn new(file: OwnedFd, needs: BTreeSet<Need>, is_saved: bool) -> Self {
+        let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        Self { file, needs, path: path.unwrap_or_default(), is_saved }
+    }
+
+    /// Whether a job that is continued finds the file by its path.
+    fn is_at_its_path(&self) -> bool {
+        let (there, kept) = (rustix::fs::stat(&self.path), rustix::fs::fstat(&self.file));
+        there.is_ok_and(|there| {
+            kept.is_ok_and(|kept| (there.st_dev, there.st_ino) == (kept.st_dev, kept.st_ino))
+        })
+    }
+
+    /// Bytes that a copy takes.
+    fn bytes(&self) -> u64 {
+        rustix::fs::fstat(&self.file).map_or(0, |stat| stat.st_size as u64)
+    }
 }
 
 /// Who needs a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Need {
     pub rank: Rank,
     pub image: ImageNo,
@@ -36,6 +67,8 @@ pub struct Need {
 pub struct KeptFiles {
     /// By [`FileKey::digest`].
     files: BTreeMap<u64, Kept>,
+    /// Where files are saved for a later launcher, if this host has the job's directory.
+    saved: Option<SavedFiles>,
     most: usize,
     /// The user knows that there were too many.
     told_too_many: bool,
@@ -61,7 +94,38 @@ impl KeptFiles {
     }
 
     fn with_most(most: usize) -> Self {
-        Self { files: BTreeMap::new(), most, told_too_many: false, told_no_room: false }
+        let files = BTreeMap::new();
+        Self { files, saved: None, most, told_too_many: false, told_no_room: false }
+    }
+
+    /// The job goes on: takes over what earlier agents have saved.
+    pub fn begin(&mut self, saved: Option<SavedFiles>) {
+        for (number, file, needs) in saved.iter().flat_map(SavedFiles::load) {
+            self.files.entry(number).or_insert_with(|| Kept::new(file, needs, true));
+        }
+        self.saved = saved;
+    }
+
+    /// Saves files that their paths do not lead to any more. `last`: the agent ends, and also large
+    /// files are saved.
+    pub fn save(&mut self, last: bool) {
+        let Some(saved) = &self.saved else { return };
+        let (since, mut left, mut changed) = (Instant::now(), SAVED_AT_ONCE_BYTES, last);
+        for (number, kept) in self.files.iter_mut().filter(|(_, kept)| !kept.is_saved) {
+            let bytes = kept.bytes();
+            if !last && bytes > left || kept.is_at_its_path() {
+                continue;
+            }
+            left = left.saturating_sub(bytes);
+            kept.is_saved = saved.save(*number, &kept.file, since).is_ok();
+            changed |= kept.is_saved;
+        }
+        let listed = self.files.iter().filter(|(_, kept)| kept.is_saved);
+        let needs: Needs = listed.map(|(number, kept)| (*number, kept.needs.clone())).collect();
+        if changed && !needs.is_empty() {
+            // Without the list nothing is found again, as if nothing had been saved.
+            let _ = saved.note(&needs);
+        }
     }
 
     fn keep(&mut self, need: Need, key: FileKey, file: OwnedFd) -> Outcome {
@@ -83,7 +147,7 @@ impl KeptFiles {
             let told = std::mem::replace(&mut self.told_too_many, true);
             return if told { Outcome::Dropped } else { Outcome::TooMany };
         }
-        self.files.insert(key, Kept { file, needs: BTreeSet::from([need]) });
+        self.files.insert(key, Kept::new(file, BTreeSet::from([need]), false));
         Outcome::Kept
     }
 
@@ -93,8 +157,14 @@ impl KeptFiles {
     }
 
     fn retain(&mut self, needed: impl Fn(Need) -> bool) {
-        self.files.retain(|_, kept| {
+        self.files.retain(|number, kept| {
             kept.needs.retain(|need| needed(*need));
+            if kept.needs.is_empty()
+                && kept.is_saved
+                && let Some(saved) = &self.saved
+            {
+                saved.forget(*number);
+            }
             !kept.needs.is_empty()
         });
     }
@@ -125,15 +195,30 @@ impl KeptFiles {
 
 /// Whether the file system of a file has some room left.
 fn has_room(file: &OwnedFd) -> bool {
+    leaves_room(file, 0)
+}
+
+/// Whether the file system of a file has some room left when it has taken so many bytes more.
+pub fn leaves_room(file: impl AsFd, more: u64) -> bool {
     let Ok(about) = rustix::fs::fstatvfs(file) else { return true };
+    let blocks = more.div_ceil(about.f_frsize.max(1));
+    let Some(free) = about.f_bavail.checked_sub(blocks) else { return about.f_blocks == 0 };
     // (A file system without blocks tells nothing.)
-    let bytes = about.f_bavail.saturating_mul(about.f_frsize);
     about.f_blocks == 0
-        || about.f_bavail >= about.f_blocks / KEPT_ROOM_SHARE
-        || bytes >= KEPT_ROOM_BYTES
+        || free >= about.f_blocks / KEPT_ROOM_SHARE
+        || free.saturating_mul(about.f_frsize) >= KEPT_ROOM_BYTES
 }
 
 impl Agent {
+    /// This agent ends, and the job may go on. Nobody writes any more when `ranks_are_gone`.
+    pub(super) fn save_kept_files(&mut self, ranks_are_gone: bool) {
+        match (ranks_are_gone, &mut self.kept_files.saved) {
+            (true, _) => self.kept_files.save(true),
+            (false, Some(saved)) => saved.begin_the_last(),
+            (false, None) => {}
+        }
+    }
+
     /// An image of a rank rests on this file. The rank may have died meanwhile.
     pub(super) fn keep_file(&mut self, need: Need, key: FileKey, file: OwnedFd) {
         if self.kept_files.keep(need, key, file) == Outcome::TooMany {
@@ -157,6 +242,7 @@ impl Agent {
 
     /// Removed files must not take the room that the program needs.
     pub(super) fn make_room_for_program(&mut self) {
+        self.kept_files.save(false);
         if self.kept_files.make_room() {
             let host = self.host_name();
             self.link.notice(format!(
@@ -236,6 +322,49 @@ mod tests {
         assert_eq!(contents(&kept).as_deref(), Some("first"));
         kept.forget_before(Rank(3), ImageNo(3));
         assert_eq!(contents(&kept), None);
+    }
+
+    #[test]
+    fn a_removed_file_outlives_its_agent_until_no_image_needs_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = folder.path();
+        let begin = || {
+            let mut kept = KeptFiles::with_most(8);
+            kept.begin(SavedFiles::of(job, 2));
+            kept
+        };
+        let mut kept = begin();
+        let mut keep = |name: &str, bytes: u64| {
+            let path = job.join(name);
+            File::create(&path).unwrap().set_len(bytes).unwrap();
+            let (key, file) = open(&path);
+            kept.keep(need(3, 4), key, file);
+            key.digest()
+        };
+        let stays = keep("stays", 1);
+        let (small, large) = (keep("small", 1), keep("large", SAVED_AT_ONCE_BYTES + 1));
+        for name in ["small", "large"] {
+            fs::remove_file(job.join(name)).unwrap();
+        }
+        kept.save(false);
+        // The agent is killed.
+        drop(kept);
+        let mut kept = begin();
+        assert!(kept.get(small).is_some() && kept.get(large).is_none());
+        assert!(kept.get(stays).is_none(), "its path leads to it");
+        let path = job.join("large");
+        File::create(&path).unwrap().set_len(SAVED_AT_ONCE_BYTES + 1).unwrap();
+        let (key, file) = open(&path);
+        kept.keep(need(3, 4), key, file);
+        fs::remove_file(&path).unwrap();
+        kept.save(true);
+        drop(kept);
+        let mut kept = begin();
+        assert!(kept.get(small).is_some() && kept.get(key.digest()).is_some());
+        kept.forget_before(Rank(3), ImageNo(5));
+        assert!(kept.get(small).is_none());
+        drop(kept);
+        assert!(begin().files.is_empty(), "nothing is left on the disk");
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl KeptPrograms {
     /// A link to a library that is held, under the library's name.
     fn link(&mut self, path: &Path) -> io::Result<PathBuf> {
         if self.links.is_none() {
-            self.links = Some(tempfile::Builder::new().prefix("ftmpi-libraries-").tempdir()?);
+            self.links = Some(super::link_folder::make()?);
         }
         let (Some(links), Some(name)) = (&self.links, path.file_name()) else {
             return Err(io::Error::other("a library without a name"));

@@ -2,6 +2,7 @@
 
 use super::cpu_binding::CpuAssignments;
 use super::local::Local;
+use super::saved_files::SavedFiles;
 use super::{Agent, processes};
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
 use ftmpi_wire::control::ToRank;
@@ -47,6 +48,8 @@ impl Agent {
             directory.incarnations.clone_from(&job.view.incarnations);
         });
         let local_images = job.local_images.clone();
+        let saved = job.directory.as_ref().and_then(|dir| SavedFiles::of(dir, self.host));
+        self.kept_files.begin(saved);
         self.hardware.cpus = job.binding.as_ref().map(CpuAssignments::new);
         self.job = Some(Arc::new(job));
         let host = self.host_name();

@@ -13,10 +13,11 @@
 //! | [`start`], [`starter`], [`spawn`] | how a process begins |
 //! | [`rank_process`], [`process_end`] | a process until its end |
 //! | [`program`], [`kept_programs`] | what ranks execute, the same in every incarnation |
+//! | [`link_folder`] | the libraries of an earlier incarnation |
 //! | [`from_caller`] | descriptors of the launcher's caller |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
 //! | [`files`] | files that return to an image with their ranks |
-//! | [`kept_files`] | files that images rest on |
+//! | [`kept_files`], [`saved_files`] | files that images rest on |
 //! | [`output`], [`output_hold`], [`output_commit`], [`output_window`] | what ranks write |
 //! | [`broker`], [`segments`], [`clocks`] | channels, shared memory, clocks of event loggers |
 //! | [`direct`] | the agent of ranks that another launcher started |
@@ -43,6 +44,7 @@ mod launcher_link;
 mod launcher_messages;
 mod lease;
 pub mod libraries;
+mod link_folder;
 mod local;
 mod output;
 mod output_commit;
@@ -58,6 +60,7 @@ mod rank_output;
 mod rank_process;
 mod ranks;
 mod restore;
+pub mod saved_files;
 mod segments;
 mod signal;
 pub mod spawn;
@@ -190,6 +193,7 @@ async fn run_agent() -> anyhow::Result<()> {
         .context("only ftmpiexec itself starts an agent, with a setup on standard input")?;
     drop(line);
     processes::kill_leftovers(&setup.leftovers);
+    link_folder::remove_left_over();
     // Keeps the ranks' descriptor numbers free, to the end of the agent.
     let _reserved: Vec<OwnedFd> = spawn::reserve().context("descriptors")?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok();
@@ -198,7 +202,15 @@ async fn run_agent() -> anyhow::Result<()> {
     let secret = image_key.map(|key| Secret::new(key.bytes()));
     let mut listener =
         Listener::bind((setup.listen, 0), key.clone()).await.context("listening for channels")?;
-    let stream = launcher_link::connect(&setup, &key).await?;
+    let stream = match launcher_link::connect(&setup, &key).await {
+        Ok(stream) => stream,
+        Err(unreachable) => {
+            if let Some(directory) = setup.temporary.as_deref().filter(|dir| is_abandoned(dir)) {
+                remove_when_unused(directory).await;
+            }
+            return Err(unreachable.into());
+        }
+    };
     let lease = Lease::new(&stream, Instant::now());
 
     let (events, mut inbox) = mpsc::unbounded_channel();
@@ -218,7 +230,18 @@ async fn run_agent() -> anyhow::Result<()> {
     let starter = begin_starter(events.clone()).context("the thread that starts ranks")?;
     let mut agent = Agent::new(&setup, key, (events, link, starter), (secret, lease), processors);
     let cause = agent.serve(&mut inbox, &mut listener).await?;
+    // After the death of its launcher a job in a directory of its own making is over.
+    let goes_on = match cause {
+        EndCause::Ordered { keep } => keep,
+        EndCause::Abandoned => setup.temporary.is_none(),
+    };
+    if goes_on {
+        agent.save_kept_files(false);
+    }
     agent.kill_everything();
+    if goes_on {
+        agent.save_kept_files(true);
+    }
     if cause == (EndCause::Ordered { keep: false }) {
         agent.release_held_output();
     }
@@ -233,6 +256,12 @@ async fn run_agent() -> anyhow::Result<()> {
     // Let the last lines out. The launcher may be gone.
     let _ = tokio::time::timeout(FAREWELL_FLUSH, writing).await;
     Ok(())
+}
+
+/// Whether no launcher has the job's directory any more: its lock ends with its process.
+fn is_abandoned(directory: &Path) -> bool {
+    let lock = std::fs::File::open(directory.join("lock"));
+    lock.is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 /// Removes the job's directory after the death of the launcher. The servers end with the launcher,

@@ -13,6 +13,7 @@
 use super::IMAGE_KEY;
 use super::continuations;
 use super::errors::JobDirError;
+use crate::agent::saved_files::FOLDER;
 use ftmpi_servers::job_state::{PLAN, SUBDIRECTORY};
 use ftmpi_servers::private_directory::{PROBE, Standing, make};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ pub(super) enum Entry {
 pub(super) fn entry_of(name: &str) -> Entry {
     let servers = ["event-logger-", "checkpoint-server-", "channel-memory-"];
     // `plan.part` is a plan that was being written.
-    if ["plan", "plan.part", "progress", "input", "control", continuations::NAME].contains(&name)
+    let files = ["plan", "plan.part", "progress", "input", "control", continuations::NAME, FOLDER];
+    if files.contains(&name)
         || servers.iter().any(|server| name.starts_with(server))
     {
         Entry::Job

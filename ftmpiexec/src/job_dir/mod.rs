@@ -16,6 +16,7 @@
 //! | `image-key` | the key of encrypted images, unless the user keeps it elsewhere |
 //! | `lock` | locked while a launcher uses the directory |
 //! | `control` | socket of that launcher ([`crate::launcher`]) |
+//! | `kept-files` | files that images rest on ([`crate::agent::saved_files`]) |
 //! | `event-logger-N`, `channel-memory-N`, `checkpoint-server-N` | the servers' own |
 
 pub mod continuations;
@@ -24,6 +25,7 @@ mod location;
 pub mod plan_file;
 pub mod progress;
 
+use crate::agent::saved_files;
 use crate::cli::Plan;
 use crate::tuning::LOCK_PATIENCE;
 pub use errors::JobDirError;
@@ -202,9 +204,8 @@ impl JobDir {
                 "events and images are kept; to go on: ftmpiexec --restart {directory}"
             )));
         }
-        if self.temporary {
-            remove_tree(&self.path)?;
-        }
+        let kept_files = self.path.join(saved_files::FOLDER);
+        remove_tree(if self.temporary { &self.path } else { &kept_files })?;
         Ok(None)
     }
 }

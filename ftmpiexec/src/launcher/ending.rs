@@ -14,7 +14,7 @@ use crate::agent_protocol::{FromAgent, ToAgent};
 use crate::history::Subject;
 use crate::inject::ServerKind;
 use crate::report::file;
-use crate::tuning::FAREWELL;
+use crate::tuning::{FAREWELL, FAREWELL_SAVING};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -98,7 +98,7 @@ impl Launcher {
             agent.connected = false;
         }
         let mut ended_by = None;
-        let deadline = tokio::time::sleep(FAREWELL);
+        let deadline = tokio::time::sleep(if keep { FAREWELL_SAVING } else { FAREWELL });
         tokio::pin!(deadline);
         while self.agents.all().iter().any(|agent| agent.child_runs || agent.connected) {
             tokio::select! {

@@ -52,7 +52,7 @@ impl Prepared {
             _ => None,
         };
         let size = plan.placement.len();
-        let job = job(plan)?;
+        let job = job(plan, job_dir)?;
         let servers = Servers::new(plan, job_dir, plan.is_anything_remote())?;
         let oversubscribed = oversubscription::known_at_once(plan);
         let mut saved = match &plan.continued {
@@ -129,7 +129,7 @@ fn output_files(plan: &Plan) -> anyhow::Result<[Files; 2]> {
 }
 
 /// The first message to every agent.
-fn job(plan: &Plan) -> anyhow::Result<Job> {
+fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
     let size = plan.placement.len();
     let stack = StackLimit::current().context("the limit on the stack")?;
     let earlier = plan.continued.as_ref().map(|earlier| &earlier.saved);
@@ -168,6 +168,7 @@ fn job(plan: &Plan) -> anyhow::Result<Job> {
         incremental: plan.incremental,
         compress: plan.compress,
         local_images: plan.local_dir.as_ref().map(|dir| dir.join(private_name())),
+        directory: job_dir.map(|job_dir| job_dir.path().to_owned()),
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         binding: plan.binding.clone(),
         stack_limit,

@@ -142,10 +142,11 @@ impl<'a> Reopening<'a> {
     /// Opens the file of the image: by its path, or as the agent has kept it.
     fn find(&self) -> Result<(i32, Found), Refused> {
         let here = syscalls::open(self.path, self.flags);
-        // Inodes are compared on one boot of one host only: elsewhere the same file may have
-        // another.
-        if !self.is_regular() || !self.incarnation.same_boot {
+        if !self.is_regular() {
             return here.map(|fd| (fd, Found::Same)).map_err(|errno| self.failed(errno));
+        }
+        if !self.incarnation.same_boot {
+            return self.find_elsewhere(here).map_err(|errno| self.failed(errno));
         }
         let judged = here.map_or(Judgement::Other, |fd| self.judge(fd));
         if judged == Judgement::SameAndUnchanged {
@@ -174,6 +175,20 @@ impl<'a> Reopening<'a> {
                 self.print(Notice::OtherFile { path: self.shown() });
                 Ok((fd, Found::Other))
             }
+        }
+    }
+
+    /// On another host, or after this one was started again. Inodes are not compared: the same file
+    /// may have another one. What was saved for the next launcher was not at its path any more.
+    fn find_elsewhere(&self, here: Result<i32, Errno>) -> Result<(i32, Found), Errno> {
+        let key = kept_files::key_of(self.entry);
+        match if key.birth == 0 { None } else { kept_files::ask(key) } {
+            Some(kept) => {
+                let result = self.open_kept(kept, here);
+                syscalls::close(kept);
+                result
+            }
+            None => here.map(|fd| (fd, Found::Same)),
         }
     }
 

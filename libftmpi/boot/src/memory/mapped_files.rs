@@ -72,7 +72,8 @@ pub fn check_files(
         if now.is_ok_and(|now| is_same(file, &now, same_boot)) {
             continue;
         }
-        let kept = if same_boot { kept_files::ask(key_of(file)) } else { None };
+        let ours = same_boot || file.birth != 0;
+        let kept = if ours { kept_files::ask(key_of(file)) } else { None };
         if let Some(fd) = kept {
             let mut name = [0; 64];
             let path = numbered("fd", fd as u32, &mut name);
@@ -80,7 +81,8 @@ pub fn check_files(
             let added = strings.add(b"").and_then(|_| strings.add(path.to_bytes()));
             let path = added.map_err(|errno| area.refuse(Refusal::PathsTooLong { errno }))?;
             let kept = identify(area, strings, path, file.hashed != 0);
-            if kept.is_ok_and(|kept| is_same(file, &kept, same_boot)) {
+            // For a shared mapping the agent's word counts: it may have saved a copy.
+            if kept.is_ok_and(|kept| file.hashed == 0 || is_same(file, &kept, same_boot)) {
                 file.path = path;
                 continue;
             }
