@@ -49,6 +49,8 @@ pub mod descriptor {
     /// A socket that is connected to nobody: unused, bound, listening, or with an address to send
     /// datagrams to. Its contents are a [`SocketState`](super::SocketState).
     pub const SOCKET: u32 = 17;
+    /// An `inotify` descriptor. The boot library remembers what it watches.
+    pub const INOTIFY: u32 = 18;
     /// What the caller of the launcher passed on under the number `other`: the new process has it,
     /// or a descriptor for which each use fails.
     pub const OF_THE_CALLER: u32 = 20;

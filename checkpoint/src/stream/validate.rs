@@ -267,9 +267,11 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             }
             // No counter can have the highest value.
             descriptor::EVENTFD => it.offset < u64::MAX,
-            descriptor::EPOLL | descriptor::SIGNALFD | descriptor::PIDFD | descriptor::TIMERFD => {
-                true
-            }
+            descriptor::EPOLL
+            | descriptor::SIGNALFD
+            | descriptor::PIDFD
+            | descriptor::TIMERFD
+            | descriptor::INOTIFY => true,
             descriptor::PAIR => {
                 it.fd > 2 && (alone || other(descriptor::PAIR)) && it.size <= limit::CONTENT_BYTES
             }

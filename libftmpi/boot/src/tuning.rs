@@ -24,6 +24,9 @@ pub const DATA_FILES_BYTES_MAX: u64 = 1 << 30;
 /// Timers that are made in vain before a restore gives up; the kernel counts their numbers
 /// upwards.
 pub const TIMER_ATTEMPTS: u32 = 200_000;
+/// Watches that are begun in vain before a restore gives up; the kernel counts their numbers
+/// upwards.
+pub const WATCH_ATTEMPTS: u32 = 100_000;
 /// Nanoseconds between two ticks of a kernel, at most: a coarse clock is so far behind the others.
 pub const TICK_NS: i64 = 10_000_000;
 /// Pages of shared memory that one `mincore` asks for; the answer has a byte for each.

@@ -33,7 +33,15 @@ fn state_of_the_process_comes_back() {
 
 #[test]
 fn objects_of_the_kernel_come_back() {
-    let items = [("epoll", 4_000), ("pairs", 6_000), ("sockets", 1_500), ("times", 6_000)];
+    let items = [
+        ("epoll", 4_000),
+        ("pairs", 6_000),
+        ("sockets", 1_500),
+        ("times", 6_000),
+        ("inotify", 4_000),
+        ("segments", 4_000),
+        ("objects", 6_000),
+    ];
     items_come_back("torture_objects.c", None, &items);
 }
 

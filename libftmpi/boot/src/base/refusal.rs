@@ -84,6 +84,7 @@ pub enum Refusal<'a> {
     },
     SystemV {
         what: &'static str,
+        why: &'static str,
         number: i32,
     },
     Unrestorable {
@@ -195,6 +196,10 @@ pub enum Refusal<'a> {
     LeaseBreaking {
         fd: i32,
     },
+    /// Events of `inotify`.
+    EventsNotRead {
+        fd: i32,
+    },
     LockUnknown {
         fd: i32,
     },
@@ -277,6 +282,10 @@ pub enum Refusal<'a> {
         id: i32,
         errno: Errno,
     },
+    /// Memory of System V.
+    SystemVNotMade {
+        errno: Errno,
+    },
 }
 
 impl Refusal<'_> {
@@ -305,7 +314,8 @@ impl Refusal<'_> {
             | R::NoDirectory { errno, .. }
             | R::ThreadsNotMade { errno, .. }
             | R::ThreadStateRefused { errno }
-            | R::TimerNotMade { errno, .. } => errno,
+            | R::TimerNotMade { errno, .. }
+            | R::SystemVNotMade { errno } => errno,
             R::LayoutNotFixed
             | R::RootChanged
             | R::NamespacesChanged
@@ -338,7 +348,8 @@ impl Refusal<'_> {
             | R::ThreadNotStopped { .. }
             | R::TooManyLocksHeld { .. }
             | R::MappedFileWritten { .. }
-            | R::LeaseBreaking { .. } => libc::EAGAIN,
+            | R::LeaseBreaking { .. }
+            | R::EventsNotRead { .. } => libc::EAGAIN,
             R::NotARank => libc::ESRCH,
             R::ForkedProcess => libc::EPERM,
             R::PreviousImage | R::ChildProcesses => libc::EBUSY,

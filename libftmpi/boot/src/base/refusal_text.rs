@@ -99,10 +99,9 @@ impl fmt::Display for Refusal<'_> {
                 "the program has changed its {what} since it began: an image would come back \
                  with the old ones"
             ),
-            R::SystemV { what, number } => write!(
-                f,
-                "the program uses System V {what} {number}), which an image cannot contain"
-            ),
+            R::SystemV { what, why, number } => {
+                write!(f, "the program uses System V {what} (number {number}) {why}")
+            }
             R::Unrestorable { what } => {
                 write!(f, "an image of this process could not be restored: {what}")
             }
@@ -224,6 +223,11 @@ impl fmt::Display for Refusal<'_> {
                 f,
                 "another process breaks the lease that the program has on descriptor {fd}"
             ),
+            R::EventsNotRead { fd } => write!(
+                f,
+                "the program has not read the events of its inotify descriptor {fd}: an image is \
+                 taken when it has"
+            ),
             R::LockUnknown { fd } => write!(
                 f,
                 "descriptor {fd} of the program has a lock of an unknown kind, which an image \
@@ -298,6 +302,11 @@ impl fmt::Display for Refusal<'_> {
             R::ThreadStateRefused { errno } => write!(
                 f,
                 "the kernel refuses the state of a thread of the image: {}",
+                error_text(errno)
+            ),
+            R::SystemVNotMade { errno } => write!(
+                f,
+                "System V memory, semaphores or queues of the image cannot be made again: {}",
                 error_text(errno)
             ),
             R::TimerNotMade { id, errno } => {

@@ -23,7 +23,7 @@ use crate::capture::shared_memory::copy_shared;
 use crate::descriptors::{checkpoint, contents, file_locks, regular_file};
 use crate::memory::copies::Copies;
 use crate::memory::{layout, mappings, page_attributes};
-use crate::process::{credentials, process_attributes, process_state, system_v};
+use crate::process::{credentials, process_attributes, process_state, system_v_objects};
 use crate::restore::resume;
 use crate::signals::pending_signals;
 use crate::threads::{owned_locks, parking, stop, thread_state};
@@ -286,7 +286,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     refuse_children(area)?;
     // First of all: a seccomp filter of the program may forbid the calls that follow.
     credentials::refuse_changed(area)?;
-    system_v::refuse_used(area)?;
+    system_v_objects::gather(area)?;
     if stop::count() > 1
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
             checkpoint::gather(area, &mut Strings::new(area), (job.fd, job.own.list()), false)
@@ -338,7 +338,7 @@ fn examine(
     if count > 1 {
         // Another thread may have begun something before it stood still.
         refuse_children(area)?;
-        system_v::refuse_used(area)?;
+        system_v_objects::gather(area)?;
     }
     let process = area.process_state();
     // A process with one thread cannot have changed since `attempt` looked.

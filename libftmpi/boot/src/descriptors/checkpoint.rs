@@ -9,9 +9,9 @@ use crate::base::text::Shown;
 use crate::descriptors::candidate::Candidate;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::{
-    device, duplicate, epoll, eventfd, fd_owner, file_locks, library_descriptors, memfd_or_deleted,
-    of_the_caller, pidfd, pipe, regular_file, signalfd, socket, socket_pair, standard_stream,
-    timerfd, unsupported,
+    device, duplicate, epoll, eventfd, fd_owner, file_locks, inotify, library_descriptors,
+    memfd_or_deleted, of_the_caller, pidfd, pipe, regular_file, signalfd, socket, socket_pair,
+    standard_stream, timerfd, unsupported,
 };
 use ftmpi_checkpoint::stream::{Descriptor, descriptor as how, limit};
 use ftmpi_wire::control::fds;
@@ -62,6 +62,7 @@ pub fn gather(
     pipe::pair(area, strings, &mut table[..count])?;
     socket_pair::pair(area, strings, &mut table[..count])?;
     if still {
+        inotify::gather(area, &table[..count])?;
         let mut watches = 0;
         epoll::gather(area, &table[..count], &mut watches)?;
         area.process_state().watches = watches as u32;
@@ -147,6 +148,7 @@ fn examine(
     match it.file_type() {
         _ if eventfd::is_eventfd(&it) => eventfd::examine(&mut it)?,
         _ if epoll::is_epoll(&it) => it.entry.how = how::EPOLL,
+        _ if inotify::is_inotify(&it) => inotify::examine(&mut it)?,
         _ if timerfd::is_timerfd(&it) => timerfd::examine(&mut it)?,
         _ if signalfd::is_signalfd(&it) => signalfd::examine(&mut it)?,
         _ if pidfd::is_pidfd(&it) => pidfd::examine(&mut it)?,

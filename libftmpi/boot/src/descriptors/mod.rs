@@ -11,6 +11,7 @@
 //! | what the caller of the launcher passed on | [`of_the_caller`] |
 //! | copies (`dup`) of the above | [`duplicate`] |
 //! | `epoll` | [`epoll`] |
+//! | `inotify` | [`inotify`] |
 //! | `timerfd`, `signalfd`, `pidfd` | [`timerfd`], [`signalfd`], [`pidfd`] |
 //! | pairs of sockets within the program | [`socket_pair`] |
 //! | sockets that are connected to nobody | [`socket`] |
@@ -37,6 +38,7 @@ pub mod eventfd;
 pub mod fd_owner;
 pub mod file_locks;
 pub mod file_system;
+pub mod inotify;
 pub mod kept_files;
 pub mod kernel_object;
 pub mod lease;

@@ -7,8 +7,8 @@ use crate::base::syscalls;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::reopen::Incarnation;
 use crate::descriptors::{
-    duplicate, epoll, eventfd, file_locks, memfd_or_deleted, of_the_caller, pidfd, pipe, reopen,
-    signalfd, socket, socket_pair, standard_stream, timerfd,
+    duplicate, epoll, eventfd, file_locks, inotify, memfd_or_deleted, of_the_caller, pidfd, pipe,
+    reopen, signalfd, socket, socket_pair, standard_stream, timerfd,
 };
 use crate::process::process_state;
 use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
@@ -46,6 +46,7 @@ pub fn restore(
         how::PIPE | how::PIPE_END => pipe::restore(area, entry),
         how::EVENTFD => eventfd::restore(area, entry),
         how::EPOLL => epoll::restore(area, entry),
+        how::INOTIFY => inotify::restore(area, entry),
         how::TIMERFD => timerfd::restore(area, entry),
         how::SIGNALFD => signalfd::restore(area, entry),
         how::PIDFD => pidfd::restore(area, entry),
@@ -64,6 +65,7 @@ pub fn restore(
     });
     let watches = &area.watches()[..process.watches as usize];
     let result = result.and_then(|()| epoll::watch_again(area, table, watches));
+    let result = result.and_then(|()| inotify::watch_again(area, table, same_boot));
     if result.is_ok() {
         let locks = &area.locks()[..process.locks as usize];
         file_locks::restore(locks, table, strings, process.rank, streams[2]);

@@ -5,6 +5,7 @@
 
 pub mod clocks;
 pub mod close;
+pub mod inotify;
 pub mod interruption;
 pub mod loads;
 pub mod locks;

@@ -10,6 +10,7 @@ use crate::base::text::Shown;
 use crate::memory::data_files::DataFiles;
 use crate::memory::layout::Layout;
 use crate::memory::mapped_files::file_of;
+use crate::process::system_v_memory;
 use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN, WINDOW_BASE, WINDOW_LEN};
 use ftmpi_checkpoint::stream::{Hash, Map, limit, map};
 
@@ -22,7 +23,7 @@ pub enum Kind {
     Stack,
     /// Private memory.
     Anonymous,
-    /// Shared memory without a file: by its contents.
+    /// Shared memory without a file, or of System V: by its contents.
     SharedAnonymous,
     /// A file, with the pages that were changed, or with all pages ([`DataFiles`]).
     PrivateFile,
@@ -89,13 +90,14 @@ pub fn classify(area: &ReservedArea, entry: &Entry<'_>) -> Result<Kind, Refused>
     if entry.shared && (name == b"/dev/zero (deleted)" || name.starts_with(b"[anon_shmem")) {
         return Ok(Kind::SharedAnonymous);
     }
+    if entry.shared && name.starts_with(system_v_memory::NAME) {
+        return Ok(Kind::SharedAnonymous);
+    }
     if name.is_empty() || name.starts_with(b"[") || (name == b"/dev/zero" && !entry.shared) {
         return Ok(Kind::Anonymous);
     }
     let shown = Shown(name);
-    let what = if name.starts_with(b"/SYSV") {
-        "memory shared with others"
-    } else if name == b"/anon_hugepage (deleted)" {
+    let what = if name == b"/anon_hugepage (deleted)" {
         "huge pages of a hugetlb pool"
     } else if entry.shared && name.ends_with(b" (deleted)") {
         return Ok(Kind::Nameless);
@@ -152,6 +154,7 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
         data_files: DataFiles::default(),
         copies: 0,
     };
+    system_v_memory::begin();
     let mut fingerprint = Fingerprint::new();
     let mut lines = Lines::open(c"/proc/self/maps", area.text()).map_err(failed)?;
     while let Some(line) = lines.next().map_err(failed)? {
@@ -161,6 +164,10 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
         match classify(area, &entry)? {
             Kind::Skip => continue,
             Kind::SharedAnonymous => {
+                let of_system_v = entry.name.starts_with(system_v_memory::NAME);
+                if of_system_v {
+                    system_v_memory::add_mapping(area, &entry)?;
+                }
                 if found.copies == COPIES_MAX {
                     return Err(area.refuse(Refusal::TooMany {
                         what: "shared mappings",
@@ -172,7 +179,8 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
                     start: entry.start as usize,
                     end: entry.end as usize,
                     copy: 0,
-                    inode: entry.inode,
+                    // Numbers of segments and inodes may be the same.
+                    inode: entry.inode | u64::from(of_system_v) << 63,
                     offset: entry.offset as usize,
                 };
                 if area.copies()[..found.copies].iter().any(|other| other.is_alias(&new)) {
@@ -189,6 +197,7 @@ pub fn survey(area: &ReservedArea) -> Result<Survey, Refused> {
         }
         fingerprint.add(&entry);
     }
+    system_v_memory::refuse_shared(area)?;
     found.fingerprint = fingerprint.0.value();
     Ok(found)
 }

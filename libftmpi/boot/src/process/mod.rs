@@ -5,3 +5,5 @@ pub mod limits;
 pub mod process_attributes;
 pub mod process_state;
 pub mod system_v;
+pub mod system_v_memory;
+pub mod system_v_objects;

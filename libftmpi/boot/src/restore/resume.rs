@@ -9,7 +9,9 @@ use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream, timerfd};
 use crate::memory::{locked_memory, page_attributes};
-use crate::process::{credentials, limits, process_attributes, process_state};
+use crate::process::{
+    credentials, limits, process_attributes, process_state, system_v_memory, system_v_objects,
+};
 use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
 use crate::time::{clock_shift, posix_timers};
 use core::arch::asm;
@@ -51,7 +53,10 @@ fn restore_kernel_state(area: &ReservedArea) {
     limits::set_stack_limit(process.stack_limit);
     process_state::remember_start();
     credentials::remember_start(area);
+    let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     let result = process_state::restore(area, process, &strings)
+        .and_then(|()| system_v_memory::restore(area, same_boot))
+        .and_then(|()| system_v_objects::restore(area, same_boot))
         .and_then(|()| descriptors::restore::restore(area, process, &strings, control.died));
     if let Err(Refused(errno)) = result {
         let gone = errno == libc::ESTALE;

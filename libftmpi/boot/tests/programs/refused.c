@@ -234,20 +234,49 @@ int main(int argc, char **argv)
     case 'L': {
         struct { long kind; char text[8]; } message = { 1, "text" };
         queue = msgget(IPC_PRIVATE, 0600);
-        require(queue >= 0 && msgsnd(queue, &message, 4, 0) == 0);
+        require(queue >= 0);
+        pid_t other = fork();
+        if (other == 0)
+            _exit(msgsnd(queue, &message, 4, 0));
+        require(waitpid(other, 0, 0) == other && msgsnd(queue, &message, 4, IPC_NOWAIT) == 0);
+        require(msgrcv(queue, &message, 4, 0, 0) == 4);
+        other = fork();
+        if (other == 0)
+            _exit(msgsnd(queue, &message, 4, 0));
+        require(waitpid(other, 0, 0) == other);
         break;
     }
     case 'Y':
         set = shmget(IPC_PRIVATE, 8192, 0600);
         require(set >= 0 && (memory = shmat(set, 0, 0)) != MAP_FAILED && shmctl(set, IPC_RMID, 0) == 0);
         set = -1;
+        /* A process that is no child of this one inherits the memory. */
+        pid_t parent = fork();
+        if (parent == 0) {
+            if (fork() == 0) {
+                syscall(SYS_close_range, 0, ~0u, 0);
+                alarm(20);
+                pause();
+            }
+            _exit(0);
+        }
+        require(waitpid(parent, 0, 0) == parent);
         break;
     case 'O':
         fd = open("owned", O_CREAT | O_RDWR, 0600);
         require(fd >= 0 && fcntl(fd, F_SETOWN, getppid()) == 0);
         break;
     case 'h': fd = memfd_create("huge", MFD_HUGETLB); break;
-    case 'n': fd = inotify_init(); break;
+    case 'n':
+        fd = inotify_init();
+        require(close(open("watched", O_CREAT | O_RDWR, 0600)) == 0);
+        require(inotify_add_watch(fd, "watched", IN_MODIFY) >= 0 && rename("watched", "moved") == 0);
+        break;
+    case 'I':
+        fd = inotify_init();
+        require(close(open("modified", O_CREAT | O_RDWR, 0600)) == 0);
+        require(inotify_add_watch(fd, "modified", IN_OPEN) >= 0 && close(open("modified", O_RDONLY)) == 0);
+        break;
     case 'g': fd = syscall(SYS_pidfd_open, getppid(), 0); break;
     case 'G': fd = syscall(SYS_userfaultfd, 1); break;
     case 'k':

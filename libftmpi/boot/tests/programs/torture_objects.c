@@ -8,7 +8,12 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -288,8 +293,192 @@ static void times_step(int step)
     spin(400);
 }
 
+/* Watches of a file, of a folder, and of a file that may be gone when the process comes back. */
+static int notes, notes_loop, of_file, of_folder;
+static void touch(const char *name) { require(close(open(name, O_CREAT | O_RDWR, 0600)) == 0); }
+static void inotify_begin(void)
+{
+    touch("first");
+    touch("watched");
+    mkdir("inbox", 0700);
+    notes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    undisturbed(1);
+    int first = inotify_add_watch(notes, "first", IN_MODIFY);
+    of_file = inotify_add_watch(notes, "watched", IN_MODIFY);
+    require(notes >= 0 && first >= 0 && of_file > first && inotify_rm_watch(notes, first) == 0);
+    of_folder = inotify_add_watch(notes, "inbox", IN_CREATE | IN_DELETE | IN_ONLYDIR);
+    char text[256];
+    require(of_folder > of_file && read(notes, text, sizeof text) > 0);
+    undisturbed(0);
+    notes_loop = epoll_create1(0);
+    watch(notes_loop, notes, EPOLLIN, 1);
+}
+static void expect_event(int number, uint32_t mask, const char *name)
+{
+    /* One event at a time: they are read into the room that one needs. */
+    _Alignas(struct inotify_event) char text[sizeof(struct inotify_event) + 16];
+    struct inotify_event *event = (void *)text;
+    size_t room = sizeof *event + (name ? 16 : 0);
+    require(read(notes, text, room) == (ssize_t)room && event->wd == number && event->mask == mask);
+    require(!name || strcmp(event->name, name) == 0);
+}
+static void inotify_step(int step)
+{
+    undisturbed(1);
+    touch("fleeting");
+    int fleeting = inotify_add_watch(notes, "fleeting", IN_DELETE_SELF);
+    require(fleeting > 0 && fleeting != of_file && fleeting != of_folder);
+    undisturbed(0);
+    spin(500);
+    undisturbed(1);
+    unlink("fleeting");
+    struct epoll_event ready;
+    require(epoll_wait(notes_loop, &ready, 1, 10000) == 1);
+    expect_event(fleeting, IN_DELETE_SELF, 0);
+    expect_event(fleeting, IN_IGNORED, 0);
+    undisturbed(0);
+    spin(300);
+    undisturbed(1);
+    int fd = open("watched", O_WRONLY);
+    require(pwrite(fd, &step, sizeof step, 0) == sizeof step && close(fd) == 0);
+    expect_event(of_file, IN_MODIFY, 0);
+    /* An incarnation that was killed may have left it. */
+    if (unlink("inbox/letter") == 0)
+        expect_event(of_folder, IN_DELETE, "letter");
+    touch("inbox/letter");
+    require(unlink("inbox/letter") == 0);
+    expect_event(of_folder, IN_CREATE, "letter");
+    expect_event(of_folder, IN_DELETE, "letter");
+    char text[64];
+    require(read(notes, text, sizeof text) == -1 && errno == EAGAIN);
+    require(fcntl(notes, F_GETFD) == FD_CLOEXEC && (fcntl(notes, F_GETFL) & O_NONBLOCK));
+    undisturbed(0);
+    mix(step);
+}
+
+/* Shared memory of System V: private, by a key, marked for removal, with a part that is only read. */
+enum { SEGMENTS = 3, WORDS = 1700 };
+static int segments[SEGMENTS];
+static uint64_t *memory[SEGMENTS], copy_of[SEGMENTS][WORDS];
+static void remove_left_over(void)
+{
+    struct shmid_ds about;
+    int last = shmctl(0, SHM_INFO, (void *)&about);
+    for (int index = 0; index <= last; index++) {
+        int number = shmctl(index, SHM_STAT, &about);
+        if (number >= 0 && about.shm_segsz == WORDS * 8 && about.shm_perm.cuid == geteuid())
+            syscall(SYS_shmctl, number, IPC_RMID, 0);
+    }
+}
+static void segments_begin(void)
+{
+    remove_left_over();
+    atexit(remove_left_over);
+    for (int i = 0; i < SEGMENTS; i++) {
+        segments[i] = shmget(i == 1 ? 0x66746d70 : IPC_PRIVATE, WORDS * 8, 0600 | IPC_CREAT | IPC_EXCL);
+        require(segments[i] >= 0 && (memory[i] = shmat(segments[i], 0, 0)) != (void *)-1);
+    }
+    require(shmctl(segments[2], IPC_RMID, 0) == 0);
+    require(mprotect(memory[2] + 512, 4096, PROT_READ) == 0);
+}
+static void segments_step(int step)
+{
+    for (int i = 0; i < SEGMENTS; i++) {
+        require(memcmp(memory[i], copy_of[i], sizeof copy_of[i]) == 0);
+        for (int n = 0; n < 20; n++) {
+            int at = next() % WORDS;
+            if (i == 2 && at >= 512 && at < 1024)
+                continue;
+            copy_of[i][at] = next();
+            memory[i][at] = copy_of[i][at];
+        }
+        struct shmid_ds about;
+        require(shmctl(segments[i], IPC_STAT, &about) == 0 && about.shm_segsz == WORDS * 8);
+        require(!!(about.shm_perm.mode & SHM_DEST) == (i == 2));
+        require(about.shm_perm.__key == (i == 1 ? 0x66746d70 : IPC_PRIVATE));
+    }
+    if (step % 10 == 0) {
+        int i = step / 10 % 2;
+        undisturbed(1);
+        require(shmdt(memory[i]) == 0 && (memory[i] = shmat(segments[i], 0, 0)) != (void *)-1);
+        require(i == 0 || shmget(0x66746d70, WORDS * 8, 0) == segments[1]);
+        undisturbed(0);
+    }
+    if (step % 50 == 0) {
+        int one = shmget(IPC_PRIVATE, 4096, 0600);
+        for (int i = 0; i < SEGMENTS; i++)
+            require(one >= 0 && one != segments[i]);
+        require(shmctl(one, IPC_RMID, 0) == 0);
+    }
+    spin(200);
+    mix(copy_of[step % SEGMENTS][step % WORDS]);
+}
+
+/* Semaphores and queues of System V. */
+enum { QUEUES = 2, SEMAPHORES = 5, QUEUED = 6 };
+static int set, queues[QUEUES];
+static unsigned short values[SEMAPHORES];
+static struct letter { long kind; uint64_t words[8]; } letters[QUEUES][QUEUED];
+static int lengths[QUEUES][QUEUED], waiting[QUEUES];
+static void remove_objects(void)
+{
+    semctl(set, 0, IPC_RMID);
+    for (int i = 0; i < QUEUES; i++)
+        msgctl(queues[i], IPC_RMID, 0);
+}
+static void objects_begin(void)
+{
+    int left = semget(0x66746d71, 0, 0);
+    if (left >= 0)
+        semctl(left, 0, IPC_RMID);
+    for (int key = 0x66746d72; key <= 0x66746d73; key++)
+        if ((left = msgget(key, 0)) >= 0)
+            msgctl(left, IPC_RMID, 0);
+    set = semget(0x66746d71, SEMAPHORES, 0600 | IPC_CREAT | IPC_EXCL);
+    queues[0] = msgget(0x66746d73, 0600 | IPC_CREAT | IPC_EXCL);
+    queues[1] = msgget(0x66746d72, 0600 | IPC_CREAT | IPC_EXCL);
+    require(set >= 0 && queues[0] >= 0 && queues[1] >= 0 && atexit(remove_objects) == 0);
+    require(semctl(set, 0, SETALL, values) == 0);
+}
+static void objects_step(int step)
+{
+    int i = next() % SEMAPHORES, q = next() % QUEUES;
+    undisturbed(1);
+    struct sembuf change = { i, values[i] > 0 && next() % 2 ? -1 : 1, 0 };
+    require(semop(set, &change, 1) == 0);
+    values[i] += change.sem_op;
+    if (step % 20 == 19) {
+        values[i] = next() % 100;
+        require(semctl(set, i, SETVAL, values[i]) == 0);
+    }
+    undisturbed(0);
+    spin(100);
+    for (int k = 0; k < SEMAPHORES; k++)
+        require(semctl(set, k, GETVAL) == values[k]);
+    undisturbed(1);
+    if (waiting[q] < QUEUED && next() % 3) {
+        struct letter *letter = &letters[q][waiting[q]];
+        int len = next() % sizeof letter->words;
+        letter->kind = 1 + next() % 5;
+        for (int k = 0; k < 8; k++)
+            letter->words[k] = next();
+        lengths[q][waiting[q]++] = len;
+        require(msgsnd(queues[q], letter, len, IPC_NOWAIT) == 0);
+    } else if (waiting[q]) {
+        struct letter got;
+        require(msgrcv(queues[q], &got, sizeof got.words, 0, IPC_NOWAIT) == lengths[q][0]);
+        require(got.kind == letters[q][0].kind && memcmp(got.words, letters[q][0].words, lengths[q][0]) == 0);
+        waiting[q]--;
+        memmove(&letters[q][0], &letters[q][1], waiting[q] * sizeof letters[q][0]);
+        memmove(&lengths[q][0], &lengths[q][1], waiting[q] * sizeof lengths[q][0]);
+        mix(got.kind);
+    }
+    undisturbed(0);
+    spin(100);
+}
+
 static const struct item items[] = {
-    ITEM(epoll), ITEM(pairs), ITEM(sockets), ITEM(times),
+    ITEM(epoll), ITEM(pairs), ITEM(sockets), ITEM(times), ITEM(inotify), ITEM(segments), ITEM(objects),
 };
 
 int main(int argc, char **argv)
