@@ -15,6 +15,8 @@ STDIN = {"exit_code": "".join(f"{i}\n" for i in range(50000))}
 NEEDS_RANKS = {"abort": 2, "fatal": 2}
 # The standard does not fix the output of these programs, or the other MPI fails on them.
 NOT_COMPARED = {"fatal", "abort", "exit_code",   # Hydra breaks off when it feeds much input.
+                # MPICH 4.0 has other errors for null requests, and other counts of elements.
+                "nothing",
                 # Debian's MPICH 4.0 dies in Fortran files, and loses a put under groups.
                 "f_windows_files", "f_windows_files_f08",
                 # MPICH 4.0 dies in the combined non-blocking exchanges.

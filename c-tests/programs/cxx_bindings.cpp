@@ -16,6 +16,13 @@ static void handler(MPI::Comm &comm, int *code, ...)
     handled += *code != 0 && comm.Get_size() > 0;
 }
 
+static int of_file;
+
+static void file_handler(MPI::File &file, int *code, ...)
+{
+    of_file += *code != 0 && file.Get_size() == 3;
+}
+
 static int copy(const MPI::Comm &, int, void *, void *value, void *out, bool &keep)
 {
     copied++;
@@ -51,6 +58,14 @@ int main(int argc, char **argv)
         thrown = e.Get_error_class() == MPI::ERR_RANK;
     }
 
+    MPI::File file = MPI::File::Open(MPI::COMM_SELF, rank ? "cxx.1" : "cxx.0",
+                                     MPI::MODE_CREATE | MPI::MODE_RDWR | MPI::MODE_DELETE_ON_CLOSE, MPI::INFO_NULL);
+    file.Set_size(3);
+    MPI::Errhandler files_own = MPI::File::Create_errhandler(file_handler);
+    file.Set_errhandler(files_own);
+    file.Seek(-5, MPI_SEEK_SET);
+    file.Close();
+
     int key = MPI::Comm::Create_keyval(copy, drop, 0), value = 7;
     world.Set_attr(key, &value);
     MPI::Intracomm other = world.Dup();
@@ -58,10 +73,10 @@ int main(int argc, char **argv)
     bool there = other.Get_attr(key, &found);
     other.Free();
     world.Delete_attr(key);
-    bool good = sum == size && handled == 1 && thrown && there && found == &value && copied == 1 && deleted == 2;
+    bool good = sum == size && handled == 1 && of_file == 1 && thrown && there && found == &value && copied == 1 && deleted == 2;
     if (!good)
-        std::cerr << "rank " << rank << ": sum " << sum << " handled " << handled << " thrown " << thrown << " there "
-                  << there << " copied " << copied << " deleted " << deleted << std::endl;
+        std::cerr << "rank " << rank << ": sum " << sum << " handled " << handled << " of file " << of_file
+                  << " thrown " << thrown << " there " << there << " copied " << copied << " deleted " << deleted << std::endl;
     int all = good, every = 0;
     world.Allreduce(&all, &every, 1, MPI::INT, MPI::MIN);
     if (rank == 0 && every)

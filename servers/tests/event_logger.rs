@@ -164,6 +164,8 @@ fn a_flipped_bit_is_reported_and_never_replayed_and_running_ranks_go_on() {
         let server = start(dir.path(), &key);
         block_on(async {
             let mut rank = RankConnection::open(&server, 0, 1).await.unwrap();
+            assert_eq!(rank.fetch(21).await.unwrap(), events(21..=30));
+            assert_eq!(rank.fetch(26).await.unwrap(), events(26..=30));
             assert_eq!(rank.fetch(5).await, None);
             // What is behind the damage was durable, and an image may need no more.
             let Err(error) = RankConnection::open(&server, 0, 1).await else { panic!("let in") };

@@ -34,9 +34,7 @@ pub(super) fn entry_of(name: &str) -> Entry {
     let servers = ["event-logger-", "checkpoint-server-", "channel-memory-"];
     // `plan.part` is a plan that was being written.
     let files = ["plan", "plan.part", "progress", "input", "control", continuations::NAME, FOLDER];
-    if files.contains(&name)
-        || servers.iter().any(|server| name.starts_with(server))
-    {
+    if files.contains(&name) || servers.iter().any(|server| name.starts_with(server)) {
         Entry::Job
     } else if ["lock", IMAGE_KEY, SUBDIRECTORY, "lost+found", ".snapshot"].contains(&name)
         || [".nfs", PROBE].iter().any(|begin| name.starts_with(begin))

@@ -160,8 +160,12 @@ pub fn raise_on_file(call: &'static str, file: File, code: c_int, text: &str) ->
     match job.file_errhandler_of(file.id().ok()) {
         Errhandler::Return => code,
         Errhandler::Fatal | Errhandler::Abort => die(call, Some("a file".into()), code, text),
-        Errhandler::User { function, .. } => {
+        Errhandler::User { function, language } => {
             let (mut file, mut code_again) = (file, code);
+            if language == Language::Cxx {
+                crate::cxx::run_handler_of_file(function, &mut file, &mut code_again);
+                return code_again;
+            }
             // SAFETY: the program gave this address as an `MPI_File_errhandler_function`; both
             // arguments live for the length of the call. Fortran's go through a C function.
             let handler: unsafe extern "C" fn(*mut File, *mut c_int, ...) =

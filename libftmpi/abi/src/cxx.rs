@@ -6,6 +6,7 @@
 
 use crate::calls::{enter, job};
 use crate::handle::{Errhandler, Keyval, Op};
+use crate::handle_ids::File;
 use ftmpi_core::attribute::Callbacks;
 use ftmpi_core::datatype;
 use ftmpi_core::mpi::Language;
@@ -83,6 +84,17 @@ pub fn run_handler(function: usize, handle: &mut c_int, code: &mut c_int) {
     let call: CallHandler = unsafe { std::mem::transmute(CALL_HANDLER.load(Ordering::Relaxed)) };
     // SAFETY: both arguments live for the length of the call.
     outside(|| unsafe { call(kind, handle, code, function) });
+}
+
+/// The same for a handler of files. The bindings take the address of the handle, which is a
+/// pointer, for that of a number.
+pub fn run_handler_of_file(function: usize, file: &mut File, code: &mut c_int) {
+    const KIND: c_int = 1;
+    // SAFETY: the bindings gave this function, before they made any handler.
+    let call: CallHandler = unsafe { std::mem::transmute(CALL_HANDLER.load(Ordering::Relaxed)) };
+    let handle: *mut c_int = std::ptr::from_mut(file).cast();
+    // SAFETY: both arguments live for the length of the call.
+    outside(|| unsafe { call(KIND, handle, code, function) });
 }
 
 /// The functions of a key, behind the proxies of the bindings.

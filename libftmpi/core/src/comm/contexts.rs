@@ -24,6 +24,9 @@ use super::Members;
 use crate::tuning::GENERATIONS;
 use std::rc::Rc;
 
+/// Where the generation begins in a context.
+pub const GENERATION_SHIFT: u32 = 16;
+
 /// Pairs of context ids.
 const PAIRS: usize = 1 << 15;
 
@@ -148,7 +151,7 @@ impl Contexts {
             self.generation = generation;
             self.fresh.fill(u64::MAX);
         }
-        ((generation % self.generations) as u32) << 16 | (pair * 2) as u32
+        ((generation % self.generations) as u32) << GENERATION_SHIFT | (pair * 2) as u32
     }
 
     /// Frees the contexts of communicators without requests.

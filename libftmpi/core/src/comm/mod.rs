@@ -3,7 +3,7 @@
 
 mod contexts;
 
-pub use contexts::{Contexts, Offer, combine};
+pub use contexts::{Contexts, GENERATION_SHIFT, Offer, combine};
 
 use crate::attribute::Attributes;
 use crate::group::Group;

@@ -20,8 +20,11 @@ use crate::usermem::Scratch;
 /// Tags of exchanges that the communicator does not count: negative, so that no counted collective
 /// has them.
 pub(super) fn private_tag(tag: i32) -> i32 {
-    i32::MIN | (tag & 0x7_ffff) << 12
+    i32::MIN | (tag & TAG_BITS as i32) << 12
 }
+
+/// The bits of a tag that such an exchange has.
+pub(super) const TAG_BITS: u32 = 0x7_ffff;
 
 /// The members of an exchange, and its tag.
 pub(super) struct Scope {

@@ -302,9 +302,9 @@ impl<L: Link> Mpi<L> {
 
     fn may_lock(&self, id: WinId) -> Result<()> {
         let window = self.window(id)?;
-        // Only under a logging protocol does something depend on the promise: a target that
-        // nobody locks does not record when it served nobody.
-        if !window.lockable && self.engine.replays() {
+        // Only under a logging protocol, and between processes, does something depend on the
+        // promise: a target that nobody locks does not record when it served nobody.
+        if !window.lockable && self.engine.replays() && window.members.local.len() > 1 {
             bail!(
                 RmaSync,
                 "the window was made with the hint no_locks: under a protocol that logs it cannot be \

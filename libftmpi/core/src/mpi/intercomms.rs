@@ -29,6 +29,18 @@ impl<L: Link> Mpi<L> {
         remote_leader: u32,
         tag: i32,
     ) -> Result<CommId> {
+        self.intercomm_create_apart(local, local_leader, (peer, remote_leader), tag, 0)
+    }
+
+    /// The same. `apart`: added to the context of `peer`, for calls that may run at the same time.
+    pub(super) fn intercomm_create_apart(
+        &mut self,
+        local: CommId,
+        local_leader: u32,
+        (peer, remote_leader): (CommId, u32),
+        tag: i32,
+        apart: u32,
+    ) -> Result<CommId> {
         let members = self.members(local)?;
         if members.remote.is_some() {
             bail!(Comm, "the local communicator is an intercommunicator");
@@ -43,7 +55,7 @@ impl<L: Link> Mpi<L> {
             let Some(world) = peers.peers().world(remote_leader) else {
                 bail!(Rank, "remote leader {} is not in the communicator", remote_leader as i32);
             };
-            Some((world, peers.collective_context()))
+            Some((world, peers.collective_context() | apart))
         } else {
             None
         };

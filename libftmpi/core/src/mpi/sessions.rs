@@ -3,15 +3,16 @@
 //! Guarantees: a session is local. The two process sets of the standard exist in every job.
 //! Communicators are agreed upon among their members alone, under the program's string tag.
 
-use super::agreement::{Scope, private_tag};
+use super::agreement::{Scope, TAG_BITS, private_tag};
 use super::{CommId, Errhandler, ErrhandlerId, Mpi, SessionId};
 use crate::bail;
-use crate::comm::{Comm, Members};
+use crate::comm::{Comm, GENERATION_SHIFT, Members};
 use crate::engine::Link;
 use crate::error::Result;
 use crate::group::{Group, GroupId};
 use crate::info::{Info, InfoId};
 use crate::session::Session;
+use crate::tuning::GENERATIONS;
 
 /// Names of the process sets, in the order of their numbers.
 pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
@@ -20,9 +21,28 @@ pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 const THREAD_LEVELS: [&str; 4] =
     ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
 
-/// A number for the program's tag, the same on all ranks (FNV-1a).
-fn number_of(tag: &[u8]) -> u32 {
-    tag.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+/// What keeps the agreements of calls apart that run at the same time, in several threads.
+///
+/// A message has no room for a tag of the program, which is a text. So texts are numbers of 27 bits
+/// (FNV-1a): 19 are the tag of a message, and 8 are generations of the context of
+/// `MPI_COMM_WORLD`, which has the first one for ever. Two texts of one number matter only if two
+/// threads of a process use both at the same moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Apart {
+    /// Added to the context of `MPI_COMM_WORLD`.
+    context: u32,
+    tag: i32,
+}
+
+impl Apart {
+    fn of(text: &[u8]) -> Self {
+        let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let mixed = hash ^ hash >> 32;
+        let (tag, generation) = (mixed as u32 & TAG_BITS, (mixed >> TAG_BITS.count_ones()) as u32);
+        Self { context: (generation % GENERATIONS as u32) << GENERATION_SHIFT, tag: tag as i32 }
+    }
 }
 
 impl<L: Link> Mpi<L> {
@@ -162,12 +182,13 @@ impl<L: Link> Mpi<L> {
         };
         self.retain_errhandler(errhandler)?;
         let world = self.members(CommId::WORLD)?;
+        let apart = Apart::of(tag);
         let scope = Scope {
             group: group.clone(),
             me,
             remote: None,
-            context: world.collective_context(),
-            tag: private_tag(number_of(tag) as i32),
+            context: world.collective_context() | apart.context,
+            tag: private_tag(apart.tag),
         };
         let context = match self.agree(&scope) {
             Ok(context) => context,
@@ -202,10 +223,37 @@ impl<L: Link> Mpi<L> {
             return Ok(None);
         };
         // Other messages than those of the local agreement: another number.
-        let number = number_of(tag).rotate_left(13) & i32::MAX as u32;
+        let apart = Apart::of(&[tag, b" between"].concat());
+        let across = (CommId::WORLD, leader.0);
         let made =
-            self.intercomm_create(intra, local_leader, CommId::WORLD, leader.0, number as i32);
+            self.intercomm_create_apart(intra, local_leader, across, apart.tag, apart.context);
         self.comm_free(intra)?;
         made.map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Texts as programs make them, of which many have one tag: with that alone their agreements
+    /// would mix.
+    #[test]
+    fn texts_are_kept_apart_by_more_than_the_tag_of_a_message() {
+        let mut seen: BTreeMap<i32, Vec<u32>> = BTreeMap::new();
+        for number in 0..20_000 {
+            let apart = Apart::of(format!("org.example.solver/{number}").as_bytes());
+            assert_eq!(private_tag(apart.tag) & !(i32::MIN | (TAG_BITS as i32) << 12), 0);
+            seen.entry(apart.tag).or_default().push(apart.context);
+        }
+        let alike: Vec<&Vec<u32>> = seen.values().filter(|contexts| contexts.len() > 1).collect();
+        assert!(alike.len() > 100, "texts with one tag exist");
+        let mixed = alike.iter().filter(|contexts| {
+            let mut sorted = contexts.to_vec();
+            sorted.sort_unstable();
+            sorted.windows(2).any(|pair| pair[0] == pair[1])
+        });
+        assert!(mixed.count() <= 8, "the context keeps them apart");
     }
 }
