@@ -148,3 +148,53 @@ async fn read(control: Arc<Control>, rank: Rank, events: mpsc::UnboundedSender<E
     }
     let _ = events.send(Event::RankGone(rank));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
+
+    const KEY: [u8; KEY_BYTES] = [7; KEY_BYTES];
+
+    fn socket() -> OwnedFd {
+        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+        rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap()
+    }
+
+    fn call(address: &SocketAddrUnix, first: &[u8]) -> OwnedFd {
+        let socket = socket();
+        rustix::net::connect(&socket, address).unwrap();
+        rustix::net::send(&socket, first, SendFlags::empty()).unwrap();
+        socket
+    }
+
+    #[tokio::test]
+    async fn only_a_process_with_the_key_of_the_job_becomes_a_rank() {
+        let name = format!("ftmpi-test-{}", std::process::id());
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).unwrap();
+        let listener = socket();
+        rustix::net::bind(&listener, &address).unwrap();
+        rustix::net::listen(&listener, 8).unwrap();
+        let (events, mut inbox) = mpsc::unbounded_channel();
+        tokio::spawn(take_callers(listener, KEY, events.clone()));
+        let join = |rank, key| control::encode(&Join { rank, key, app_number: 5 });
+        let _strangers = [
+            call(&address, &join(1, [8; KEY_BYTES])),
+            call(&address, b"\xff\xff"),
+            call(&address, &[0; 4096]),
+        ];
+        let process = call(&address, &join(3, KEY));
+        let Some(Event::Newcomer(newcomer)) = inbox.recv().await else { panic!("no rank comes") };
+        assert_eq!(newcomer.rank, Rank(3));
+        let member = newcomer.welcome(&events).unwrap();
+        assert_eq!(member.app_number, 5);
+        let answered = tokio::task::spawn_blocking(move || {
+            let mut bytes = [0; 64];
+            let count = rustix::io::read(&process, &mut bytes).unwrap();
+            control::decode::<Joined>(&bytes[..count]).unwrap()
+        });
+        assert_eq!(answered.await.unwrap(), Joined { refused: None });
+        // Its socket is closed by now.
+        let Some(Event::RankGone(Rank(3))) = inbox.recv().await else { panic!("it is gone") };
+    }
+}
