@@ -28,7 +28,10 @@ while kill -0 $child 2>/dev/null; do
 done
 
 if [ $code -eq 75 ]; then
-    scontrol requeue "$SLURM_JOB_ID"
+    # A job that was cancelled does not come back.
+    if [ "$(squeue -h -j "$SLURM_JOB_ID" -o %T)" = RUNNING ]; then
+        scontrol requeue "$SLURM_JOB_ID"
+    fi
 elif [ $code -eq 0 ]; then
     rm -rf "$directory"
 fi
