@@ -51,13 +51,17 @@ def process_count_problem(report: dict) -> str | None:
     """Checks that exactly the ranks that failed or were orphans got new processes, and as many as they had failures."""
     clusters = report.get("clusters")
     if clusters:
-        # A failure or an orphan gives every rank of its cluster a new process, and no other rank.
-        returned = {clusters[incarnation["rank"]] for incarnation in rank_failures(report) + report.get("orphans", [])}
+        # A failure or an orphan gives every rank of its cluster a new process, and no other rank. A rank that dies
+        # before MPI_Init begins again alone.
+        failures = rank_failures(report)
+        returned = {clusters[incarnation["rank"]] for incarnation in
+                    [f for f in failures if f["recovery"] == "rollback"] + report.get("orphans", [])}
+        alone = {failure["rank"] for failure in failures if failure["recovery"] == "restart"}
         for rank, incarnations in enumerate(report["pids"]):
             distinct = len({incarnation["pid"] for incarnation in incarnations})
             if clusters[rank] in returned and distinct < 2:
                 return f"rank {rank} did not return with the others of its cluster"
-            if clusters[rank] not in returned and distinct != 1:
+            if clusters[rank] not in returned and rank not in alone and distinct != 1:
                 return f"nothing of the cluster of rank {rank} failed, and it had {distinct} processes"
         return None
     failed: dict[int, int] = {}

@@ -305,6 +305,7 @@ mod tests {
             incarnation: Incarnation(1),
             at: ms(110),
             cause: Cause::Ended(Ending::Signal(9)),
+            alone: false,
             hello_at: None,
             image: Some(ImageNo(1)),
             caught_up_at: None,

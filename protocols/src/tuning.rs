@@ -67,3 +67,7 @@ pub(crate) const TRANSFER_PART: f64 = 0.5;
 pub(crate) const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// The longest interval of `young-daly`: a job without failures still takes images.
 pub(crate) const INTERVAL_MAX: Duration = Duration::from_secs(3600);
+
+/// Intervals of images for which a rank outside of MPI may keep waves from beginning before that is
+/// reported. A program that calls `MPI_Init` late does so within the first.
+pub(crate) const WITHOUT_WAVES_INTERVALS: u32 = 2;

@@ -164,6 +164,12 @@ impl Waves {
         self.look(now)
     }
 
+    /// The ranks whose image of the wave under way is durable.
+    #[must_use]
+    pub fn stored(&self) -> Vec<Rank> {
+        self.under_way.iter().flat_map(|wave| wave.images.keys().copied()).collect()
+    }
+
     /// There will be no image of this rank in this wave.
     pub fn failed(&mut self, now: Duration, rank: Rank, image: ImageNo) -> Option<Over> {
         let wave = self.under_way.as_mut().filter(|wave| wave.wave == image)?;

@@ -384,6 +384,11 @@ pub fn notice(notice: &Notice) -> String {
              ever if they need it; is its program linked with another MPI, or with none? \
              ftmpiexec --doctor PROGRAM"
         ),
+        Notice::WithoutWaves { rank } => format!(
+            "rank {rank} has not called MPI_Init: until it does, no images are taken of the ranks \
+             that return with it, and after a failure they begin again (--protocol pessimistic takes \
+             an image of each rank on its own)"
+        ),
         Notice::AgentRestarts { host, why } => {
             format!("host {host}: {why}; starting its agent again")
         }

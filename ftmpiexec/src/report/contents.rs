@@ -295,7 +295,11 @@ impl Recorder {
             rank: failure.rank.0,
             at_s: seconds(failure.at),
             cause: notices::cause(&failure.cause),
-            recovery: if self.clusters.is_some() { "rollback" } else { "restart" },
+            recovery: if self.clusters.is_some() && !failure.alone {
+                "rollback"
+            } else {
+                "restart"
+            },
             image: failure.image.map(|image| image.0),
             replayed: failure.replayed,
             detect_ms: self.detected_after(failure).map(milliseconds),

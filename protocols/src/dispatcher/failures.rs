@@ -40,7 +40,8 @@ impl Dispatcher {
     /// Gives the rank a new incarnation: at once where its host's agent is up, else when it is.
     pub(super) fn restart(&mut self, rank: Rank, cause: Cause, code: i32) {
         self.note(Note::Failed);
-        if let Some(cluster) = self.cluster_of(rank) {
+        let alone = matches!(cause, Cause::Ended(Ending::Signal(_))) && self.has_met_nobody(rank);
+        if let Some(cluster) = self.cluster_of(rank).filter(|_| !alone) {
             let cause = self.of_rank(rank, cause);
             return self.roll_back(cluster, &[rank], &cause, code);
         }
@@ -50,9 +51,25 @@ impl Dispatcher {
             return self.give_up(code, EndReason::TooManyRestarts { cause, limit });
         }
         self.bring_back(rank, cause);
+        if alone {
+            return;
+        }
         for gone in self.gone_without_exit() {
             self.bring_back(gone, Cause::LeftWithoutExit);
         }
+    }
+
+    /// Whether this rank returns with a cluster and has not said hello in any incarnation. Such a
+    /// rank has sent and received nothing, so it begins again without the others. (Its agent
+    /// reports a hello before an end. A lost agent may have had a hello to report.)
+    fn has_met_nobody(&self, rank: Rank) -> bool {
+        self.cluster_of(rank).is_some_and(|cluster| {
+            let waves = &self.clusters[cluster].waves;
+            !self.ranks[rank.index()].joined
+                && !self.is_rolling(rank)
+                && waves.newest().is_none()
+                && waves.can_return_to_the_start()
+        })
     }
 
     /// A cause of this rank, for causes that concern several ranks.
@@ -79,7 +96,9 @@ impl Dispatcher {
         let state = &mut self.ranks[rank.index()];
         state.new_incarnation();
         let incarnation = state.incarnation;
-        self.failures.push(Failure::now(rank, incarnation, self.now, cause.clone()));
+        let mut failure = Failure::now(rank, incarnation, self.now, cause.clone());
+        failure.alone = true;
+        self.failures.push(failure);
         let image = self.ranks[rank.index()].images.newest();
         self.notify(Notice::Restarting { rank, host, cause, image });
         if self.hosts.is_up(self.ranks[rank.index()].host) {

@@ -445,6 +445,8 @@ pub struct Failure {
     pub at: Duration,
     /// Why.
     pub cause: Cause,
+    /// The rank began again without others.
+    pub alone: bool,
     /// When the new incarnation said hello.
     pub hello_at: Option<Duration>,
     /// The image that it continued.
@@ -463,6 +465,7 @@ impl Failure {
             incarnation,
             at,
             cause,
+            alone: false,
             hello_at: None,
             image: None,
             caught_up_at: None,

@@ -100,6 +100,9 @@ pub struct Dispatcher {
     left_early_reported: bool,
     /// When a rank ended well without `MPI_Init`, until that was reported.
     without_mpi_at: Option<(Duration, Rank)>,
+    /// Since when a rank outside of MPI keeps waves from beginning, until that was reported.
+    without_waves_at: Option<Duration>,
+    without_waves_reported: bool,
     complaint: Option<(Duration, i32, EndReason)>,
     image_trouble: Option<Rank>,
     logger_trouble: logger::LoggerTrouble,
@@ -138,6 +141,8 @@ impl Dispatcher {
             left_early_at: None,
             left_early_reported: false,
             without_mpi_at: None,
+            without_waves_at: None,
+            without_waves_reported: false,
             complaint: None,
             image_trouble: None,
             logger_trouble: logger::LoggerTrouble::default(),
@@ -244,7 +249,11 @@ impl Dispatcher {
                 self.hello(rank, incarnation, resumed, can_image);
             }
             Input::SharesMemory => self.settings.together = true,
-            Input::LogFull | Input::ImagesWanted => self.note(Note::Hasten),
+            Input::LogFull => {
+                self.note(Note::Hasten);
+                self.log_full();
+            }
+            Input::ImagesWanted => self.note(Note::Hasten),
             Input::Paused { pause } => self.note(Note::Paused(pause)),
             Input::Received { rank, bytes } => self.note(Note::Received(rank, bytes)),
             Input::SchedulerUp => self.scheduler_up(),
@@ -306,6 +315,7 @@ impl Dispatcher {
         self.look_at_logger_trouble();
         if self.in_waves() {
             self.look_at_lost_channels();
+            self.look_for_ranks_outside();
         }
         self.look_for_images();
     }

@@ -117,6 +117,11 @@ pub enum Notice {
         /// The rank.
         rank: Rank,
     },
+    /// No wave begins, because this rank has not called `MPI_Init`.
+    WithoutWaves {
+        /// The rank.
+        rank: Rank,
+    },
     /// An agent was lost and is started again.
     AgentRestarts {
         /// Name of the host.

@@ -5,6 +5,7 @@
 //! - No new incarnation of a cluster begins before every old one has ended. No message of a state
 //!   that was given up can therefore meet the new one, and all output of the old incarnations is
 //!   out.
+//!   (A rank that dies before it has said hello has met nobody: it begins again alone.)
 //! - All ranks of the cluster return to the same wave, and no other rank does. A failure on the way
 //!   makes the return begin again.
 //! - A wave begins only while every rank of the cluster is in its program and has repeated what it
@@ -15,7 +16,7 @@ use super::messages::{Command, Failure, ImageFacts, Past};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use crate::scheduler::scheduler_process::Note;
-use crate::tuning::LOST_CHANNEL_PATIENCE;
+use crate::tuning::{LOST_CHANNEL_PATIENCE, WITHOUT_WAVES_INTERVALS};
 use crate::waves::{Over, Waves};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
@@ -140,19 +141,47 @@ impl Dispatcher {
         }
     }
 
+    /// A process that does not call `MPI_Init` while others of its cluster are in MPI keeps waves
+    /// from beginning. It may be no MPI program at all: that is reported, once.
+    pub(super) fn look_for_ranks_outside(&mut self) {
+        let Some(images) = &self.settings.images else { return };
+        let patience = images.interval * WITHOUT_WAVES_INTERVALS;
+        let is_outside = |rank: &&Rank| {
+            let state = &self.ranks[rank.index()];
+            state.stage == Stage::Spawned && !state.joined
+        };
+        let outside = self.clusters.iter().find_map(|cluster| {
+            let ranks = cluster.waves.ranks();
+            let some_joined = ranks.iter().any(|rank| self.ranks[rank.index()].joined);
+            ranks.iter().find(is_outside).filter(|_| some_joined).copied()
+        });
+        let Some(rank) = outside.filter(|_| !self.without_waves_reported) else {
+            self.without_waves_at = None;
+            return;
+        };
+        if self.now > *self.without_waves_at.get_or_insert(self.now) + patience {
+            self.without_waves_reported = true;
+            self.notify(Notice::WithoutWaves { rank });
+        }
+    }
+
     pub(super) fn wave_image_committed(&mut self, rank: Rank, image: ImageFacts) {
         let Some(cluster) = self.cluster_of(rank) else { return };
-        let over = self.clusters[cluster].waves.committed(self.now, rank, image);
-        self.wave_over(cluster, over);
+        let waves = &mut self.clusters[cluster].waves;
+        let (mut stored, over) = (waves.stored(), waves.committed(self.now, rank, image));
+        stored.push(rank);
+        self.wave_over(cluster, over, &stored);
     }
 
     pub(super) fn wave_image_failed(&mut self, rank: Rank, image: ImageNo) {
         let Some(cluster) = self.cluster_of(rank) else { return };
-        let over = self.clusters[cluster].waves.failed(self.now, rank, image);
-        self.wave_over(cluster, over);
+        let waves = &mut self.clusters[cluster].waves;
+        let (stored, over) = (waves.stored(), waves.failed(self.now, rank, image));
+        self.wave_over(cluster, over, &stored);
     }
 
-    fn wave_over(&mut self, cluster: usize, over: Option<Over>) {
+    /// Every rank was heard about a wave, of which these have stored an image.
+    fn wave_over(&mut self, cluster: usize, over: Option<Over>, stored: &[Rank]) {
         let Some(over) = over else { return };
         self.note(Note::WaveEnded(cluster as u32));
         if let Some(mut oldest) = over.complete {
@@ -173,8 +202,37 @@ impl Dispatcher {
             for rank in self.clusters[cluster].waves.ranks().to_vec() {
                 self.last_image_failed(rank, over.wave, "another rank has no image in its wave");
             }
+            for &rank in stored {
+                self.image_wasted(rank, over.wave);
+            }
         }
         self.commands.push_back(Command::WaveOver(over));
+    }
+
+    /// This rank has no image, because another rank of its cluster has none. Where logs of others
+    /// wait for images of this rank, the rank must know that it may have none to expect.
+    fn image_wasted(&mut self, rank: Rank, image: ImageNo) {
+        if self.settings.traits.replays() {
+            let incarnation = self.ranks[rank.index()].incarnation;
+            self.commands.push_back(Command::ImageFailed { rank, incarnation, image });
+        }
+    }
+
+    /// A sender log is full. The ranks of clusters in which no image of some rank can be taken have
+    /// no waves, and so no images to expect: that counts as an image that was wasted.
+    pub(super) fn log_full(&mut self) {
+        let is_running = |rank: &&Rank| self.ranks[rank.index()].stage == Stage::Running;
+        let can_image = |rank: &&Rank| self.ranks[rank.index()].can_image;
+        let mut wasted = Vec::new();
+        for cluster in &self.clusters {
+            let running: Vec<&Rank> = cluster.waves.ranks().iter().filter(is_running).collect();
+            if !running.iter().all(|rank| can_image(rank)) {
+                wasted.extend(running.into_iter().filter(can_image).copied());
+            }
+        }
+        for rank in wasted {
+            self.image_wasted(rank, ImageNo(0));
+        }
     }
 
     // ---- the return ---------------------------------------------------------------------------

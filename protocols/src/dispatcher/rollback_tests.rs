@@ -472,3 +472,97 @@ fn ranks_that_share_memory_move_to_one_host() {
         assert_eq!(hosts, if together { [0, 0] } else { [0, 1] });
     }
 }
+
+#[test]
+fn a_rank_that_dies_before_it_said_hello_begins_again_alone() {
+    let mut dispatcher = Dispatcher::new(settings(3, 1, "coordinated"));
+    dispatcher.handle(S, Input::AgentUp { host: 0 });
+    drain(&mut dispatcher);
+    for rank in 0..3 {
+        let (rank, incarnation) = (Rank(rank), Incarnation(0));
+        dispatcher.handle(S, Input::Spawned { rank, incarnation });
+    }
+    hello(&mut dispatcher, 0, 0);
+    dispatcher.handle(2 * S, ended(1, 0, KILLED, 0));
+    let commands = drain(&mut dispatcher);
+    assert_eq!(killed(&commands), []);
+    assert_eq!(begun(&commands), [(false, 1, 1, None), (true, 1, 1, None)]);
+    assert!(dispatcher.failures()[0].alone);
+    // A rank that may have met others takes all along.
+    hello(&mut dispatcher, 1, 1);
+    dispatcher.handle(3 * S, ended(1, 1, KILLED, 1));
+    let commands = drain(&mut dispatcher);
+    assert_eq!(killed(&commands), [0, 2]);
+    assert!(!dispatcher.failures()[1].alone);
+    // While the others end, nobody begins alone, whatever it has met.
+    for rank in [0, 2] {
+        dispatcher.handle(3 * S, ended(rank, 0, KILLED, 0));
+    }
+    let commands = drain(&mut dispatcher);
+    let starts: Vec<_> = begun(&commands).into_iter().filter(|begun| begun.0).collect();
+    assert_eq!(starts, [(true, 0, 1, None), (true, 1, 2, None), (true, 2, 1, None)]);
+    assert_eq!(dispatcher.restarts(), 2);
+}
+
+#[test]
+fn a_rank_outside_of_mpi_that_keeps_waves_from_beginning_is_reported_once() {
+    let mut dispatcher = Dispatcher::new(settings(3, 1, "coordinated"));
+    dispatcher.handle(S, Input::AgentUp { host: 0 });
+    let mut reports = Vec::new();
+    let mut second = |dispatcher: &mut Dispatcher, at: u32| {
+        dispatcher.handle(at * S, Input::Tick);
+        reports.extend(drain(dispatcher).into_iter().filter_map(|command| match command {
+            Command::Notify(Notice::WithoutWaves { rank }) => Some((at, rank.0)),
+            _ => None,
+        }));
+    };
+    for rank in 0..3 {
+        let (rank, incarnation) = (Rank(rank), Incarnation(0));
+        dispatcher.handle(S, Input::Spawned { rank, incarnation });
+    }
+    // As long as nobody is in MPI, nobody waits for images.
+    (2..100).for_each(|at| second(&mut dispatcher, at));
+    hello(&mut dispatcher, 0, 0);
+    hello(&mut dispatcher, 2, 0);
+    (100..200).for_each(|at| second(&mut dispatcher, at));
+    let interval = settings(3, 1, "coordinated").images.expect("it takes images").interval;
+    let patience = interval.as_secs() as u32 * crate::tuning::WITHOUT_WAVES_INTERVALS;
+    assert_eq!(reports, [(101 + patience, 1)]);
+}
+
+/// A rank whose images are worth nothing, because another rank of its cluster has none, hears that:
+/// logs of other clusters wait for images of it.
+#[test]
+fn ranks_hear_that_they_have_no_image_because_another_has_none() {
+    let mut dispatcher = running(settings(4, 2, "hierarchical"));
+    let told = |dispatcher: &mut Dispatcher| -> Vec<(u32, u64)> {
+        let failed = drain(dispatcher).into_iter().filter_map(|command| match command {
+            Command::ImageFailed { rank, image, .. } => Some((rank.0, image.0)),
+            _ => None,
+        });
+        failed.collect()
+    };
+    let now = dispatcher.now + 9 * S;
+    dispatcher.handle(now, Input::Tick);
+    drain(&mut dispatcher);
+    dispatcher.handle(now, committed(0, 0, 1));
+    let (rank, incarnation, image) = (Rank(1), Incarnation(0), ImageNo(1));
+    let why = "a socket".to_owned();
+    dispatcher.handle(now, Input::ImageFailed { rank, incarnation, image, why });
+    let mut heard = told(&mut dispatcher);
+    heard.sort_unstable();
+    assert_eq!(heard, [(0, 1), (1, 1)], "each once");
+    // Rank 3 says at once that there will be none: no wave ever tells rank 2.
+    dispatcher.handle(now, Input::LogFull);
+    assert_eq!(told(&mut dispatcher), []);
+    dispatcher.handle(now, ended(3, 0, KILLED, 1));
+    dispatcher.handle(now, ended(2, 0, KILLED, 1));
+    for (rank, can_image) in [(2, true), (3, false)] {
+        let (rank, incarnation) = (Rank(rank), Incarnation(1));
+        dispatcher.handle(now, Input::Spawned { rank, incarnation });
+        dispatcher.handle(now, Input::Hello { rank, incarnation, resumed: None, can_image });
+    }
+    drain(&mut dispatcher);
+    dispatcher.handle(now, Input::LogFull);
+    assert_eq!(told(&mut dispatcher), [(2, 0)]);
+}

@@ -40,6 +40,7 @@ impl State {
         let peer = self.channels.peer_mut(rank);
         peer.resume = Some(Out::control(Kind::Resume, Ssn(0), payload));
         peer.phase = ChannelPhase::Fresh;
+        peer.wave.meet();
         self.queue_greeting(rank);
         self.channels.mark_busy(rank);
     }
@@ -94,9 +95,17 @@ impl State {
         }
         peer.incarnation = incarnation;
         if peer.cluster_peer {
-            // All ranks that share waves return to the last one, so this incarnation ends soon.
+            let met = peer.wave.has_met();
             self.renew_channel(rank);
-            self.channels.peer_mut(rank).wave.break_off();
+            let peer = self.channels.peer_mut(rank);
+            if met {
+                // All ranks that share waves return to the last one, so this incarnation ends soon.
+                peer.wave.break_off();
+            } else if peer.has_traffic() {
+                // The peer died before it met anybody, and began again alone. What waits in the
+                // queue is for its new incarnation.
+                self.channels.request(rank);
+            }
             return;
         }
         self.forget_channel(rank);

@@ -28,12 +28,24 @@ pub(crate) struct WaveChannel {
     owed: bool,
     /// The channel was lost while both ranks live: only a return to the last wave repairs it.
     broken: bool,
+    /// There was a channel to this incarnation of the peer, or to an earlier one.
+    met: bool,
 }
 
 impl WaveChannel {
     /// The channel to a peer that returns to the same wave as this rank.
     pub fn returning() -> Self {
-        Self { owed: true, ..Self::default() }
+        Self { owed: true, met: true, ..Self::default() }
+    }
+
+    /// There is a channel.
+    pub fn meet(&mut self) {
+        self.met = true;
+    }
+
+    /// Whether there ever was a channel.
+    pub fn has_met(&self) -> bool {
+        self.met
     }
 
     /// The frame that goes before `Resume`.
