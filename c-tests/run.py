@@ -12,7 +12,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py random --runs 20         random datatypes, collectives and traffic, with deaths
     c-tests/run.py --protocol rotate kills  the same under each protocol in turn
     c-tests/run.py campaign --runs 30       every protocol and option, with programs and faults in turn
-    c-tests/run.py points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced
+    c-tests/run.py auto | points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced
     c-tests/run.py bad-input | bounds       what users do wrong; hosts with little memory or disk
     c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
     c-tests/run.py direct                   ranks that Hydra starts
@@ -50,7 +50,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage,
+    auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage,
     determinants, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
     replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
@@ -121,6 +121,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--seconds", type=float, default=4, help="length of a run without kills")
     p.add_argument("--ranks", type=int, default=4)
     suite("clusters", "one rank killed under --protocol hierarchical: one cluster returns, the others go on")
+    suite("auto", "what --protocol auto chooses, and what a user gets from it")
     suite("points", "every named point of the library")
     suite("servers", "event logger and checkpoint server killed")
     suite("all-ranks", "all ranks killed at once")
@@ -219,6 +220,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb, args.ranks)
         case "clusters":
             kills.clusters(setting)
+        case "auto":
+            auto.auto(setting)
         case "points":
             points.points(setting)
         case "servers":
@@ -327,6 +330,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("points", lambda: points.points(setting, step=2)),
             ("servers", lambda: server_faults.servers(setting, short=True)),
             ("loads, killed", lambda: loads.killed(setting)),
+            ("auto", lambda: auto.auto(setting)),
             ("all-ranks", lambda: server_faults.all_ranks(setting)),
             ("committed", lambda: committed.committed(setting)),
             ("determinants", lambda: determinants.determinants(setting)),
@@ -347,7 +351,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
                 4, ["cg", "waitany", "one_sided", "scratch_files"], seconds=3, waves=True))),
             # Single copy is used only where ranks are not oversubscribed.
             ("kills of two ranks", lambda: kills.kills(
-                setting, kills.Plan(2, ["traffic"], seconds=4, ranks=2))),
+                setting, kills.Plan(2, ["traffic"], seconds=4, ranks=2, auto=True))),
             ("clusters", lambda: kills.clusters(setting)),
             ("kills with windows and files", lambda: kills.kills(
                 setting, kills.Plan(3, ["one_sided", "fences", "shared_file"], seconds=4))),
@@ -366,7 +370,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("conformance", lambda: conformance.conformance(
                 setting, ["p2p_matching", "coll_reduce", "datatypes", "rma_active", "files"])),
             ("kills", lambda: kills.kills(
-                setting, kills.Plan(2, ["waitany", "one_sided"], seconds=3))),
+                setting, kills.Plan(2, ["waitany", "one_sided"], seconds=3, auto=True))),
             ("kills in waves", lambda: kills.kills(
                 setting, kills.Plan(1, ["traffic"], seconds=3, waves=True))),
         ],

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import build
 from .core import TESTS, Outcome, Setting, descendants, problem_of, run, which
-from .jobs import RANKS, Jobs, judge
+from .jobs import LOGGING, RANKS, Jobs, judge
 
 # The file system has room for a few images of the test program, but not for two of every rank.
 FULL_BYTES = 1 << 20
@@ -158,7 +158,7 @@ def job_directory(setting: Setting) -> None:
     def no_room(test: str, *options: object) -> None:
         report = where / "report.json"
         outcome = run(
-            [*setting.mpiexec(RANKS, *options, "--ckpt-interval", "1s", "--report", report, "--inject",
+            [*setting.mpiexec(RANKS, *LOGGING, *options, "--ckpt-interval", "1s", "--report", report, "--inject",
                               "kill:rank=1,at=3s"), job.program, *job.arguments],
             timeout=setting.timeout, cwd=where)
         problem, note = judge(outcome, report, job.expected_text, 1)
@@ -259,7 +259,7 @@ def port_scanner(setting: Setting) -> None:
     report = where / "report.json"
     scanner = Scanner()
     outcome = run(
-        [*setting.mpiexec(RANKS, "--transport", "tcp", "--ckpt-interval", "1s", "--report", report,
+        [*setting.mpiexec(RANKS, *LOGGING, "--transport", "tcp", "--ckpt-interval", "1s", "--report", report,
                           "--inject", "kill:rank=2,at=3s"), job.program, *job.arguments],
         timeout=setting.timeout, cwd=where, meanwhile=scanner)
     scanner.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import build
 from .core import TESTS, Setting, problem_of, run
+from .jobs import LOGGING
 
 # The memory of the test's control group, and the part of it that sender logs may hold by default.
 GROUP_BYTES = 512 << 20
@@ -51,7 +52,7 @@ def logs_follow_the_control_group(setting: Setting) -> None:
     enter = ["sh", "-c", f'echo $$ >{folder / processes} && exec "$@"', "sh"]
     try:
         for ranks in (1, 4):
-            outcome = run([*enter, *setting.mpiexec(ranks), program], timeout=60, cwd=setting.new_folder("bounds"))
+            outcome = run([*enter, *setting.mpiexec(ranks, *LOGGING), program], timeout=60, cwd=setting.new_folder("bounds"))
             problem = problem_of(outcome)
             wanted = GROUP_BYTES // LOGS_PART // ranks
             limits = [int(line.split(": ")[1]) for line in outcome.out.splitlines() if line.startswith("rank ")]

@@ -217,7 +217,7 @@ class Setting:
     full: bool = False
     seed: int = 1
     timeout: float = 120.0
-    # The arguments of `--protocol`. Empty: the default. `rotate`: PROTOCOLS in turn.
+    # The arguments of `--protocol`. Empty: what the test means. `rotate`: PROTOCOLS in turn.
     protocol: str = ""
     turn: int = 0
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from . import reports
 from .bad_input import error_message_problem
 from .core import Setting, run
-from .jobs import RANKS, Jobs, judge, program_pids
+from .jobs import LOGGING, RANKS, Jobs, judge, program_pids
 
 SYS_PIDFD_GETFD = 438
 EVERY_S = 0.25
@@ -106,7 +106,7 @@ def cuts(setting: Setting) -> None:
         return
     jobs = Jobs(setting, 4)
     for name in ("probe_loop", "traffic", "collectives") if setting.full else ("traffic",):
-        protocol = setting.protocol_options()
+        protocol = setting.protocol_options() or LOGGING
         test = " ".join([f"connections cut again and again under {name}, seed {setting.seed}", *protocol])
         prepared = jobs.prepare(test, name, setting.seed)
         if prepared is None:

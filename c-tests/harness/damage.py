@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from .core import Setting, kill, problem_of, run
-from .jobs import RANKS, Jobs, judge, program_pids
+from .jobs import LOGGING, RANKS, Jobs, judge, program_pids
 
 
 class Damager:
@@ -96,7 +96,7 @@ def damage(setting: Setting) -> None:
         damager = Damager(folder, job.program, kind)
         outcome = run(
             [*setting.mpiexec(RANKS, "--ckpt-interval", "1s", "--job-dir", folder, "--report", file,
-                              *copies, *setting.protocol_options()),
+                              *copies, *(setting.protocol_options() or LOGGING)),
              job.program, *job.arguments],
             timeout=setting.timeout,
             cwd=where,

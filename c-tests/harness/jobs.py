@@ -240,6 +240,8 @@ def modes_of(protocol: str) -> list[list[str]]:
     return [mode for mode in MODES if not (silent and "--events" in mode)]
 
 
+# For tests of what only a protocol that logs messages does.
+LOGGING = ["--protocol", "pessimistic"]
 BLOCKING = ["--protocol", "coordinated", "--wave", "blocking"]
 NONBLOCKING = ["--protocol", "coordinated", "--wave", "nonblocking"]
 TCP = ["--transport", "tcp"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import npb
 from .core import Outcome, Setting, run
-from .jobs import RANKS, TCP, WAVES, Jobs, judge_with_faults, modes_of, program_pids
+from .jobs import LOGGING, RANKS, TCP, WAVES, Jobs, judge_with_faults, modes_of, program_pids
 
 
 class Killer:
@@ -41,7 +41,8 @@ class Killer:
 
 @dataclass
 class Plan:
-    """What `kills` runs. `programs`: these instead of all. `external`: kill -9 from outside in every run."""
+    """What `kills` runs. `programs`: these instead of all. `external`: kill -9 from outside in every run. `auto`:
+    without `--protocol`, instead of under one that logs."""
 
     runs: int
     programs: list[str] = field(default_factory=list)
@@ -50,6 +51,7 @@ class Plan:
     npb_sources: Path | None = None
     waves: bool = False
     ranks: int = RANKS
+    auto: bool = False
 
 
 def kills(setting: Setting, plan: Plan) -> None:
@@ -64,7 +66,7 @@ def kills(setting: Setting, plan: Plan) -> None:
     for number in range(plan.runs):
         seed = setting.seed + number
         name = names[number % len(names)]
-        protocol = setting.protocol_options()
+        protocol = setting.protocol_options() or ([] if plan.waves or plan.auto else LOGGING)
         modes = WAVES if plan.waves else modes_of(protocol[1] if protocol else "")
         mode = modes[number % len(modes)] if not plan.external else modes[number % 2]
         outside = plan.external or number % 5 == 4

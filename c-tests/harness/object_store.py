@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 
 from .core import ROOT, Setting, descendants, kill, problem_of, which
-from .jobs import RANKS, TOO_SOON, Job, Jobs, program_pids, retry_with_more_work
+from .jobs import LOGGING, RANKS, TOO_SOON, Job, Jobs, program_pids, retry_with_more_work
 from .restart import Stopper, begin, continue_job, interruption_problem, with_earlier_output
 
 SERVER = "checkpoint-server-0"
@@ -242,14 +242,14 @@ def object_store(setting: Setting) -> None:
     if not setting.dist_is_built():
         return
     jobs = Jobs(setting, 6)
-    for options in [(), ("--protocol", "hierarchical", "--cluster", "2"), ("--protocol", "coordinated")]:
+    for options in [LOGGING, ("--protocol", "hierarchical", "--cluster", "2"), ("--protocol", "coordinated")]:
         store = setting.new_folder("store")
         whole_job(setting, jobs,
                   "object store: a directory, everything dies and the server's disk is lost",
                   f"file://{store}", image_counter(store), image_counter(store), *options)
         shutil.rmtree(store, ignore_errors=True)
-    running_job(setting, Jobs(setting, 3), DIES)
+    running_job(setting, Jobs(setting, 3), DIES, *LOGGING)
     running_job(setting, Jobs(setting, 4), DIES, "--protocol", "hierarchical", "--cluster", "2")
     running_job(setting, Jobs(setting, 4), LOSES, "--protocol", "coordinated")
-    running_job(setting, Jobs(setting, 4), FLIPS)
+    running_job(setting, Jobs(setting, 4), FLIPS, *LOGGING)
     with_s3(setting, jobs)

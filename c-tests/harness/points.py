@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import reports
 from .core import ROOT, Setting, run
-from .jobs import BLOCKING, NONBLOCKING, RANKS, Jobs, rank_failures, judge
+from .jobs import BLOCKING, LOGGING, NONBLOCKING, RANKS, Jobs, rank_failures, judge
 
 # How often a point is passed before the kill: early and late. `log` points exist where determinants are.
 NTH = {
@@ -61,7 +61,8 @@ def points(setting: Setting, step: int = 1) -> None:
                     continue
                 where = setting.new_folder("run")
                 file = where / "report.json"
-                options = ["--ckpt-interval", "700ms", "--report", file, *setting.protocol_options()]
+                usual = LOGGING if name != "wave" else BLOCKING if rank == 0 else NONBLOCKING
+                options = ["--ckpt-interval", "700ms", "--report", file, *(setting.protocol_options() or usual)]
                 arguments = list(job.arguments)
                 replaying = name.startswith("replay")
                 if replaying:
@@ -72,8 +73,6 @@ def points(setting: Setting, step: int = 1) -> None:
                 if name == "exit":
                     # The other ranks are still busy: the rank that dies must come back to its exit.
                     arguments += ["--first-to-exit", str(rank)]
-                if name == "wave" and not setting.protocol:
-                    options += BLOCKING if rank == 0 else NONBLOCKING
                 options += ["--inject", f"kill:rank={rank},point={name},nth={nth}"]
                 outcome = run(
                     [*setting.mpiexec(RANKS, *options), job.program, *arguments],

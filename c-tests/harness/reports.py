@@ -11,7 +11,7 @@ NUMBER = (int, float)
 FAILURE = {"rank": int, "at_s": NUMBER, "cause": str, "recovery": str, "image": (int, type(None)),
            "replayed": int, "detect_ms": (*NUMBER, type(None)), "restore_ms": (*NUMBER, type(None)),
            "catch_up_ms": (*NUMBER, type(None)), "lost_s": (*NUMBER, type(None)), "remedy": (str, type(None))}
-WHOLE = {"protocol": str, "events": str, "ranks": int, "hosts": list, "wall_s": NUMBER,
+WHOLE = {"protocol": str, "protocol_asked": str, "events": str, "ranks": int, "hosts": list, "wall_s": NUMBER,
          "exit_code": int, "failures": list, "orphans": list, "checkpoints": dict, "messages": dict, "logs": dict,
          "servers_restarted": int, "pids": list, "timeline": dict, "rank_time": dict, "summary": list}
 CHECKPOINTS = {"count": int, "failed": int, "bytes": int, "pause_ms_mean": NUMBER,

@@ -13,6 +13,7 @@ from pathlib import Path
 from . import build, reports
 from .bad_input import FORBIDDEN_TEXTS
 from .core import TESTS, Outcome, Setting, problem_of, run, which
+from .jobs import LOGGING
 
 # Steps of 20 ms, in which an image is taken.
 STEPS = 150
@@ -223,7 +224,7 @@ def descriptors_come_back(setting: Setting, program: Path) -> None:
         os.write(once, b"once")
         os.close(once)
         file = os.open(where / "lines", os.O_RDONLY)
-        command = [*setting.mpiexec(2, *options, "--report", where / "report"),
+        command = [*setting.mpiexec(2, *LOGGING, *options, "--report", where / "report"),
                    program, STEPS, file, reader, writer, where / "note", *more]
         done = subprocess.run([str(word) for word in command], cwd=where, pass_fds=(file, reader, writer),
                               capture_output=True, timeout=60, text=True)
@@ -246,7 +247,7 @@ def job_directory_comes_back(setting: Setting, program: Path) -> None:
     """A job is stopped and goes on. Its directory, an argument and a variable are not UTF-8."""
     where = setting.new_folder("job_directory")
     folder, word = os.fsdecode(b"job-\xe9"), os.fsdecode(b"slow \xff")
-    command = [*setting.mpiexec(2, "--job-dir", folder, "--ckpt-interval", "200ms"), program, "150", word]
+    command = [*setting.mpiexec(2, *LOGGING, "--job-dir", folder, "--ckpt-interval", "200ms"), program, "150", word]
 
     sent: list[int] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from . import build, reports
 from .core import TESTS, Setting, problem_of, run
+from .jobs import LOGGING
 
 LIMIT_MIB, SENT_MIB = 8, 100
 # A send waits until an image is refused, and until its receiver gives way: some tenths of a second.
@@ -52,7 +53,7 @@ def full_logs(setting: Setting, program, protocol: str) -> None:
 def death(setting: Setting, program) -> None:
     """The receiver dies after it has given way: its messages are gone, and one line says so."""
     test = "no images: a death that nothing repairs"
-    outcome = run(command(setting, program, "--inject", "kill:rank=1,point=rendezvous,nth=60"),
+    outcome = run(command(setting, program, *LOGGING, "--inject", "kill:rank=1,point=rendezvous,nth=60"),
                   timeout=setting.timeout, cwd=setting.new_folder("run"))
     problem = None
     if outcome.code in (0, None):

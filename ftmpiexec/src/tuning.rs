@@ -259,3 +259,13 @@ pub mod batch_log {
     /// Images of each rank before their costs are known well enough for advice.
     pub const IMAGES_OF_RANK_MIN: u64 = 3;
 }
+
+// ---- advice -------------------------------------------------------------------------------------
+
+/// Bytes a second of each rank that a log holds at less than a thousandth of the time, also where
+/// every page of the log is new.
+pub const LITTLE_BYTES_S: f64 = (64 << 10) as f64;
+/// Messages a second of each rank that a log holds at less than a thousandth of the time.
+pub const LITTLE_MESSAGES_S: f64 = 500.0;
+/// A job is not judged before this time: programs begin with input and setup.
+pub const LITTLE_SINCE: Duration = Duration::from_secs(10);

@@ -58,6 +58,14 @@ fn main() {
         ),
         ("the_same_crash_again_and_again", recovery::the_same_crash_again_and_again),
         (
+            "without_images_nothing_is_logged_and_all_begin_again",
+            recovery::without_images_nothing_is_logged_and_all_begin_again,
+        ),
+        (
+            "a_killed_program_without_mpi_begins_again_alone",
+            recovery::a_killed_program_without_mpi_begins_again_alone,
+        ),
+        (
             "metrics_show_how_the_state_of_a_rank_changes",
             metrics::metrics_show_how_the_state_of_a_rank_changes,
         ),

@@ -162,6 +162,11 @@ pub enum OutputChoice {
 /// Protocols, as `--protocol` accepts them, and what each does.
 pub const PROTOCOLS: &[(&str, &str)] = &[
     (
+        "auto",
+        "Nothing that passes within a host is logged. One host: coordinated; several: hierarchical; one \
+         rank on each host: pessimistic. An option that needs messages logged chooses pessimistic",
+    ),
+    (
         "pessimistic",
         "A message waits until the event logger has every event that it depends on. After a failure only \
          the failed rank restarts",

@@ -33,12 +33,12 @@ const FTMPIEXEC: &[(&str, &str)] = &[
     ("--ckpt-interval= ./p", "--ckpt-interval has no value; write --ckpt-interval TIME"),
     (
         "--protocol casual ./p",
-        "--protocol: `casual` is unknown; did you mean causal? (accepted: pessimistic, causal, optimistic, \
+        "--protocol: `casual` is unknown; did you mean causal? (accepted: auto, pessimistic, causal, optimistic, \
          channel-memory, coordinated, hierarchical, none, plugin:FILE)",
     ),
     (
         "--protocol psychic ./p",
-        "--protocol: `psychic` is unknown; write one of pessimistic, causal, optimistic, channel-memory, \
+        "--protocol: `psychic` is unknown; write one of auto, pessimistic, causal, optimistic, channel-memory, \
          coordinated, hierarchical, none, plugin:FILE",
     ),
     ("--ckpt maybe ./p", "--ckpt: `maybe` is unknown; write one of on, off"),

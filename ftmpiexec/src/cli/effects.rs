@@ -6,7 +6,7 @@ use ftmpi_protocols::registry;
 use ftmpi_wire::control::ProtocolConfig;
 
 /// Options by field, and what each acts on. Options that are not here act under every protocol.
-const TABLE: &[(&str, Needs)] = &[
+pub const TABLE: &[(&str, Needs)] = &[
     ("max_restarts", Needs::Recovery),
     ("ckpt_interval", Needs::Recovery),
     ("ckpt", Needs::Recovery),
@@ -57,11 +57,12 @@ pub fn check(given: &[&str], protocol: &ProtocolConfig) -> Result<(), PlanError>
 }
 
 fn no_effect(field: &str, protocol: &str, needs: Needs) -> PlanError {
-    PlanError::NoEffect {
-        option: format!("--{}", field.replace('_', "-")),
-        protocol: protocol.to_owned(),
-        needs,
-    }
+    PlanError::NoEffect { option: option_of(field), protocol: protocol.to_owned(), needs }
+}
+
+/// The option of a field.
+pub fn option_of(field: &str) -> String {
+    format!("--{}", field.replace('_', "-"))
 }
 
 /// Refuses `--output committed` where no failure can make text untrue.

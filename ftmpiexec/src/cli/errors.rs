@@ -207,6 +207,14 @@ pub enum MachineError {
 }
 
 impl PlanError {
+    /// The same where `--protocol auto` chose the protocol.
+    pub fn under_auto(mut self) -> Self {
+        if let Self::NoEffect { protocol, .. } = &mut self {
+            *protocol = format!("auto, which is {protocol} here");
+        }
+        self
+    }
+
     /// A value that is refused.
     pub fn value(option: &'static str, what: impl Display) -> Self {
         Self::Value { option, what: what.to_string() }

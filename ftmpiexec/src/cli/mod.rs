@@ -7,6 +7,7 @@
 //! | `machinefile`, `placement`, `locality` | hosts, and the ranks on them |
 //! | `allocation`, `starter` | hosts of a batch system; how other hosts are reached |
 //! | `protocol` | the protocol with its settings |
+//! | `protocol_choice` | what `--protocol auto` chooses |
 //! | `effects`, `needs` | options without effect under a protocol; what options act on |
 //! | `environment` | variables of the ranks |
 //! | `errors` | every text of a plan that cannot be made |
@@ -23,6 +24,7 @@ mod needs;
 mod placement;
 mod plan;
 mod protocol;
+mod protocol_choice;
 mod restart;
 mod starter;
 
@@ -34,6 +36,7 @@ pub use locality::own_address_towards;
 pub use machinefile::{Machine, ServerDuty};
 pub use plan::Plan;
 pub use protocol::traits;
+pub use protocol_choice::{Choice, Reason};
 pub use starter::Starter;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::effects;
 use super::errors::PlanError;
 use super::machinefile::{self, Machine};
 use super::placement::{machines, merge, place, slots};
+use super::protocol_choice::{AUTO, Choice, Facts};
 use super::starter::Starter;
 use super::{CommandLine, environment, locality, protocol};
 use crate::agent_protocol::{Commitment, Program};
@@ -39,6 +40,8 @@ pub struct Plan {
     pub program_of: Vec<u32>,
     /// The protocol.
     pub protocol: ProtocolConfig,
+    /// What `--protocol auto` chose, if that was asked for.
+    pub choice: Option<Choice>,
     /// Number of event loggers on the launcher's host, where the machine file places none.
     pub event_loggers: u32,
     /// Number of channel memories, where the machine file places none.
@@ -145,6 +148,14 @@ pub(super) struct Placed<'a> {
 }
 
 impl Plan {
+    /// The protocol as the command line asks for it.
+    pub fn protocol_asked(&self) -> &str {
+        match &self.choice {
+            Some(_) => AUTO,
+            None => &self.protocol.name,
+        }
+    }
+
     /// Whether the agent of this host starts by `starter`.
     pub fn is_remote(&self, host: &str) -> bool {
         self.remote.contains(host)
@@ -237,12 +248,14 @@ impl Plan {
             return Err(PlanError::TooManyRanks { ranks: ranks as u64, most: RANKS_MAX });
         }
         let placement = place(&machines, ranks, cli.placement.ppn)?;
-        let mut protocol = protocol::config(cli, given, &placement)?;
+        let faults = faults(cli, ranks, &machines)?;
+        let facts = || Facts::of(cli, given, &placement, &machines, &faults);
+        let choice = protocol::choice(cli, facts);
+        let mut protocol = protocol::config(cli, given, &placement, choice.as_ref())?;
         let event_loggers = protocol::event_loggers(cli, &machines, &mut protocol)?;
         let traits = registry::traits(&protocol);
         let clusters = registry::clusters(&protocol, ranks);
         check_companions(cli, given)?;
-        let faults = faults(cli, ranks, &machines)?;
         let starter = Starter::of(cli, allocation)?;
         let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let own = std::env::current_exe()
@@ -252,11 +265,13 @@ impl Plan {
             placement,
             programs,
             program_of,
+            ckpt_policy: policy(cli, &protocol.name, clusters.is_some())?,
+            commitment: commitment(cli, &protocol.name, traits)?,
             protocol,
+            choice,
             event_loggers,
             channel_memories: cli.fault_tolerance.channel_memories.unwrap_or(1),
             traits,
-            ckpt_policy: policy(cli, clusters.is_some())?,
             clusters,
             ckpt_interval: (traits.is_fault_tolerant() && cli.checkpoints.ckpt == Switch::On)
                 .then_some(cli.checkpoints.ckpt_interval),
@@ -288,7 +303,6 @@ impl Plan {
             faults,
             prepend_rank: cli.output.prepend_rank,
             whole_lines: cli.output.output.contains(&OutputChoice::Lines),
-            commitment: commitment(cli, traits)?,
             incremental: cli.checkpoints.ckpt_incremental == Switch::On,
             compress: cli.checkpoints.compress,
             encrypt_images: cli
@@ -365,8 +379,11 @@ fn binding(cli: &Cli) -> Result<Option<Binding>, PlanError> {
 }
 
 /// What makes text final, if it is to be held until then.
-fn commitment(cli: &Cli, traits: ProtocolTraits) -> Result<Option<Commitment>, PlanError> {
-    let name = cli.fault_tolerance.protocol.as_str();
+fn commitment(
+    cli: &Cli,
+    name: &str,
+    traits: ProtocolTraits,
+) -> Result<Option<Commitment>, PlanError> {
     match cli.checkpoints.ckpt {
         _ if !cli.output.output.contains(&OutputChoice::Committed) => Ok(None),
         _ if !traits.is_fault_tolerant() => Err(effects::committed_under_none(name)),
@@ -377,7 +394,7 @@ fn commitment(cli: &Cli, traits: ProtocolTraits) -> Result<Option<Commitment>, P
 }
 
 /// Whose image is next.
-fn policy(cli: &Cli, waves: bool) -> Result<Policy, PlanError> {
+fn policy(cli: &Cli, protocol: &str, waves: bool) -> Result<Policy, PlanError> {
     let policy = match cli.checkpoints.ckpt_policy {
         PolicyChoice::Periodic => Policy::Periodic,
         PolicyChoice::RoundRobin => Policy::RoundRobin,
@@ -386,7 +403,7 @@ fn policy(cli: &Cli, waves: bool) -> Result<Policy, PlanError> {
         PolicyChoice::YoungDaly => Policy::YoungDaly,
     };
     if waves && !matches!(policy, Policy::Periodic | Policy::YoungDaly) {
-        return Err(PlanError::PolicyOfWaves(cli.fault_tolerance.protocol.clone()));
+        return Err(PlanError::PolicyOfWaves(protocol.to_owned()));
     }
     Ok(policy)
 }

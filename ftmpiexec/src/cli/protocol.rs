@@ -3,6 +3,7 @@
 use super::effects;
 use super::errors::PlanError;
 use super::machinefile::Machine;
+use super::protocol_choice::{AUTO, Choice, Facts, choose};
 use ftmpi_options::choices::{EventsChoice, StableVectorChoice, Switch, WtimeChoice, name_of};
 use ftmpi_options::ftmpiexec::Cli;
 use ftmpi_plugin::host::{Library, PLUGIN};
@@ -12,20 +13,31 @@ use ftmpi_wire::control::{Events, ProtocolConfig};
 use ftmpi_wire::{Logging, ProtocolTraits, Recovery};
 use std::path::Path;
 
-/// The protocol that the command line wants, for ranks on these hosts; `given` are the fields that
-/// this command line sets.
+/// The choice of `--protocol auto`; `None`: the command line names a protocol.
+pub fn choice(cli: &Cli, facts: impl FnOnce() -> Facts) -> Option<Choice> {
+    (cli.fault_tolerance.protocol == AUTO).then(|| choose(&facts()))
+}
+
+/// The protocol that the command line wants, or the one that was chosen for it, for ranks on these
+/// hosts; `given` are the fields that this command line sets.
 ///
 /// # Errors
 /// It has no such setting, or its library cannot be used.
-pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolConfig, PlanError> {
+pub fn config(
+    cli: &Cli,
+    given: &[&str],
+    placement: &[u32],
+    choice: Option<&Choice>,
+) -> Result<ProtocolConfig, PlanError> {
     let wanted = &cli.fault_tolerance;
     let mut settings = Vec::new();
-    let name = match wanted.protocol.strip_prefix("plugin:") {
+    let asked = choice.map_or(wanted.protocol.as_str(), |choice| &choice.name);
+    let name = match asked.strip_prefix("plugin:") {
         Some(file) => {
             settings = of_library(Path::new(file))?;
             PLUGIN
         }
-        None => wanted.protocol.as_str(),
+        None => asked,
     };
     for (setting, value) in [
         ("piggyback", wanted.piggyback.map(name_of)),
@@ -52,7 +64,10 @@ pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolCo
     // What never takes images has them off.
     let off = |field: &&&str| **field == "ckpt" && cli.checkpoints.ckpt == Switch::Off;
     let given: Vec<&str> = given.iter().filter(|field| !off(field)).copied().collect();
-    effects::check(&given, &config)?;
+    match choice {
+        Some(_) => effects::check(&given, &config).map_err(PlanError::under_auto)?,
+        None => effects::check(&given, &config)?,
+    }
     Ok(config)
 }
 
@@ -61,7 +76,8 @@ pub fn config(cli: &Cli, given: &[&str], placement: &[u32]) -> Result<ProtocolCo
 /// # Errors
 /// As [`config`].
 pub fn traits(cli: &Cli) -> Result<ProtocolTraits, PlanError> {
-    Ok(registry::traits(&config(cli, &[], &[])?))
+    let choice = choice(cli, || Facts::of(cli, &[], &[], &[], &[]));
+    Ok(registry::traits(&config(cli, &[], &[], choice.as_ref())?))
 }
 
 /// How many event loggers start here. Adds to the protocol when they acknowledge, and how ranks
@@ -151,17 +167,55 @@ mod tests {
     }
 
     fn of(text: &str) -> Result<ProtocolConfig, PlanError> {
+        on(text, &[0, 0, 1, 1])
+    }
+
+    fn on(text: &str, placement: &[u32]) -> Result<ProtocolConfig, PlanError> {
         let line = line(text);
-        config(&line.cli, &line.given(), &[0, 0, 1, 1])
+        let facts = || Facts::of(&line.cli, &line.given(), placement, &[], &[]);
+        config(&line.cli, &line.given(), placement, choice(&line.cli, facts).as_ref())
     }
 
     #[test]
     fn the_table_of_options_has_the_protocols_that_there_are() {
         let mut there: Vec<&str> = PROTOCOLS.iter().map(|(name, _)| *name).collect();
-        let mut known = [registry::NAMES, &["plugin:FILE"]].concat();
+        let mut known = [registry::NAMES, &["plugin:FILE", AUTO]].concat();
         there.sort_unstable();
         known.sort_unstable();
         assert_eq!(there, known);
+    }
+
+    #[test]
+    fn auto_becomes_a_protocol_with_its_settings() {
+        let several = of("x --protocol auto ./p").unwrap();
+        assert_eq!(several.name, "hierarchical");
+        assert_eq!(registry::clusters(&several, 4), Some(vec![0, 0, 1, 1]));
+        let waves = on("x --protocol auto --wave nonblocking ./p", &[0; 4]).unwrap();
+        assert_eq!(
+            (waves.name.as_str(), waves.setting("wave")),
+            ("coordinated", Some("nonblocking"))
+        );
+        let logged = on("x --protocol auto --events all ./p", &[0; 4]).unwrap();
+        assert_eq!((logged.name.as_str(), logged.events), ("pessimistic", Events::All));
+        let pairs = on("x --protocol auto --cluster 2 --between causal ./p", &[0; 4]).unwrap();
+        assert_eq!(registry::clusters(&pairs, 4), Some(vec![0, 0, 1, 1]));
+        for (line, says) in [
+            (
+                "--piggyback logon",
+                "auto, which is coordinated here; drop it, or use it under --protocol causal",
+            ),
+            (
+                "--between causal",
+                "auto, which is coordinated here; drop it, or use it under --protocol hier",
+            ),
+            ("--tracking o2p", "use it under --protocol optimistic"),
+            ("--memory-limit 4", "use it under --protocol channel-memory"),
+            ("--wave blocking --events all", "auto, which is pessimistic here"),
+        ] {
+            let error =
+                on(&format!("x --protocol auto {line} ./p"), &[0; 4]).unwrap_err().to_string();
+            assert!(error.contains(says), "{line}: {error}");
+        }
     }
 
     #[test]
@@ -180,7 +234,7 @@ mod tests {
     fn several_event_loggers_and_what_they_know() {
         let of = |line: &str| {
             let line = self::line(line);
-            let mut protocol = config(&line.cli, &line.given(), &[0, 0])?;
+            let mut protocol = config(&line.cli, &line.given(), &[0, 0], None)?;
             let count = event_loggers(&line.cli, &[], &mut protocol)?;
             let spread = protocol.setting("stable-vector").map(str::to_owned);
             Ok::<_, PlanError>((count, spread))

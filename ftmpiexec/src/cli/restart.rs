@@ -7,6 +7,7 @@ use super::effects;
 use super::errors::PlanError;
 use super::placement::{machines, together};
 use super::plan::{Placed, Plan};
+use super::protocol_choice::{AUTO, Choice, Reason};
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::job_dir::progress::Progress;
 use ftmpi_options::ftmpiexec::{Answer, FIXED_AT_RESTART};
@@ -55,7 +56,13 @@ impl Plan {
             Err(Answer::Wrong(error)) => return Err(PlanError::RestartOptions(error.to_string())),
             Err(Answer::Help(_)) => return Err(PlanError::RestartOptions("--help".to_owned())),
         };
-        let cli = line.over(earlier);
+        let mut cli = line.over(earlier);
+        // What images depend on is what the first command line led to, also on other hosts.
+        let choice = (cli.fault_tolerance.protocol == AUTO)
+            .then(|| Choice { name: saved.protocol.name.clone(), reason: Reason::Continued });
+        if let Some(choice) = &choice {
+            cli.fault_tolerance.protocol.clone_from(&choice.name);
+        }
         let allocation = Allocation::current()?;
         let machines = match machines(&line.cli, allocation.as_ref())? {
             Some(machines) => {
@@ -77,6 +84,7 @@ impl Plan {
         }
         let servers = saved.servers.iter().filter_map(|server| server.host.clone());
         plan.note_remote(servers);
+        plan.choice = choice;
         plan.protocol = saved.protocol.clone();
         plan.traits = registry::traits(&plan.protocol);
         effects::check(&line.given(), &plan.protocol)?;

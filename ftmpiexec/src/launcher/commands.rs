@@ -2,7 +2,7 @@
 
 use super::{Launcher, notices};
 use crate::agent_protocol::{RankOrder, Start, ToAgent};
-use ftmpi_protocols::dispatcher::{Command, ImageFacts};
+use ftmpi_protocols::dispatcher::{Command, ImageFacts, Notice};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Launcher {
@@ -56,6 +56,9 @@ impl Launcher {
                 if self.plan.verbose {
                     self.printer.notice(notices::wave_over(&over));
                 }
+                if self.asked_for_details && over.complete.is_some() {
+                    self.look_at_exchange();
+                }
             }
             Command::ImageCommitted { rank, incarnation, image, oldest } => {
                 self.image_committed(rank, incarnation, image, oldest);
@@ -72,7 +75,12 @@ impl Launcher {
             Command::Die { rank, incarnation, code } => {
                 self.order_rank(rank, incarnation, RankOrder::Die(code));
             }
-            Command::Notify(notice) => self.tell(&notice),
+            Command::Notify(notice) => {
+                self.tell(&notice);
+                if matches!(notice, Notice::Returning { .. }) {
+                    self.look_at_exchange();
+                }
+            }
             Command::End { code, reason, keep } => {
                 self.run.end(code, reason.map(notices::end_reason), keep);
             }

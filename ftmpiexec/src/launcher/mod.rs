@@ -17,6 +17,7 @@
 //! | [`batch_log`], [`recording`] | what a job says by itself; its history |
 //! | [`faults`] | `--inject` |
 //! | [`control`], [`metrics_state`] | users who ask for images or metrics |
+//! | [`protocol_advice`] | what `--protocol auto` chose, and whether another protocol is better |
 //! | [`notices`] | every sentence about failures and recoveries |
 
 mod agent_link;
@@ -35,6 +36,7 @@ mod metrics_state;
 pub mod notices;
 mod oversubscription;
 mod preflight;
+mod protocol_advice;
 mod rank_output;
 mod recording;
 mod reports;
@@ -49,7 +51,7 @@ mod stopping;
 mod termination;
 
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
-use crate::cli::Plan;
+use crate::cli::{Plan, Reason};
 use crate::history::History;
 use crate::job_dir::JobDir;
 use crate::mpir;
@@ -118,6 +120,10 @@ struct Launcher {
     no_image_reasons: HashSet<String>,
     /// It was printed that full logs gave up a rank without images.
     unprotected_said: bool,
+    /// The user sees a terminal, or wants to see more.
+    asked_for_details: bool,
+    /// It was printed that the ranks exchange little.
+    exchange_said: bool,
     /// MPI libraries that are not ours and that ranks have loaded: each is told once.
     other_mpis: HashSet<String>,
     /// The launcher's own queue, for its tasks.
@@ -163,12 +169,18 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
             return Err(e);
         }
     };
-    if let Some(directory) = &directory {
-        // Scripts that look at the text of a program need not know of a private directory.
-        let asked = batch_log::speaks(&plan) || std::io::stderr().is_terminal();
-        if asked || directory.temporary().is_none() {
-            printer.notice(directory.describe(&plan));
-        }
+    // Scripts that look at the text of a program need not know of a private directory, nor of a
+    // choice that does what the guide says.
+    let asked = batch_log::speaks(&plan) || std::io::stderr().is_terminal();
+    if let Some(directory) = &directory
+        && (asked || directory.temporary().is_none())
+    {
+        printer.notice(directory.describe(&plan));
+    }
+    if let Some(choice) = &plan.choice
+        && (asked || choice.reason == Reason::NoImages)
+    {
+        printer.notice(protocol_advice::chosen(choice));
     }
     if batch_log::speaks(&plan) {
         printer.notice(batch_log::protection(&plan));
@@ -237,6 +249,8 @@ impl Launcher {
             loaded: BTreeMap::new(),
             no_image_reasons: HashSet::new(),
             unprotected_said: false,
+            asked_for_details: plan.verbose || std::io::stderr().is_terminal(),
+            exchange_said: false,
             other_mpis: HashSet::new(),
             job,
             key,

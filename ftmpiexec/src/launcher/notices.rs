@@ -114,14 +114,6 @@ pub fn unprotected(rank: Rank) -> String {
     )
 }
 
-/// A rank has no images.
-pub fn no_image(rank: Rank, why: &str) -> String {
-    format!(
-        "rank {rank}: no image of it can be taken ({why}); after a failure it is replayed from its \
-         last image or its start (other ranks with the same reason are not named)"
-    )
-}
-
 /// An image is stored (`--verbose`).
 pub fn image_durable(rank: Rank, image: ImageFacts, took_ns: u64) -> String {
     format!(

@@ -3,7 +3,7 @@
 
 use super::agents::AgentReady;
 use super::events::{LauncherEvent, Printed};
-use super::{Launcher, notices};
+use super::{Launcher, notices, protocol_advice};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
 use ftmpi_protocols::dispatcher::{ImageFacts, Input};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -246,7 +246,7 @@ impl Launcher {
     /// Usually all ranks have the same reason: each reason is printed once.
     fn report_no_image(&mut self, rank: Rank, why: &str) {
         if self.no_image_reasons.insert(why.to_owned()) {
-            self.printer.notice(notices::no_image(rank, why));
+            self.printer.notice(protocol_advice::no_image(rank, why, self.plan.traits));
         }
     }
 }

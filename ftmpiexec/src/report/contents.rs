@@ -16,6 +16,8 @@ use std::time::Duration;
 #[derive(Debug, Serialize)]
 pub struct RunReport {
     protocol: String,
+    /// As the command line has it: `auto` where the protocol was chosen for it.
+    protocol_asked: String,
     events: &'static str,
     ranks: usize,
     /// The cluster of each rank, if the ranks of a cluster return together.
@@ -247,6 +249,7 @@ impl Recorder {
         };
         RunReport {
             protocol: self.protocol.clone(),
+            protocol_asked: self.protocol_asked.clone(),
             clusters: self.clusters.clone(),
             events: self.events,
             ranks: self.processes.len(),

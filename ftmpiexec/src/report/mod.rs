@@ -31,6 +31,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Recorder {
     protocol: String,
+    protocol_asked: String,
     events: &'static str,
     hosts: Vec<String>,
     processes: Vec<Vec<ProcessRecord>>,
@@ -59,6 +60,7 @@ impl Recorder {
         let size = plan.placement.len();
         Self {
             protocol: plan.protocol.name.clone(),
+            protocol_asked: plan.protocol_asked().to_owned(),
             events: match plan.protocol.events {
                 ftmpi_wire::control::Events::All => "all",
                 ftmpi_wire::control::Events::Nondeterministic => "nondeterministic",
@@ -155,6 +157,12 @@ impl Recorder {
     /// The latest counters of a rank.
     pub fn counters_of(&self, rank: Rank) -> &Counters {
         &self.latest[rank.index()]
+    }
+
+    /// Bytes and messages that all ranks have sent.
+    pub fn sent(&self) -> (u64, u64) {
+        let sum = |of: fn(&Counters) -> u64| self.latest.iter().map(of).sum();
+        (sum(|counters| counters.bytes_sent), sum(|counters| counters.messages_sent))
     }
 
     /// A number that grows while the program of a rank makes progress.

@@ -36,8 +36,9 @@ fn state(page: &Page, rank: &str) -> Option<String> {
 /// Kills rank 1 of a job and follows the page until the job ends.
 pub fn metrics_show_how_the_state_of_a_rank_changes(directory: &Path) {
     let address = free_address();
-    let line =
-        format!("-n 3 --ckpt off --inject kill:rank=1,at=300ms --metrics {address} RANK long");
+    let line = format!(
+        "-n 3 --protocol pessimistic --ckpt off --inject kill:rank=1,at=300ms --metrics {address} RANK long"
+    );
     let mut job = super::command(directory, &line)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -154,7 +154,7 @@ pub fn output_to_files(directory: &Path) {
     assert_eq!(errors, ["[0] oops", "[1] oops"]);
     if have_servers() {
         // A later incarnation adds to the file what the first one did not write.
-        let line = "-n 2 --ckpt off --inject kill:rank=1,at=300ms -outfile-pattern out.%r";
+        let line = "-n 2 --protocol pessimistic --ckpt off --inject kill:rank=1,at=300ms -outfile-pattern out.%r";
         expect(&run(directory, &format!("{line} RANK count")), 0, "");
         let wanted: String = (0..100).map(|n| format!("1 {n}\n")).collect();
         assert_eq!(fs::read_to_string(directory.join("out.1")).unwrap(), wanted);

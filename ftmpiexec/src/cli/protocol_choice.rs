@@ -1,0 +1,287 @@
+//! What `--protocol auto` chooses.
+//!
+//! Guarantees: the choice depends on the command line and on the placement of the ranks only, so
+//! the same command makes the same choice. What passes within a host is not logged, unless an
+//! option needs it: a copy into a log costs little beside a wire, and most of the speed of shared
+//! memory.
+//!
+//! | ranks | images | choice | after a failure |
+//! | --- | --- | --- | --- |
+//! | on one host | on | `coordinated` | all ranks return to the last wave |
+//! | on several hosts | on | `hierarchical`, hosts as clusters | the ranks of the host return |
+//! | on several hosts, one on each | on | `pessimistic` | the failed rank returns |
+//! | anywhere | off | `coordinated` | all ranks begin again |
+//!
+//! Options steer the choice ([`Wish`]): what needs a log of receptions gets one, what needs images
+//! of single ranks gets them, and what needs clusters gets clusters.
+
+use super::effects;
+use super::machinefile::Machine;
+use super::needs::Needs;
+use crate::inject::{Fault, ServerKind};
+use ftmpi_options::choices::{OutputChoice, PolicyChoice, Switch};
+use ftmpi_options::ftmpiexec::Cli;
+use std::collections::BTreeMap;
+
+/// The name of the protocol that leaves the choice to this module.
+pub const AUTO: &str = "auto";
+
+/// Points of the library that are reached only where receptions are logged.
+const POINTS_OF_LOGS: [&str; 4] = ["log-sent", "log-acknowledged", "replay", "replay-step"];
+
+/// What an option needs of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// A log of receptions, or a server for it.
+    Log,
+    /// Images of single ranks, at times of their own.
+    SingleImages,
+    /// Clusters of ranks.
+    Clusters,
+    /// Waves of images, or logs between clusters: where there are several hosts.
+    ClustersOfHosts,
+}
+
+/// What the choice depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Hosts that have ranks.
+    pub hosts: usize,
+    /// Ranks on the host that has most of them.
+    pub most_on_a_host: usize,
+    /// Images are taken.
+    pub images: bool,
+    /// What an option needs, and its text.
+    pub wishes: Vec<(Wish, String)>,
+}
+
+/// Why a protocol was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// All ranks are on one host.
+    OneHost,
+    /// Ranks are on so many hosts.
+    Hosts(usize),
+    /// So many hosts have one rank each.
+    OneEach(usize),
+    /// Images are off.
+    NoImages,
+    /// This option needs it.
+    Option(String),
+    /// The job began with it.
+    Continued,
+}
+
+/// What `--protocol auto` chose, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The name of the protocol.
+    pub name: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The choice.
+pub fn choose(facts: &Facts) -> Choice {
+    let wish = |kind: Wish| facts.wishes.iter().find(|(wish, _)| *wish == kind);
+    let of = |name: &str, reason| Choice { name: name.to_owned(), reason };
+    let by = |name, option: &str| of(name, Reason::Option(option.to_owned()));
+    let several = facts.hosts > 1;
+    if let Some((_, option)) = wish(Wish::SingleImages) {
+        return by("pessimistic", option);
+    }
+    if let Some((_, option)) = wish(Wish::Clusters) {
+        return by("hierarchical", option);
+    }
+    if let Some((_, option)) = wish(Wish::Log)
+        && !(several && facts.images)
+    {
+        return by("pessimistic", option);
+    }
+    // Where no image cuts a log, it would hold all that the job ever sends.
+    if !facts.images {
+        return of("coordinated", Reason::NoImages);
+    }
+    match (several, facts.most_on_a_host) {
+        (false, _) => of("coordinated", Reason::OneHost),
+        (true, 1) => match wish(Wish::ClustersOfHosts) {
+            Some((_, option)) => by("hierarchical", option),
+            None => of("pessimistic", Reason::OneEach(facts.hosts)),
+        },
+        (true, _) => of("hierarchical", Reason::Hosts(facts.hosts)),
+    }
+}
+
+impl Facts {
+    /// The facts of this command line; `given` are the fields that it sets.
+    pub fn of(
+        cli: &Cli,
+        given: &[&str],
+        placement: &[u32],
+        machines: &[Machine],
+        faults: &[Fault],
+    ) -> Self {
+        let mut ranks_on: BTreeMap<u32, usize> = BTreeMap::new();
+        for host in placement {
+            *ranks_on.entry(*host).or_default() += 1;
+        }
+        Self {
+            hosts: ranks_on.len(),
+            most_on_a_host: ranks_on.into_values().max().unwrap_or(0),
+            images: cli.checkpoints.ckpt == Switch::On,
+            wishes: wishes(cli, given, machines, faults),
+        }
+    }
+}
+
+/// What the options need, in the order in which the help has them.
+fn wishes(
+    cli: &Cli,
+    given: &[&str],
+    machines: &[Machine],
+    faults: &[Fault],
+) -> Vec<(Wish, String)> {
+    let mut wishes = Vec::new();
+    for (field, needs) in effects::TABLE.iter().filter(|(field, _)| given.contains(field)) {
+        let wish = match needs {
+            Needs::Replay | Needs::SenderLog | Needs::Logger => Wish::Log,
+            Needs::Clusters if *field == "cluster" => Wish::Clusters,
+            Needs::Clusters | Needs::Waves => Wish::ClustersOfHosts,
+            _ => continue,
+        };
+        wishes.push((wish, effects::option_of(field)));
+    }
+    let policy = cli.checkpoints.ckpt_policy;
+    if !matches!(policy, PolicyChoice::Periodic | PolicyChoice::YoungDaly) {
+        wishes.push((Wish::SingleImages, "--ckpt-policy".to_owned()));
+    }
+    // Events make text final within milliseconds, waves within an interval.
+    if cli.output.output.contains(&OutputChoice::Committed) {
+        wishes.push((Wish::Log, "--output committed".to_owned()));
+    }
+    if machines.iter().any(|machine| machine.event_logger.is_some()) {
+        wishes.push((Wish::Log, "event-logger in the machine file".to_owned()));
+    }
+    let concerns_log = |fault: &Fault| match fault {
+        Fault::DelayLogger(_) => true,
+        Fault::KillServer { kind, .. } => *kind == ServerKind::EventLogger,
+        Fault::KillAtPoint { point, .. } => POINTS_OF_LOGS.contains(&point.as_str()),
+        _ => false,
+    };
+    if faults.iter().any(concerns_log) {
+        wishes.push((Wish::Log, "--inject".to_owned()));
+    }
+    wishes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(hosts: usize, most_on_a_host: usize) -> Facts {
+        Facts { hosts, most_on_a_host, images: true, wishes: Vec::new() }
+    }
+
+    fn with(facts: Facts, wishes: &[Wish]) -> Facts {
+        Facts { wishes: wishes.iter().map(|wish| (*wish, "--it".to_owned())).collect(), ..facts }
+    }
+
+    fn chosen(facts: &Facts) -> (String, Reason) {
+        let Choice { name, reason } = choose(facts);
+        (name, reason)
+    }
+
+    /// The whole table, without options.
+    #[test]
+    fn hosts_and_images_decide() {
+        let is = |facts: Facts, name: &str, reason: Reason| {
+            assert_eq!(chosen(&facts), (name.to_owned(), reason), "{facts:?}");
+        };
+        is(facts(1, 1), "coordinated", Reason::OneHost);
+        is(facts(1, 64), "coordinated", Reason::OneHost);
+        is(facts(2, 1), "pessimistic", Reason::OneEach(2));
+        is(facts(2, 2), "hierarchical", Reason::Hosts(2));
+        is(facts(9, 3), "hierarchical", Reason::Hosts(9));
+        for (hosts, most) in [(1, 4), (2, 1), (2, 2)] {
+            let off = Facts { images: false, ..facts(hosts, most) };
+            is(off, "coordinated", Reason::NoImages);
+        }
+        // `--doctor` has no ranks.
+        is(facts(0, 0), "coordinated", Reason::OneHost);
+    }
+
+    #[test]
+    fn options_steer() {
+        let by_option = |facts: Facts, name: &str| {
+            let expected = (name.to_owned(), Reason::Option("--it".to_owned()));
+            assert_eq!(chosen(&facts), expected, "{facts:?}");
+        };
+        let unmoved = |facts: Facts| {
+            let bare = Facts { wishes: Vec::new(), ..facts.clone() };
+            assert_eq!(choose(&facts), choose(&bare), "{facts:?}");
+        };
+        let off = |hosts, most| Facts { images: false, ..facts(hosts, most) };
+        by_option(with(facts(1, 4), &[Wish::Log]), "pessimistic");
+        by_option(with(off(1, 4), &[Wish::Log]), "pessimistic");
+        by_option(with(off(2, 4), &[Wish::Log]), "pessimistic");
+        // Both of these log receptions.
+        unmoved(with(facts(2, 4), &[Wish::Log]));
+        unmoved(with(facts(2, 1), &[Wish::Log]));
+        for (hosts, most) in [(1, 4), (2, 1), (2, 4)] {
+            by_option(with(facts(hosts, most), &[Wish::SingleImages]), "pessimistic");
+            by_option(with(facts(hosts, most), &[Wish::Clusters]), "hierarchical");
+            by_option(with(facts(hosts, most), &[Wish::Log, Wish::Clusters]), "hierarchical");
+        }
+        by_option(with(facts(2, 1), &[Wish::ClustersOfHosts]), "hierarchical");
+        unmoved(with(facts(1, 4), &[Wish::ClustersOfHosts]));
+        unmoved(with(facts(2, 4), &[Wish::ClustersOfHosts]));
+    }
+
+    /// What a command line asks for, as this module reads it.
+    #[test]
+    fn wishes_of_options() {
+        let of = |line: &str| {
+            let words = std::iter::once("ftmpiexec").chain(line.split_whitespace());
+            let line = ftmpi_options::ftmpiexec::read(words.map(str::to_owned).collect())
+                .expect("it can be read");
+            let faults: Vec<Fault> =
+                line.cli.testing.inject.iter().map(|text| Fault::parse(text).unwrap()).collect();
+            let wishes = wishes(&line.cli, &line.given(), &[], &faults);
+            wishes.into_iter().map(|(wish, _)| wish).collect::<Vec<_>>()
+        };
+        for line in [
+            "--events all ./p",
+            "--wtime free ./p",
+            "--log-reserve 5 ./p",
+            "--image-logs both ./p",
+            "--event-loggers 2 ./p",
+            "--acknowledge durable ./p",
+            "--event-rings off ./p",
+            "--output committed ./p",
+            "--inject delay:logger=5ms ./p",
+            "--inject kill:server=event-logger,at=1s ./p",
+            "--inject kill:rank=0,point=replay-step ./p",
+        ] {
+            assert_eq!(of(line), [Wish::Log], "{line}");
+        }
+        for line in [
+            "./p",
+            "--log-limit 5 ./p",
+            "--ckpt-interval 5s ./p",
+            "--ckpt-policy young-daly ./p",
+            "--inject kill:rank=0,point=image ./p",
+            "--inject kill:server=checkpoint-server,at=1s ./p",
+            "--output lines ./p",
+            // Refused later, with the protocol that has them.
+            "--piggyback logon ./p",
+            "--tracking o2p ./p",
+            "--channel-memories 2 ./p",
+        ] {
+            assert_eq!(of(line), [], "{line}");
+        }
+        assert_eq!(of("--ckpt-policy payload ./p"), [Wish::SingleImages]);
+        assert_eq!(of("--cluster 2 ./p"), [Wish::Clusters]);
+        assert_eq!(of("--wave nonblocking ./p"), [Wish::ClustersOfHosts]);
+        assert_eq!(of("--between causal ./p"), [Wish::ClustersOfHosts]);
+    }
+}
