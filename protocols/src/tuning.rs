@@ -71,3 +71,6 @@ pub(crate) const INTERVAL_MAX: Duration = Duration::from_secs(3600);
 /// Intervals of images for which a rank outside of MPI may keep waves from beginning before that is
 /// reported. A program that calls `MPI_Init` late does so within the first.
 pub(crate) const WITHOUT_WAVES_INTERVALS: u32 = 2;
+/// Waves in a row without an image of some rank after which full logs do not wait for the next: a
+/// reason that passes has passed by then, or nearly.
+pub(crate) const WAVES_IN_VAIN: u32 = 3;

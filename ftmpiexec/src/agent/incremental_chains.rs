@@ -42,7 +42,13 @@ impl IncrementalChains {
             Some(of_spared) => 1 - of_spared,
             None => usize::from(self.chains[0].newest > self.chains[1].newest),
         };
-        let known = std::mem::take(&mut self.chains[chain].known);
+        let mut known = std::mem::take(&mut self.chains[chain].known);
+        // The store gives up the images of waves that did not count: nothing can rest on them.
+        if let (Some(keep), Some(newest)) = (keep, self.chains[chain].newest)
+            && !keep.contains(&newest)
+        {
+            known = ChunkIndex::default();
+        }
         (chain, (!self.off).then_some(known))
     }
 
@@ -99,5 +105,26 @@ mod tests {
                 chain_of_wave = chain;
             }
         }
+    }
+
+    /// The store gives up the images of void waves, so the next image of their chain is whole.
+    #[test]
+    fn nothing_rests_on_the_image_of_a_void_wave() {
+        // Every new index has a key of its own.
+        let mut stored = [String::new(), String::new()];
+        let mut rests = |chains: &mut IncrementalChains, image: u64, keep: [u64; 2]| {
+            let (chain, known) = chains.next(Some(keep.map(ImageNo)));
+            let rests = format!("{:?}", known.expect("images are incremental")) == stored[chain];
+            let index = ChunkIndex::default();
+            stored[chain] = format!("{index:?}");
+            chains.stored(chain, ImageNo(image), index);
+            rests
+        };
+        let mut chains = IncrementalChains::new(false);
+        assert!(!rests(&mut chains, 1, [0, 0]) && !rests(&mut chains, 2, [1, 0]));
+        assert!(rests(&mut chains, 3, [2, 1]), "on image 1");
+        // Wave 3 was void: its image is given up.
+        assert!(!rests(&mut chains, 4, [2, 1]));
+        assert!(rests(&mut chains, 5, [4, 2]), "on image 2");
     }
 }

@@ -16,7 +16,7 @@ use super::messages::{Command, Failure, ImageFacts, Past};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use crate::scheduler::scheduler_process::Note;
-use crate::tuning::{LOST_CHANNEL_PATIENCE, WITHOUT_WAVES_INTERVALS};
+use crate::tuning::{LOST_CHANNEL_PATIENCE, WAVES_IN_VAIN, WITHOUT_WAVES_INTERVALS};
 use crate::waves::{Over, Waves};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub(super) struct Cluster {
     pub(super) waves: Waves,
     /// They are returning, and not all old incarnations have ended.
     rolling: bool,
+    /// Waves without an image of some rank, since the last complete one.
+    void_in_row: u32,
     /// A channel between two of them, which nothing but a return repairs.
     lost_channel: Option<(Duration, LostChannel)>,
 }
@@ -43,7 +45,12 @@ pub(super) fn clusters(of: &[u32]) -> (Vec<Cluster>, Vec<usize>) {
     }
     let places: BTreeMap<u32, usize> =
         ranks.keys().enumerate().map(|(place, name)| (*name, place)).collect();
-    let cluster = |ranks| Cluster { waves: Waves::of(ranks), rolling: false, lost_channel: None };
+    let cluster = |ranks| Cluster {
+        waves: Waves::of(ranks),
+        rolling: false,
+        void_in_row: 0,
+        lost_channel: None,
+    };
     let clusters = ranks.into_values().map(cluster).collect();
     (clusters, of.iter().map(|name| places[name]).collect())
 }
@@ -185,7 +192,10 @@ impl Dispatcher {
         let Some(over) = over else { return };
         self.note(Note::WaveEnded(cluster as u32));
         if let Some(mut oldest) = over.complete {
-            self.image_trouble = None;
+            // Another cluster may have the trouble still.
+            let here = self.clusters[cluster].waves.ranks().to_vec();
+            self.image_trouble.take_if(|told| here.contains(told));
+            self.clusters[cluster].void_in_row = 0;
             let (image, waves) = (over.wave, &self.clusters[cluster].waves);
             if self.settings.traits.replays() {
                 oldest = waves.reach(oldest);
@@ -199,6 +209,7 @@ impl Dispatcher {
             }
         }
         if over.complete.is_none() {
+            self.clusters[cluster].void_in_row += 1;
             for rank in self.clusters[cluster].waves.ranks().to_vec() {
                 self.last_image_failed(rank, over.wave, "another rank has no image in its wave");
             }
@@ -218,15 +229,17 @@ impl Dispatcher {
         }
     }
 
-    /// A sender log is full. The ranks of clusters in which no image of some rank can be taken have
-    /// no waves, and so no images to expect: that counts as an image that was wasted.
+    /// A sender log is full. Ranks of a cluster in which no image of some rank can be taken, or in
+    /// which none was taken several times in a row, have no images to expect soon: that counts as
+    /// an image that was wasted.
     pub(super) fn log_full(&mut self) {
         let is_running = |rank: &&Rank| self.ranks[rank.index()].stage == Stage::Running;
         let can_image = |rank: &&Rank| self.ranks[rank.index()].can_image;
         let mut wasted = Vec::new();
         for cluster in &self.clusters {
             let running: Vec<&Rank> = cluster.waves.ranks().iter().filter(is_running).collect();
-            if !running.iter().all(|rank| can_image(rank)) {
+            let in_vain = cluster.void_in_row >= WAVES_IN_VAIN;
+            if in_vain || !running.iter().all(|rank| can_image(rank)) {
                 wasted.extend(running.into_iter().filter(can_image).copied());
             }
         }

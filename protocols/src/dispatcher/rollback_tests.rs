@@ -565,4 +565,19 @@ fn ranks_hear_that_they_have_no_image_because_another_has_none() {
     drain(&mut dispatcher);
     dispatcher.handle(now, Input::LogFull);
     assert_eq!(told(&mut dispatcher), [(2, 0)]);
+    // Several waves in vain are a sign, too.
+    let mut now = now;
+    for wave in 2..4 {
+        now += 9 * S;
+        dispatcher.handle(now, Input::Tick);
+        dispatcher.handle(now, committed(0, 0, wave));
+        let (rank, incarnation, image) = (Rank(1), Incarnation(0), ImageNo(wave));
+        let why = "a socket".to_owned();
+        dispatcher.handle(now, Input::ImageFailed { rank, incarnation, image, why });
+        drain(&mut dispatcher);
+    }
+    dispatcher.handle(now, Input::LogFull);
+    let mut heard = told(&mut dispatcher);
+    heard.sort_unstable();
+    assert_eq!(heard, [(0, 0), (1, 0), (2, 0)]);
 }
