@@ -18,7 +18,8 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py direct                   ranks that Hydra starts
     c-tests/run.py mpir                     debuggers find the ranks
     c-tests/run.py packages                 wheel, Debian package, tar ball: built, installed, a rank killed
-    c-tests/run.py netns | slurm            hosts made of network namespaces, a real Slurm
+    c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
+    c-tests/run.py virtual-hosts            cuts and losses of virtual hosts
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
     c-tests/run.py checks                   FTMPI_CHECK=1: collectives that do not match, objects left open
@@ -51,8 +52,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage,
-    determinants, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs, random_programs, remade,
-    replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
+    determinants, hosts, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs,
+    random_programs, remade, replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views,
+    without_images, wrappers,
 )
 from harness import direct, mpir, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -163,6 +165,8 @@ def arguments() -> argparse.Namespace:
     suite("mpir", "debuggers find the ranks")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
     suite("netns", "two hosts made of network namespaces (root only)")
+    suite("hosts", "five hosts made of network namespaces: links that break (root only)")
+    suite("virtual-hosts", "cuts and losses of virtual hosts on this machine")
     suite("bad-input", "what users do wrong")
     suite("bounds", "hosts with little memory or disk")
     suite("views", "lines of batch jobs, pages, timelines, files for Prometheus")
@@ -196,7 +200,16 @@ def main() -> int:
     return code
 
 
+# Suites without options of their own.
+PLAIN = {
+    "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
+    "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks,
+}
+
+
 def run_suite(setting: Setting, args: argparse.Namespace) -> None:
+    if args.suite in PLAIN:
+        return PLAIN[args.suite](setting)
     match args.suite:
         case "check":
             check(setting, args.lane)
@@ -273,14 +286,6 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             packages.packages(setting)
         case "mpir":
             mpir.mpir(setting)
-        case "slurm":
-            slurm.slurm(setting)
-        case "netns":
-            netns.netns(setting)
-        case "bad-input":
-            bad_input.bad_input(setting)
-        case "bounds":
-            bounds.bounds(setting)
         case "views":
             views.views(setting)
         case "loads":
@@ -288,8 +293,6 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             loads.killed(setting)
         case "surroundings":
             surroundings.both(setting)
-        case "checks":
-            checks.checks(setting)
         case "coverage":
             coverage.coverage(setting)
         case "speed":
@@ -335,6 +338,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("committed", lambda: committed.committed(setting)),
             ("determinants", lambda: determinants.determinants(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
+            ("virtual hosts", lambda: hosts.virtual_hosts(setting)),
             ("replaced", lambda: replaced.replaced(setting)),
             ("slurm", lambda: slurm.slurm(setting)),
             ("direct", lambda: direct.direct(setting)),

@@ -227,6 +227,8 @@ LONG = [
     ("mpi4py's own tests", ["c-tests/run.py", "mpi4py"]),
     ("IMB", ["c-tests/run.py", "imb", "--quick"]),
     ("two hosts", ["c-tests/run.py", "netns"]),
+    ("five hosts", ["c-tests/run.py", "hosts"]),
+    ("virtual hosts", ["c-tests/run.py", "virtual-hosts", "--full"]),
     ("packages", ["c-tests/run.py", "packages"]),
     ("images, restored again and again", ["c-tests/run.py", "torture", "--restores", "20"]),
     ("random programs", ["c-tests/run.py", "random", "--runs", "4"]),

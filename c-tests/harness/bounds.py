@@ -88,7 +88,7 @@ def channel_memory_without_room(setting: Setting) -> None:
         outcome = run([*setting.mpiexec(2, "--protocol", "channel-memory", "--storage-patience", "2s", "--memory-limit",
                                         "1", "--ckpt-interval", "1s", "--job-dir", job), program, "400"],
                       timeout=60, cwd=where)
-        problem = problem_of(outcome, code=1)
+        problem = problem_of(outcome, code=75)
         for text in ("cannot store what ranks send", "could not store what ranks sent for 2 s", "--restart"):
             if problem is None and text not in outcome.err:
                 problem = f"`{text}` is not said: {outcome.output_tail()}"

@@ -14,6 +14,7 @@ use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The most bytes of one frame: a job view of some 100 000 ranks fits.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
@@ -37,6 +38,9 @@ pub struct AgentSetup {
     pub leftovers: Vec<ProcessId>,
     /// Where the agent listens: on all interfaces if other hosts take part.
     pub listen: IpAddr,
+    /// How long the agent holds on when no agent hears the launcher; `None`: as if it alone heard
+    /// nothing.
+    pub patience: Option<Duration>,
     /// The job's directory, if the agent is to remove it after the death of the launcher.
     #[serde(with = "crate::os_text::optional_path")]
     pub temporary: Option<PathBuf>,
@@ -174,7 +178,20 @@ pub enum ToAgent {
         bytes: Vec<u8>,
     },
     /// A heartbeat of the agent arrived.
-    HeartbeatReceived,
+    HeartbeatReceived {
+        /// Counts these answers.
+        number: u64,
+    },
+    /// Hosts whose agents are up and are not on the launcher's host. An agent that hears nothing
+    /// from the launcher asks them.
+    Witnesses(Vec<u32>),
+    /// The way to another host counts as cut, or as mended (fault injection).
+    CutOff {
+        /// Index of the other host.
+        host: u32,
+        /// Whether it is cut.
+        cut: bool,
+    },
     /// Kill yourself (fault injection).
     KillYourself,
     /// Remove the journals of these files: no rank returns to a wave any more.
@@ -272,7 +289,22 @@ pub enum FromAgent {
         restore_facts: Box<RestoreFacts>,
     },
     /// The agent is alive; sent every second.
-    Heartbeat,
+    Heartbeat {
+        /// The number of the last answer that arrived.
+        answered: u64,
+    },
+    /// The way to another host does not work, although channels lead there.
+    PathLost {
+        /// Index of the other host.
+        host: u32,
+        /// One line.
+        why: String,
+    },
+    /// The way to another host works again.
+    PathBack {
+        /// Index of the other host.
+        host: u32,
+    },
     /// A report about an incarnation of a rank.
     Rank {
         /// The rank.

@@ -9,6 +9,8 @@
 //! runs is not lost because the machine is busy: only one that has been stopped, or one that is
 //! silent for [`SILENT_HERE_MAX`] heartbeats and must hang.
 //!
+//! Where all hosts are silent at once, both wait longer ([`crate::own_link`]).
+//!
 //! Guarantees: the agent's patience ends first, with time to kill its ranks. So two incarnations of
 //! a rank never run at the same time.
 //!
@@ -53,6 +55,11 @@ impl MissedBeats {
     /// A heartbeat came, or the agent starts again.
     pub fn reset(&mut self) {
         self.0 = 0;
+    }
+
+    /// Heartbeats that are missing now.
+    pub fn count(self) -> u32 {
+        self.0
     }
 
     /// [`INTERVAL`] has passed. `true`: too many heartbeats are missing. `process` looks at the

@@ -16,6 +16,7 @@ mod mpir;
 mod nested;
 mod os_text;
 mod output;
+mod own_link;
 mod pages;
 mod report;
 mod restore_facts;

@@ -15,6 +15,15 @@ pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Probes without an answer before the kernel ends the connection.
 pub const KEEP_ALIVE_PROBES: u32 = 4;
 
+/// How long the way between two hosts may not work before that is reported. The launcher then
+/// looks whether it hears both: less than it takes to miss a host
+/// ([`crate::heartbeat::MISSED_MAX`]).
+pub const PATH_LIMIT: Duration = Duration::from_secs(8);
+/// One attempt to reach the agent of another host on a way that is watched.
+pub const PATH_ATTEMPT: Duration = Duration::from_secs(3);
+/// Heartbeats that may be missing of a host which the launcher hears.
+pub const HEARD_MISSED_MAX: u32 = 2;
+
 // ---- agents, as the launcher starts and ends them -----------------------------------------------
 
 /// Agents that are started at the same time: sshd refuses more.
@@ -123,6 +132,15 @@ pub const SERVER_RESTART_PAUSE: Duration = Duration::from_millis(200);
 pub const SERVER_GOOD_RUN: Duration = Duration::from_secs(10);
 /// How long a server of an earlier run on another host may take to see that its launcher is gone.
 pub const SERVER_IN_USE_PATIENCE: Duration = Duration::from_secs(90);
+/// Silence of a server after which it counts as away: as long as for an agent.
+pub const SERVER_SILENCE_LIMIT: Duration = Duration::from_secs(10);
+/// As [`SERVER_SILENCE_LIMIT`], on the launcher's host, where it may only be slow: its process is
+/// watched.
+pub const SERVER_SILENCE_LIMIT_HERE: Duration = Duration::from_secs(30);
+/// How long a server may take to answer that it is there.
+pub const SERVER_PING_LIMIT: Duration = Duration::from_secs(3);
+/// Longest pause before a server on another host is started again.
+pub const SERVER_RESTART_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How often the same kind of line of a server is printed.
 pub const SERVER_LINE_REPEATS_MAX: u32 = 10;
 /// Kinds of lines of a server that are distinguished.

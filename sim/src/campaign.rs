@@ -39,6 +39,11 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     if setup.mutant.is_none() && mixed(seed ^ 0x5EED_000A).is_multiple_of(8) {
         setup.program = Program::Objects;
     }
+    // Ranks that move are ended like ranks whose agent dies.
+    let can_split = setup.hosts > 1 && setup.crashes > 0 && !setup.power_loss && !setup.near;
+    if can_split && !setup.variant.has_memories() {
+        setup.cuts = [0, 0, 0, 1, 2][(mixed(seed ^ 0x5EED_000C) % 5) as usize];
+    }
     conditions_of_mutant(&mut setup);
     setup
 }
@@ -81,6 +86,7 @@ fn begin(
         damages: 0,
         lean_images: false,
         host_deaths: 0,
+        cuts: 0,
         suspensions: 0,
         clusters: Vec::new(),
         outages: 0,
@@ -181,6 +187,9 @@ fn conditions_of_mutant(setup: &mut Setup) {
         Some(Mutant::RanksOutliveTheirHost) => {
             (setup.hosts, setup.host_deaths, setup.near) = (setup.ranks, 2, false);
         }
+        Some(Mutant::CutNotReported) => {
+            (setup.hosts, setup.cuts, setup.near) = (setup.ranks, 2, false);
+        }
         Some(Mutant::RoundWithoutRings) => {
             setup.outages = setup.outages.max(1);
             (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
@@ -238,6 +247,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, Fault> {
             scheduler_deaths: 0,
             damages: 0,
             host_deaths: 0,
+            cuts: 0,
             suspensions: 0,
             memories: (setup.memories.0, 0),
             near: false,

@@ -151,6 +151,8 @@ pub enum Mutant {
     RefusalTakenForTrouble,
     /// A host counts as dead, and its ranks live on.
     RanksOutliveTheirHost,
+    /// That two hosts do not reach each other is not reported.
+    CutNotReported,
     /// A suspended job waits for its last images however long they take.
     GraceNotKept,
     /// A suspended job does not wait for its last images.

@@ -185,6 +185,8 @@ fn the_seeds_cover_every_program_and_fault() {
     assert!(suspended.filter(|s| s.agent_deaths > 0 || s.outages > 0).count() > 50);
     let broken = setups.iter().filter(|s| s.host_deaths > 0 && s.suspensions > 0);
     assert!(broken.filter(|s| s.variant.in_waves()).count() > 50);
+    let split = setups.iter().filter(|s| s.cuts > 0);
+    assert!(split.filter(|s| s.agent_deaths > 0 || s.host_deaths > 0).count() > 50);
     let launcher = setups.iter().filter(|s| s.outages > 0 && s.agent_deaths > 0);
     assert!(launcher.filter(|s| s.scheduler_deaths > 0 && s.hosts > 1).count() > 50);
 }

@@ -12,6 +12,8 @@ pub mod event_ring;
 pub mod framed;
 mod incoming;
 pub mod shm;
+pub mod silence;
 pub mod tcp;
+pub mod tuning;
 
 pub use incoming::FrameReceiver;

@@ -298,6 +298,11 @@ pub enum ToRank {
         /// Where it now is (index of host).
         host: u32,
     },
+    /// The connection to a peer on another host counts as lost (fault injection).
+    ChannelOver {
+        /// The peer.
+        peer: Rank,
+    },
     /// Take image `image` now and stream it to the descriptor that comes along. The agent sends
     /// the boot library's signal after this message.
     TakeImage {

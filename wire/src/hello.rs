@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of everything in this crate, and of what goes through shared memory; both sides must
 /// agree.
-pub const PROTOCOL_VERSION: u32 = 9;
+pub const PROTOCOL_VERSION: u32 = 10;
 
 /// Bytes of a job's key.
 pub const KEY_BYTES: usize = 32;
@@ -66,6 +66,17 @@ pub enum Purpose {
         /// Whose memory.
         to: Rank,
     },
+    /// To an agent: keep this connection. The agent of another host sees by it whether the way
+    /// between the two hosts works.
+    Path {
+        /// Index of the caller's host.
+        host: u32,
+    },
+    /// To an agent: say for how many milliseconds the launcher has not answered you (8 bytes,
+    /// little-endian).
+    LauncherSilence,
+    /// To a server: are you there? Any answer will do, also a refusal.
+    Ping,
 }
 
 /// The callee's answer.

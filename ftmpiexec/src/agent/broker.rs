@@ -68,10 +68,10 @@ struct Request {
 
 /// What a connecting task needs.
 #[derive(Debug)]
-struct Connector {
-    key: JobKey,
-    directory: watch::Receiver<Directory>,
-    events: mpsc::UnboundedSender<AgentEvent>,
+pub(super) struct Connector {
+    pub(super) key: JobKey,
+    pub(super) directory: watch::Receiver<Directory>,
+    pub(super) events: mpsc::UnboundedSender<AgentEvent>,
 }
 
 /// Pauses between attempts: each twice as long as the one before, up to a limit.
@@ -94,7 +94,7 @@ impl Backoff {
 }
 
 impl Agent {
-    fn connector(&self) -> Connector {
+    pub(super) fn connector(&self) -> Connector {
         let (key, directory) = (self.key.clone(), self.directory.subscribe());
         Connector { key, directory, events: self.events.clone() }
     }
@@ -121,7 +121,7 @@ impl Agent {
             if self.broker.connecting.insert((from, to, round)) {
                 tokio::spawn(connect_peer(request, self.connector()));
             }
-            return;
+            return self.watch_path(host);
         }
         if self.broker.joined.contains(&ordered(from, to)) {
             return;
@@ -218,6 +218,14 @@ impl Agent {
 
     /// The agent of another rank calls.
     pub(super) fn incoming(&mut self, caller: Authenticated) {
+        match caller.purpose {
+            Purpose::Path { host } => return self.path_caller(caller, host),
+            Purpose::LauncherSilence => return self.say_silence(caller),
+            Purpose::Channel { from, .. } if self.directory.borrow().is_cut_off(from) => {
+                return refuse(caller, Welcome::Later("the way is cut (--inject)".into()));
+            }
+            _ => {}
+        }
         self.broker.callers.push((Instant::now(), caller));
         self.look_at_waiting_callers();
     }
@@ -275,7 +283,7 @@ fn raw(stream: TcpStream) -> Option<OwnedFd> {
     Some(OwnedFd::from(stream.into_std().ok()?))
 }
 
-fn refuse(mut caller: Authenticated, welcome: Welcome) {
+pub(super) fn refuse(mut caller: Authenticated, welcome: Welcome) {
     tokio::spawn(async move {
         let _ = caller.responder.answer(&mut caller.stream, welcome).await;
     });
@@ -324,7 +332,8 @@ async fn connect_peer(request: Request, connector: Connector) {
                 return;
             }
             let host = directory.host_of[to.0.index()] as usize;
-            directory.agents.get(host).copied().flatten()
+            let address = directory.agents.get(host).copied().flatten();
+            address.filter(|_| !directory.is_cut_off(to.0))
         };
         if connector.events.is_closed() {
             return;

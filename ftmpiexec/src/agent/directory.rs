@@ -1,6 +1,7 @@
 //! Where ranks, agents and servers are.
 
 use ftmpi_wire::{Incarnation, Rank};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 /// An incarnation of a rank.
@@ -19,12 +20,19 @@ pub struct Directory {
     pub event_loggers: Vec<SocketAddr>,
     /// Checkpoint server of each rank.
     pub checkpoint_servers: Vec<SocketAddr>,
+    /// Hosts to which the way counts as cut (fault injection).
+    pub cut_off: BTreeSet<u32>,
 }
 
 impl Directory {
     /// The incarnation of a rank; `None` if the job has no such rank.
     pub fn incarnation(&self, rank: Rank) -> Option<Incarnation> {
         self.incarnations.get(rank.index()).copied()
+    }
+
+    /// Whether the way to the host of this rank counts as cut.
+    pub fn is_cut_off(&self, rank: Rank) -> bool {
+        self.host_of.get(rank.index()).is_some_and(|host| self.cut_off.contains(host))
     }
 
     /// Whether this is the newest incarnation of its rank that is known here.

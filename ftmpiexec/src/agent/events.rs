@@ -8,7 +8,7 @@ use crate::agent_protocol::{Report, ToAgent};
 use ftmpi_transport::auth::Authenticated;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the agent's tasks report to its one thread.
 #[derive(Debug)]
@@ -52,6 +52,9 @@ pub enum AgentEvent {
     Incoming(Box<Authenticated>),
     /// The agent of another rank was sent the answer *yes*.
     Accepted(NewSocket),
+    /// All other agents were asked for how long the launcher has been silent to them. None: not
+    /// all of them could be reached.
+    OthersSaid { asked: Instant, shortest: Option<Duration> },
     /// An event logger told all hosts which events of its ranks are stored.
     StableClocks(Vec<(Rank, EventNo)>),
     /// A connection to a rank's event logger.

@@ -35,7 +35,9 @@ impl Agent {
                     input.take(offset, bytes);
                 }
             }
-            ToAgent::HeartbeatReceived => self.lease.renew(Instant::now()),
+            ToAgent::HeartbeatReceived { number } => self.lease.renew(number, Instant::now()),
+            ToAgent::Witnesses(hosts) => self.paths.set_witnesses(hosts),
+            ToAgent::CutOff { host, cut } => self.cut_off(host, cut),
             ToAgent::KillYourself => processes::signal_process(std::process::id(), libc::SIGKILL),
             ToAgent::ForgetFiles(files) => self.forget_files(&files),
             ToAgent::Stop { .. } => {}

@@ -4,44 +4,133 @@
 //! Guarantees: when the launcher counts a host as lost and starts its ranks elsewhere
 //! ([`crate::heartbeat::MISSED_MAX`]), no rank runs any more on a host that was cut off. So two
 //! incarnations of a rank never write the same files. A launcher that is slow, or stopped by its
-//! user, costs nothing: its kernel still answers.
+//! user, costs nothing: its kernel still answers. A launcher whose own link is down is waited for:
+//! then all other agents can be reached, and none has an answer ([`crate::own_link`] has the
+//! proof).
 //!
 //! Source: leases of Gray and Cheriton (SOSP 1989). The side that may be cut off decides first, by
 //! its own clock.
 
 use crate::heartbeat::{LEASE, UNANSWERED_MIN};
+use crate::own_link::ALL_SILENT;
+use std::collections::VecDeque;
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Heartbeats without an answer that are remembered: more than fit into any patience.
+const UNANSWERED_KEPT: usize = 4096;
 
 /// How long the ranks of this host may run.
 #[derive(Debug)]
 pub struct Lease {
+    /// When the last heartbeat that was answered was sent. An answer may be late: the launcher's
+    /// patience began no earlier than with that heartbeat.
     heard: Instant,
+    /// When that answer came.
+    received: Instant,
+    /// The number of the last answer.
+    answered: u64,
+    /// Heartbeats without an answer: their numbers, and when they were sent.
+    sent: VecDeque<(u64, Instant)>,
+    beats: u64,
     socket: Option<u64>,
+    /// How long the agent holds on when all agents are silent; none: as without them.
+    patience: Option<Duration>,
+    /// All other agents have said that the launcher is silent.
+    all_silent: bool,
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    RunOn,
+    /// The other agents are to be asked for how long the launcher has been silent to them.
+    AskOthers,
+    /// The ranks have to end.
+    Over,
 }
 
 impl Lease {
     /// Begins with a new connection to the launcher.
-    pub fn new(connection: impl AsFd, now: Instant) -> Self {
+    pub fn new(connection: impl AsFd, patience: Option<Duration>, now: Instant) -> Self {
         let socket = rustix::fs::fstat(connection).ok().map(|stat| stat.st_ino);
-        Self { heard: now, socket }
+        Self::begin(socket, patience, now)
     }
 
-    /// The launcher answered.
-    pub fn renew(&mut self, now: Instant) {
-        self.heard = now;
+    fn begin(socket: Option<u64>, patience: Option<Duration>, now: Instant) -> Self {
+        let (answered, beats, sent, all_silent) = (0, 0, VecDeque::new(), false);
+        Self { heard: now, received: now, answered, sent, beats, socket, patience, all_silent }
     }
 
-    /// Whether the ranks have to end now.
-    pub fn is_over(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.heard) >= LEASE
-            && self.socket.is_some_and(|socket| {
+    /// A heartbeat is sent.
+    pub fn beat(&mut self, now: Instant) {
+        self.beats += 1;
+        self.sent.push_back((self.beats, now));
+        if self.sent.len() > UNANSWERED_KEPT {
+            self.sent.pop_front();
+        }
+    }
+
+    /// The launcher answered the heartbeat of this number.
+    pub fn renew(&mut self, number: u64, now: Instant) {
+        while let Some((_, sent)) = self.sent.front().filter(|(beat, _)| *beat <= number) {
+            self.heard = *sent;
+            self.sent.pop_front();
+        }
+        self.answered = number;
+        self.received = now;
+        self.all_silent = false;
+    }
+
+    /// The number of the last answer.
+    pub fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// For how long no answer of the launcher has come.
+    pub fn silence(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.received)
+    }
+
+    /// All other agents were reached, and each said for how long the launcher has been silent to
+    /// it; `asked` is when the first of them was.
+    pub fn others_said(&mut self, asked: Instant, shortest: Option<Duration>) {
+        let here = self.silence(asked);
+        self.all_silent |= shortest.is_some_and(|shortest| shortest.min(here) >= ALL_SILENT);
+    }
+
+    /// What is to be done now.
+    pub fn look(&self, now: Instant) -> Verdict {
+        self.verdict(now, || {
+            self.socket.is_some_and(|socket| {
                 ["/proc/self/net/tcp", "/proc/self/net/tcp6"]
                     .iter()
                     .filter_map(|table| std::fs::read_to_string(table).ok())
                     .filter_map(|table| unanswered(&table, socket))
                     .any(|times| times >= UNANSWERED_MIN)
             })
+        })
+    }
+
+    /// A lease without a connection.
+    #[cfg(test)]
+    pub fn unconnected(patience: Option<Duration>, now: Instant) -> Self {
+        Self::begin(None, patience, now)
+    }
+
+    /// As [`Self::look`]; `cut_off`: the network to the launcher does not answer.
+    pub(super) fn verdict(&self, now: Instant, cut_off: impl FnOnce() -> bool) -> Verdict {
+        let silence = now.saturating_duration_since(self.heard);
+        if silence < ALL_SILENT || !cut_off() {
+            return Verdict::RunOn;
+        }
+        let limit = self.patience.filter(|_| self.all_silent).unwrap_or(LEASE);
+        match self.patience {
+            _ if silence >= limit => Verdict::Over,
+            Some(_) if !self.all_silent => Verdict::AskOthers,
+            _ => Verdict::RunOn,
+        }
     }
 }
 
@@ -62,6 +151,8 @@ mod tests {
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
 
+    const S: Duration = Duration::from_secs(1);
+
     const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
         0: 0100007F:0BB8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 7001 1 0 100 0 0 10 0\n\
         1: 0100007F:0BB8 0100007F:D431 01 00000400:00000000 01:00000112 0000000B     0        0 7002 2 0 20 4 30 10 -1\n\
@@ -77,6 +168,72 @@ mod tests {
         assert_eq!(unanswered("x\ny z\n1: 2 3 4 5 6 g\n", 7001), None);
     }
 
+    /// A lease without a connection, begun at the returned instant.
+    fn lease(patience: Option<Duration>) -> (Lease, Instant) {
+        let begin = Instant::now();
+        (Lease::unconnected(patience, begin), begin)
+    }
+
+    #[test]
+    fn a_host_that_alone_is_cut_off_gives_up() {
+        let (mut lease, begin) = lease(Some(55 * S));
+        let at = |lease: &Lease, seconds: u32| lease.verdict(begin + S * seconds, || true);
+        assert_eq!(at(&lease, 5), Verdict::RunOn);
+        assert_eq!(at(&lease, 6), Verdict::AskOthers);
+        // One of them has an answer that is fresh.
+        lease.others_said(begin + 7 * S, Some(S));
+        assert_eq!(at(&lease, 7), Verdict::AskOthers);
+        // One of them cannot be reached.
+        lease.others_said(begin + 7 * S, None);
+        assert_eq!(at(&lease, 8), Verdict::Over);
+        assert_eq!(lease.verdict(begin + 100 * S, || false), Verdict::RunOn, "a slow launcher");
+    }
+
+    #[test]
+    fn a_launcher_that_no_host_hears_is_waited_for() {
+        let (mut lease, begin) = lease(Some(55 * S));
+        let at = |lease: &Lease, seconds: u32| lease.verdict(begin + S * seconds, || true);
+        lease.others_said(begin + 7 * S, Some(6 * S));
+        assert_eq!(at(&lease, 8), Verdict::RunOn);
+        assert_eq!(at(&lease, 54), Verdict::RunOn);
+        assert_eq!(at(&lease, 55), Verdict::Over);
+        lease.beat(begin + 54 * S);
+        lease.renew(1, begin + 54 * S);
+        assert_eq!(lease.answered(), 1);
+        assert_eq!(at(&lease, 61), Verdict::AskOthers, "each time anew");
+        assert_eq!(at(&lease, 62), Verdict::Over);
+    }
+
+    #[test]
+    fn without_patience_nobody_is_asked() {
+        let (mut lease, begin) = lease(None);
+        assert_eq!(lease.verdict(begin + 7 * S, || true), Verdict::RunOn);
+        lease.others_said(begin + 7 * S, Some(100 * S));
+        assert_eq!(lease.verdict(begin + 8 * S, || true), Verdict::Over);
+    }
+
+    /// The answers of the others are from a time when this agent still had one.
+    #[test]
+    fn an_agent_counts_its_own_silence_as_well() {
+        let (mut lease, begin) = lease(Some(55 * S));
+        lease.others_said(begin + 5 * S, Some(100 * S));
+        assert_eq!(lease.verdict(begin + 8 * S, || true), Verdict::Over);
+    }
+
+    /// The launcher may have begun to count long before its answer came.
+    #[test]
+    fn a_lease_begins_with_the_heartbeat_that_was_answered() {
+        let (mut lease, begin) = lease(Some(55 * S));
+        for second in 1..=20 {
+            lease.beat(begin + S * second);
+        }
+        lease.renew(12, begin + 20 * S);
+        assert_eq!(lease.verdict(begin + S * 20, || true), Verdict::Over, "8 s after heartbeat 12");
+        assert_eq!(lease.silence(begin + S * 20), Duration::ZERO, "what others are told");
+        lease.renew(20, begin + 21 * S);
+        assert_eq!(lease.verdict(begin + S * 25, || true), Verdict::RunOn);
+    }
+
     /// The process at the other end does not read, but its kernel answers.
     #[test]
     fn a_launcher_that_is_stopped_costs_nothing() {
@@ -84,16 +241,16 @@ mod tests {
         let mut agent = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let _launcher = listener.accept().unwrap();
         let begin = Instant::now();
-        let mut lease = Lease::new(&agent, begin);
+        let mut lease = Lease::new(&agent, None, begin);
         assert!(lease.socket.is_some());
         agent.write_all(&[0; 4096]).unwrap();
-        assert!(!lease.is_over(begin));
+        assert_eq!(lease.look(begin), Verdict::RunOn);
         let later = begin + 10 * LEASE;
-        assert!(!lease.is_over(later), "answered");
+        assert_eq!(lease.look(later), Verdict::RunOn, "answered");
         // The table has the connection, so the comparison was made.
         let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
         assert_eq!(unanswered(&table, lease.socket.unwrap()), Some(0));
-        lease.renew(later);
-        assert!(!lease.is_over(later));
+        lease.renew(1, later);
+        assert_eq!(lease.look(later), Verdict::RunOn);
     }
 }

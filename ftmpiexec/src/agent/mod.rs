@@ -21,7 +21,8 @@
 //! | [`output`], [`output_hold`], [`output_commit`], [`output_window`] | what ranks write |
 //! | [`broker`], [`segments`], [`clocks`] | channels, shared memory, clocks of event loggers |
 //! | [`direct`] | the agent of ranks that another launcher started |
-//! | [`cpu_binding`], [`external_load`], [`lease`] | processors, and how long ranks may run |
+//! | [`lease`], [`paths`] | how long ranks may run, and whether other hosts can be reached |
+//! | [`cpu_binding`], [`external_load`] | processors |
 
 mod actual_command;
 mod broker;
@@ -43,6 +44,8 @@ mod kept_programs;
 mod launcher_link;
 mod launcher_messages;
 mod lease;
+#[cfg(test)]
+mod lease_model;
 pub mod libraries;
 mod link_folder;
 mod local;
@@ -51,6 +54,7 @@ mod output_commit;
 mod output_hold;
 mod output_window;
 mod page;
+mod paths;
 mod process_end;
 mod processes;
 pub mod program;
@@ -91,7 +95,7 @@ use ftmpi_transport::auth::{JobKey, Listener};
 use ftmpi_transport::framed::Framed;
 use ftmpi_wire::status::word;
 use launcher_link::{LauncherLink, read_orders, write_reports};
-use lease::Lease;
+use lease::{Lease, Verdict};
 use local::Local;
 use rank_output::RankOutput;
 use rank_process::RankProcess;
@@ -125,6 +129,7 @@ pub struct Agent {
     hardware: Hardware,
     from_caller: FromCaller,
     broker: Broker,
+    paths: paths::Paths,
     segments: segments::Segments,
     /// Files that images rest on.
     kept_files: kept_files::KeptFiles,
@@ -211,7 +216,7 @@ async fn run_agent() -> anyhow::Result<()> {
             return Err(unreachable.into());
         }
     };
-    let lease = Lease::new(&stream, Instant::now());
+    let lease = Lease::new(&stream, setup.patience, Instant::now());
 
     let (events, mut inbox) = mpsc::unbounded_channel();
     let (reports, outbox) = mpsc::unbounded_channel();
@@ -311,6 +316,7 @@ impl Agent {
             },
             from_caller: FromCaller::take(&setup.from_caller),
             broker: Broker::default(),
+            paths: paths::Paths::default(),
             segments: segments::Segments::default(),
             kept_files: kept_files::KeptFiles::new(),
             kept_programs: kept_programs::SharedPrograms::default(),
@@ -342,8 +348,10 @@ impl Agent {
                     let _ = self.events.send(AgentEvent::Incoming(Box::new(caller)));
                 },
                 _ = beat.tick() => {
-                    if self.lease.is_over(Instant::now()) {
-                        return Ok(EndCause::Abandoned);
+                    match self.lease.look(Instant::now()) {
+                        Verdict::Over => return Ok(EndCause::Abandoned),
+                        Verdict::AskOthers => self.ask_others(),
+                        Verdict::RunOn => {}
                     }
                     self.beat();
                 }
@@ -384,6 +392,7 @@ impl Agent {
             AgentEvent::LoggerConnected { rank, incarnation, socket } => {
                 self.hand_over_event_log((rank, incarnation), socket);
             }
+            AgentEvent::OthersSaid { asked, shortest } => self.others_said(asked, shortest),
             AgentEvent::StableClocks(clocks) => self.on_stable_clocks(clocks),
             AgentEvent::ProcessStarted(outcome) => self.process_started(*outcome),
             AgentEvent::RestoreReady(restore) => self.restore_ready(*restore),
@@ -399,7 +408,8 @@ impl Agent {
         if !self.starter.is_busy() {
             processes::reap_orphans(|pid| self.ranks.all().any(|process| process.owns(pid)));
         }
-        self.link.send(FromAgent::Heartbeat);
+        self.lease.beat(Instant::now());
+        self.link.send(FromAgent::Heartbeat { answered: self.lease.answered() });
         self.measure_external_load();
         self.make_room_for_program();
         for process in self.ranks.running() {

@@ -33,6 +33,8 @@ pub use errors::PlanError;
 pub use ftmpi_options::ftmpiexec::{Cli, CommandLine, Part, parse};
 pub use ftmpi_options::values::time as parse_time;
 pub use locality::own_address_towards;
+#[cfg(test)]
+pub use machinefile::parse_list;
 pub use machinefile::{Machine, ServerDuty};
 pub use plan::Plan;
 pub use protocol::traits;

@@ -90,8 +90,10 @@ pub struct Plan {
     pub binding: Option<Binding>,
     /// Restarts of ranks in the whole job before it is given up.
     pub max_restarts: u32,
-    /// How long ranks wait for an event logger that cannot serve them.
+    /// How long a server is waited for that does not answer or cannot store.
     pub storage_patience: Duration,
+    /// How long hosts are waited for when all of them are silent at once.
+    pub launcher_patience: Duration,
     /// Faults to inject.
     pub faults: Vec<Fault>,
     /// The rank's number stands before each line.
@@ -300,6 +302,7 @@ impl Plan {
             binding: binding(cli)?,
             max_restarts: cli.fault_tolerance.max_restarts,
             storage_patience: cli.fault_tolerance.storage_patience,
+            launcher_patience: cli.fault_tolerance.launcher_patience,
             faults,
             prepend_rank: cli.output.prepend_rank,
             whole_lines: cli.output.output.contains(&OutputChoice::Lines),

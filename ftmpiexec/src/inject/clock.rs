@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::time::Duration;
 
-/// A target that is to be killed now.
+/// What is to be done now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
     /// A rank.
@@ -15,6 +15,10 @@ pub enum Due {
     Server(ServerKind, Option<usize>),
     /// The agent of this host.
     Agent(String),
+    /// The way between these hosts is cut (`true`) or mended.
+    Cut(String, bool),
+    /// This host goes down (`true`) or comes back.
+    Host(String, bool),
 }
 
 #[derive(Debug)]
@@ -23,6 +27,8 @@ struct Timer {
     when: When,
     next: Duration,
     left: u64,
+    /// The end of what lasts for a time.
+    ends: bool,
     random: StdRng,
 }
 
@@ -36,22 +42,7 @@ pub struct FaultClock {
 impl FaultClock {
     /// The faults of a job of so many ranks.
     pub fn new(faults: &[Fault], ranks: u32) -> Self {
-        let timers = faults
-            .iter()
-            .filter_map(|fault| match fault {
-                Fault::KillRank { when, .. }
-                | Fault::KillServer { when, .. }
-                | Fault::KillAgent { when, .. } => Some(Timer {
-                    fault: fault.clone(),
-                    when: *when,
-                    next: when.first,
-                    left: when.count,
-                    random: StdRng::seed_from_u64(when.seed),
-                }),
-                Fault::KillAtPoint { .. } | Fault::DelayLogger(_) => None,
-            })
-            .collect();
-        Self { timers, ranks }
+        Self { timers: faults.iter().flat_map(timers_of).collect(), ranks }
     }
 
     /// What is due at `now`, counted from the moment when all ranks had started.
@@ -74,11 +65,36 @@ impl FaultClock {
                         due.push(Due::Server(*kind, *number));
                     }
                     Fault::KillAgent { host, .. } => due.push(Due::Agent(host.clone())),
+                    Fault::Cut { ends, .. } => due.push(Due::Cut(ends.clone(), !timer.ends)),
+                    Fault::HostDown { host, .. } => due.push(Due::Host(host.clone(), !timer.ends)),
                     Fault::KillAtPoint { .. } | Fault::DelayLogger(_) => {}
                 }
             }
         }
         due
+    }
+}
+
+/// The times of one fault.
+fn timers_of(fault: &Fault) -> Vec<Timer> {
+    let timer = |when: When, ends| Timer {
+        fault: fault.clone(),
+        when,
+        next: when.first,
+        left: when.count,
+        ends,
+        random: StdRng::seed_from_u64(when.seed),
+    };
+    let once = |first, ends| timer(When { first, every: None, count: 1, seed: 0 }, ends);
+    match fault {
+        Fault::KillRank { when, .. }
+        | Fault::KillServer { when, .. }
+        | Fault::KillAgent { when, .. } => vec![timer(*when, false)],
+        Fault::Cut { span, .. } | Fault::HostDown { span, .. } => {
+            let end = span.lasts.map(|lasts| once(span.at.saturating_add(lasts), true));
+            std::iter::once(once(span.at, false)).chain(end).collect()
+        }
+        Fault::KillAtPoint { .. } | Fault::DelayLogger(_) => Vec::new(),
     }
 }
 
@@ -103,6 +119,20 @@ mod tests {
         let first = run();
         assert_eq!(first.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [2, 4, 6, 8, 10]);
         assert_eq!(first, run());
+    }
+
+    #[test]
+    fn what_lasts_has_a_begin_and_an_end() {
+        let faults = ["cut:a-b,at=3s,for=5s", "host:c,at=4s,for=ever"].map(|text| {
+            let Ok(fault) = Fault::parse(text) else { panic!("{text}") };
+            fault
+        });
+        let mut clock = FaultClock::new(&faults, 2);
+        let due = clock.take_due(Duration::from_secs(3));
+        assert_eq!(due, [Due::Cut("a-b".into(), true)]);
+        let due = clock.take_due(Duration::from_secs(1000));
+        assert_eq!(due, [Due::Cut("a-b".into(), false), Due::Host("c".into(), true)]);
+        assert_eq!(clock.take_due(Duration::MAX), []);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod parse;
 
 pub use clock::{Due, FaultClock};
 
+use crate::cli::Machine;
 use ftmpi_wire::Rank;
 use std::time::Duration;
 
@@ -50,6 +51,38 @@ pub enum Fault {
     },
     /// The event logger acknowledges later.
     DelayLogger(Duration),
+    /// Two hosts do not reach each other for a time; the launcher reaches both.
+    Cut {
+        /// The names of the hosts, joined by a hyphen.
+        ends: String,
+        /// When.
+        span: Span,
+    },
+    /// A host and the servers on it are down for a time.
+    HostDown {
+        /// The name of the host.
+        host: String,
+        /// When.
+        span: Span,
+    },
+}
+
+/// From when on, and how long, a state lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its begin, counted from the moment when all ranks have started.
+    pub at: Duration,
+    /// How long it lasts; `None`: for ever.
+    pub lasts: Option<Duration>,
+}
+
+/// The two hosts of a cut: names may have hyphens of their own.
+pub fn ends_of(ends: &str, machines: &[Machine]) -> Option<[u32; 2]> {
+    let number = |name: &str| machines.iter().position(|m| m.name == name).map(|n| n as u32);
+    ends.match_indices('-').find_map(|(at, _)| {
+        let (a, b) = (number(&ends[..at])?, number(&ends[at + 1..])?);
+        (a != b).then_some([a, b])
+    })
 }
 
 /// A kind of server.

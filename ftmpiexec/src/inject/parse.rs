@@ -1,6 +1,6 @@
 //! Reads the text of `--inject`.
 
-use super::{Fault, POINTS, ServerKind, When, Whom};
+use super::{Fault, POINTS, ServerKind, Span, When, Whom, ends_of};
 use crate::cli::{Machine, parse_time};
 use ftmpi_wire::Rank;
 use std::time::Duration;
@@ -17,8 +17,11 @@ pub enum FaultError {
         why: String,
     },
     /// The job has no host of this name.
-    #[error("agent={0}: this job has no host of that name")]
+    #[error("{0}: this job has no host of that name")]
     NoSuchHost(String),
+    /// The job has no two hosts of these names.
+    #[error("cut:{0}: this job has no two hosts whose names these are, joined by a hyphen")]
+    NoSuchHosts(String),
     /// The job has no rank of this number.
     #[error("rank={rank}: this job has ranks 0 to {last}")]
     NoSuchRank {
@@ -38,7 +41,7 @@ struct SettingsReader<'a> {
 impl<'a> SettingsReader<'a> {
     fn new(text: &'a str, list: &'a str) -> Result<Self, FaultError> {
         let mut reader = Self { text, settings: Vec::new() };
-        for part in list.split(',') {
+        for part in list.split(',').filter(|_| !list.is_empty()) {
             let Some((key, value)) = part.split_once('=') else {
                 return Err(reader.wrong(&format!("`{part}` should be name=value")));
             };
@@ -90,6 +93,22 @@ impl<'a> SettingsReader<'a> {
         Ok(When { first, every, count, seed: self.number("seed", 0)? })
     }
 
+    /// A begin, and how long it lasts.
+    fn span(&mut self) -> Result<Span, FaultError> {
+        let Some(at) = self.time("at")? else {
+            return Err(self.wrong("when? add at=3s, and for=5s unless it lasts for ever"));
+        };
+        let forever = self.settings.iter().any(|setting| *setting == ("for", "ever"));
+        let lasts = match forever {
+            true => {
+                self.take("for");
+                None
+            }
+            false => self.time("for")?,
+        };
+        Ok(Span { at, lasts })
+    }
+
     /// Every setting must have been taken out.
     fn finish(self) -> Result<(), FaultError> {
         match self.settings.first() {
@@ -109,11 +128,20 @@ impl Fault {
         let (action, list) = text.split_once(':').ok_or_else(|| {
             wrong("write kill:… or delay:…, for example kill:rank=2,at=3s (see --help)")
         })?;
+        let (name, list) = match action {
+            "cut" | "host" => list.split_once(',').unwrap_or((list, "")),
+            _ => ("", list),
+        };
         let mut settings = SettingsReader::new(text, list)?;
         let fault = match action {
             "delay" => delay(&mut settings)?,
             "kill" => kill(&mut settings)?,
-            _ => return Err(wrong(&format!("`{action}` is unknown; there is kill and delay"))),
+            "cut" => Self::Cut { ends: name.to_owned(), span: settings.span()? },
+            "host" => Self::HostDown { host: name.to_owned(), span: settings.span()? },
+            _ => {
+                let why = format!("`{action}` is unknown; there is kill, delay, cut and host");
+                return Err(wrong(&why));
+            }
         };
         settings.finish()?;
         Ok(fault)
@@ -128,7 +156,13 @@ impl Fault {
             Self::KillRank { whom: Whom::Rank(rank), .. } => Some(*rank),
             Self::KillAtPoint { rank, .. } => *rank,
             Self::KillAgent { host, .. } if !machines.iter().any(|m| m.name == *host) => {
-                return Err(FaultError::NoSuchHost(host.clone()));
+                return Err(FaultError::NoSuchHost(format!("agent={host}")));
+            }
+            Self::HostDown { host, .. } if !machines.iter().any(|m| m.name == *host) => {
+                return Err(FaultError::NoSuchHost(format!("host:{host}")));
+            }
+            Self::Cut { ends, .. } if ends_of(ends, machines).is_none() => {
+                return Err(FaultError::NoSuchHosts(ends.clone()));
             }
             _ => None,
         };
@@ -254,6 +288,15 @@ mod tests {
             Fault::parse("kill:agent=node1,at=2s"),
             Ok(Fault::KillAgent { host: "node1".into(), when: once(2) })
         );
+        let (at, lasts) = (second * 3, Some(second * 5));
+        assert_eq!(
+            Fault::parse("cut:a-b,at=3s,for=5s"),
+            Ok(Fault::Cut { ends: "a-b".into(), span: Span { at, lasts } })
+        );
+        assert_eq!(
+            Fault::parse("host:node-1,at=3s"),
+            Ok(Fault::HostDown { host: "node-1".into(), span: Span { at, lasts: None } })
+        );
         assert_eq!(
             Fault::parse("delay:logger=50ms"),
             Ok(Fault::DelayLogger(Duration::from_millis(50)))
@@ -272,6 +315,9 @@ mod tests {
             ("kill:rank=1,server=event-logger,at=1s", "only one"),
             ("kill:rank=1,at=1s,colour=red", "colour"),
             ("burn:rank=1", "unknown"),
+            ("cut:a-b,for=5s", "when?"),
+            ("host:b,at=1s,for=some", "some"),
+            ("host:b,at=1s,colour=red", "colour"),
             ("delay:disk=1s", "delay:logger"),
         ] {
             let error = Fault::parse(text).unwrap_err().to_string();
@@ -280,5 +326,17 @@ mod tests {
         let fault = Fault::parse("kill:rank=4,at=1s").unwrap();
         assert!(fault.check(4, &[]).is_err());
         assert!(fault.check(5, &[]).is_ok());
+        let Ok(machines) = crate::cli::parse_list("n,n-1,n-1-n") else { panic!("three hosts") };
+        for (ends, found) in [
+            ("n-n-1", Some([0, 1])),
+            ("n-1-n", Some([1, 0])),
+            ("n-n", None),
+            ("n-1", None),
+            ("n-1-n-n-1", Some([2, 1])),
+        ] {
+            assert_eq!(ends_of(ends, &machines), found, "{ends}");
+        }
+        let fault = Fault::parse("host:x,at=1s").unwrap();
+        assert!(fault.check(5, &machines).is_err());
     }
 }

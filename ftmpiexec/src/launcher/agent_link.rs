@@ -66,7 +66,7 @@ mod tests {
         let (outbox, queue) = mpsc::unbounded_channel();
         let (events, mut inbox) = mpsc::unbounded_channel();
         outbox.send(ToAgent::ForgetFiles(vec!["x".repeat(2000)])).unwrap();
-        outbox.send(ToAgent::HeartbeatReceived).unwrap();
+        outbox.send(ToAgent::HeartbeatReceived { number: 1 }).unwrap();
         drop(outbox);
         let writer = FrameWriter::new(here, 1000);
         write_agent(writer, queue, (3, 7), events).await;
@@ -76,6 +76,7 @@ mod tests {
         };
         assert!(why.contains("longer than a frame"), "{why}");
         let mut reader = FrameReader::<_, ToAgent>::new(there, 1000);
-        assert_eq!(reader.recv().await.unwrap(), Some(ToAgent::HeartbeatReceived));
+        let next = reader.recv().await.unwrap();
+        assert_eq!(next, Some(ToAgent::HeartbeatReceived { number: 1 }));
     }
 }

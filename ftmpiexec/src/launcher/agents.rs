@@ -10,6 +10,7 @@ use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ProcessId, T
 use crate::cli::{Machine, Plan, own_address_towards};
 use crate::heartbeat::{MissedBeats, Seen};
 use crate::job_dir::progress::RankProgress;
+use crate::own_link;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
     AGENT_RESTART_LIMIT, AGENT_RESTARTS_MAX, AGENT_START_LIMIT, AGENT_START_PACE,
@@ -52,6 +53,8 @@ pub struct AgentState {
     missed: MissedBeats,
     /// The process that was started (the agent, or its ssh) has not ended.
     pub child_runs: bool,
+    /// The host is down (fault injection).
+    pub down: bool,
     /// The connection is open: messages may be on their way.
     pub connected: bool,
     /// Processors of the host; 0: not known.
@@ -88,6 +91,11 @@ impl AgentState {
         self.link.is_some() && self.port.is_some()
     }
 
+    /// Heartbeats that are missing now.
+    pub fn missed_beats(&self) -> u32 {
+        self.missed.count()
+    }
+
     /// Ends the agent's process and the connection to it.
     pub fn kill_hard(&mut self) {
         self.link = None;
@@ -114,6 +122,8 @@ pub struct Agents {
     image_key: Option<JobKey>,
     /// Where the launcher listens.
     listen: SocketAddr,
+    /// How long agents hold on when none of them hears the launcher.
+    patience: Option<Duration>,
     /// The job's directory, if agents on this machine remove it after the launcher's death.
     temporary: Option<PathBuf>,
     starter: AgentStarter,
@@ -158,6 +168,7 @@ impl Agents {
             key: keys.key,
             image_key: keys.image_key,
             listen,
+            patience: own_link::agents_patience(plan.launcher_patience),
             temporary,
             starter: AgentStarter::new(plan),
             from_caller: Vec::new(),
@@ -270,9 +281,9 @@ impl Agents {
     }
 
     /// A heartbeat of an agent came, and is answered.
-    pub fn heartbeat(&mut self, host: u32) {
+    pub fn heartbeat(&mut self, host: u32, number: u64) {
         self.get_mut(host).missed.reset();
-        self.send(host, ToAgent::HeartbeatReceived);
+        self.send(host, ToAgent::HeartbeatReceived { number });
     }
 
     /// Starts the agent of a host.
@@ -288,6 +299,11 @@ impl Agents {
         let leftovers = state.processes.values().copied().collect();
         let (kill, killed) = oneshot::channel();
         state.kill = Some(kill);
+        if state.down {
+            let why = "the host is down (--inject)".to_owned();
+            let _ = self.events.send(LauncherEvent::AgentEnded { host, launch, why });
+            return;
+        }
         let limit = state.start_limit();
         let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let name = &self.hosts[host as usize].name;
@@ -302,6 +318,7 @@ impl Agents {
             launcher: vec![SocketAddr::new(address, self.listen.port())],
             leftovers,
             listen: self.listen.ip(),
+            patience: self.patience.filter(|_| remote),
             temporary: self.temporary.clone().filter(|_| !remote),
             from_caller: match remote {
                 true => Vec::new(),
@@ -462,6 +479,8 @@ impl Launcher {
         self.agents.send(host, ToAgent::Job(Box::new(self.job.clone())));
         // Agents that were waited for can find each other now.
         self.agents.introduce();
+        self.network.joined(host, self.agents.is_remote(host));
+        self.tell_witnesses();
         self.send_servers();
         self.notify_dispatcher(Input::AgentUp { host });
     }
@@ -489,6 +508,7 @@ impl Launcher {
     /// The connection of an agent ended, or the agent is silent.
     pub(super) fn agent_gone(&mut self, host: u32, launch: u64, why: String) {
         if self.agents.lose(host, launch) {
+            self.host_left(host);
             self.notify_dispatcher(Input::AgentLost { host, why });
         }
     }

@@ -232,7 +232,10 @@ impl Launcher {
                     FromAgent::Notice(line) => self.printer.notice(line),
                     FromAgent::Terminate => {}
                     // Without an answer the agent would take this launcher for dead.
-                    FromAgent::Heartbeat => self.agents.send(host, ToAgent::HeartbeatReceived),
+                    FromAgent::Heartbeat { answered } => {
+                        let (number, _) = self.network.heartbeat(host, answered);
+                        self.agents.heartbeat(host, number);
+                    }
                     _ => {}
                 }
             }

@@ -28,6 +28,8 @@ pub enum LauncherEvent {
     ServerLine { index: usize, launch: u64, text: String },
     /// A server cannot store, and why; or (`None`) it can again.
     ServerStorage { index: usize, launch: u64, trouble: Option<String> },
+    /// A server was asked whether it is there. `trouble`: no answer came, and why.
+    ServerPinged { index: usize, launch: u64, trouble: Option<PingTrouble> },
     /// A server has ended or could not be started.
     ServerEnded { index: usize, launch: u64, why: String },
     /// Time to start a server again.
@@ -46,6 +48,15 @@ pub enum LauncherEvent {
     StateWanted(StateRequest),
     /// A line for the user.
     Notice(String),
+}
+
+/// Why a server did not answer.
+#[derive(Debug)]
+pub struct PingTrouble {
+    /// One line.
+    pub why: String,
+    /// Its host answers, and nobody listens at the server's address.
+    pub refused: bool,
 }
 
 /// A stream of a rank has been printed up to this position.

@@ -1,9 +1,10 @@
 //! Carries out the faults that the user asked for (`--inject`).
 
+use super::notices::network as sentences;
 use super::{Launcher, notices};
 use crate::agent_protocol::ToAgent;
 use crate::cli::Plan;
-use crate::inject::{Due, Fault, FaultClock};
+use crate::inject::{Due, Fault, FaultClock, ends_of};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::InjectPoint;
 use std::collections::HashSet;
@@ -76,7 +77,7 @@ impl Injection {
 }
 
 impl Launcher {
-    /// Kills what is due.
+    /// Does what is due.
     pub(super) fn inject(&mut self, due: Due) {
         match due {
             Due::Rank(rank) => {
@@ -88,17 +89,41 @@ impl Launcher {
                 self.printer.notice(notices::killing_server(kind.name(), number));
                 self.servers.kill(kind, number);
             }
-            Due::Agent(name) => {
-                let host = self.plan.machines.iter().position(|machine| machine.name == name);
-                let Some(host) = host.map(|host| host as u32) else { return };
-                let Some(process) = self.agents.process(host) else { return };
-                self.printer.notice(notices::killing_agent(&name));
-                if self.agents.is_remote(host) {
-                    self.agents.send(host, ToAgent::KillYourself);
-                } else if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
-                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            Due::Agent(name) => self.kill_agent(&name),
+            Due::Cut(ends, cut) => {
+                let Some([a, b]) = ends_of(&ends, &self.plan.machines) else { return };
+                self.printer.notice(sentences::injected_cut(&ends, cut));
+                self.agents.send(a, ToAgent::CutOff { host: b, cut });
+                self.agents.send(b, ToAgent::CutOff { host: a, cut });
+            }
+            Due::Host(name, down) => {
+                self.printer.notice(sentences::injected_host(&name, down));
+                if let Some(host) = self.host_named(&name) {
+                    self.agents.get_mut(host).down = down;
+                    self.servers.set_host_down(&name, down);
+                    if down {
+                        self.kill_agent(&name);
+                    }
                 }
             }
+        }
+    }
+
+    fn host_named(&self, name: &str) -> Option<u32> {
+        let host = self.plan.machines.iter().position(|machine| machine.name == name);
+        host.map(|host| host as u32)
+    }
+
+    fn kill_agent(&mut self, name: &str) {
+        let Some(host) = self.host_named(name) else { return };
+        let Some(process) = self.agents.process(host) else { return };
+        if !self.agents.get(host).down {
+            self.printer.notice(notices::killing_agent(name));
+        }
+        if self.agents.is_remote(host) {
+            self.agents.send(host, ToAgent::KillYourself);
+        } else if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | [`events`], [`commands`] | what the launcher waits for; the dispatcher's commands |
 //! | [`agents`], [`agent_link`], [`agent_process`] | the agents of the hosts |
 //! | [`reports`], [`rank_output`], [`input`] | what ranks report, print and read |
+//! | [`network`] | links that are down |
 //! | [`servers`], [`scheduling`] | the servers and the checkpoint scheduler |
 //! | [`job_store`], [`restart_discovery`] | what a later launcher needs, and finds |
 //! | [`restore_check`] | whether images fit their hosts |
@@ -33,6 +34,7 @@ mod faults;
 mod input;
 mod job_store;
 mod metrics_state;
+mod network;
 pub mod notices;
 mod oversubscription;
 mod preflight;
@@ -69,6 +71,7 @@ use ftmpi_wire::control::LoadedObject;
 use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
 use job_store::JobStore;
+use network::Network;
 use preflight::{Prepared, check_programs};
 use rank_output::RankOutput;
 use restart_discovery::Discovery;
@@ -94,6 +97,7 @@ struct Launcher {
     dispatcher: Dispatcher,
     agents: Agents,
     servers: Servers,
+    network: Network,
     scheduling: scheduling::Link,
     discovery: Discovery,
     store: JobStore,
@@ -232,6 +236,7 @@ impl Launcher {
             dispatcher: Dispatcher::new(settings::dispatcher_settings(&plan)),
             agents,
             servers,
+            network: Network::new(plan.machines.len(), plan.launcher_patience),
             scheduling: scheduling::Link::default(),
             discovery: Discovery::default(),
             store: JobStore::new(directory, saved, progress),
@@ -303,6 +308,9 @@ impl Launcher {
             LauncherEvent::ServerStorage { index, launch, trouble } => {
                 self.server_storage(index, launch, trouble);
             }
+            LauncherEvent::ServerPinged { index, launch, trouble } => {
+                self.server_pinged(index, launch, trouble);
+            }
             LauncherEvent::ServerEnded { index, launch, why } => {
                 self.server_ended(index, launch, &why);
             }
@@ -343,9 +351,9 @@ impl Launcher {
     fn every_second(&mut self) {
         self.look_at_the_time_limit();
         self.store.every_second();
-        for (host, launch) in self.agents.count_heartbeats() {
-            self.agent_gone(host, launch, notices::agent_silent());
-        }
+        self.look_at_heartbeats();
+        self.look_at_paths();
+        self.look_at_servers();
         if let Some(file) = self.store.take_unsynced() {
             tokio::task::spawn_blocking(move || file.sync_data());
         }

@@ -3,6 +3,8 @@
 //! A sentence says what happened, to which rank on which host, and what the user can do. Counts
 //! agree with their nouns ([`crate::text`]).
 
+pub mod network;
+
 use crate::agent::program::is_open_mpi;
 use crate::heartbeat;
 use crate::metrics_page::Ended;
@@ -403,6 +405,7 @@ pub fn notice(notice: &Notice) -> String {
              {} s, the job ends and can be continued later (this is said once)",
             patience.as_secs_f32()
         ),
+        Notice::Network(notice) => network::notice(notice),
         Notice::StorageBack => "all servers can store again".to_owned(),
         Notice::LoggerBack => "the event logger serves all ranks again".to_owned(),
         Notice::LastImages { grace } => {
@@ -431,6 +434,7 @@ pub fn cause(cause: &Cause) -> String {
         Cause::ChannelBroke { ends: [a, b] } => {
             format!("the connection between rank {a} and rank {b} broke")
         }
+        Cause::Cut { hosts } => network::cut_hosts(hosts),
         Cause::Orphan { why } => why.clone(),
         Cause::OfRank { rank, host, cause } => {
             format!("rank {rank} on {host}: {}", self::cause(cause))
@@ -498,6 +502,7 @@ pub fn end_reason(reason: EndReason) -> String {
             "{server} could not store what ranks sent for {} s: {why}",
             patience.as_secs_f32()
         ),
+        EndReason::Network(reason) => network::end_reason(&reason),
         EndReason::Suspended(images) => {
             format!("stopped, to be continued: {}", last_images(&images))
         }

@@ -24,7 +24,9 @@ impl Launcher {
             FromAgent::Ready { port, process, processors, restore_facts } => {
                 self.agent_ready(host, AgentReady { port, process, processors, restore_facts });
             }
-            FromAgent::Heartbeat => self.agents.heartbeat(host),
+            FromAgent::Heartbeat { answered } => self.heartbeat(host, answered),
+            FromAgent::PathLost { host: other, why } => self.path_lost(host, other, why),
+            FromAgent::PathBack { host: other } => self.path_back(host, other),
             FromAgent::Notice(line) => self.printer.notice(line),
             FromAgent::Terminate => self.agent_terminated(host),
             FromAgent::Output { rank, stream, offset, bytes } => {

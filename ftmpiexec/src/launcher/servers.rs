@@ -7,6 +7,7 @@ mod lifecycle;
 mod placement;
 mod process;
 mod server_stderr;
+mod watch;
 
 use self::command::CommandBuilder;
 use self::placement::{again, of_kind};
@@ -97,6 +98,10 @@ struct Server {
     /// Since when a server of an earlier run occupies the directory or the port.
     in_use_since: Option<Instant>,
     failures: u32,
+    /// Whether it answers.
+    pulse: watch::Pulse,
+    /// Its host is down (fault injection).
+    down: bool,
     kill: Option<oneshot::Sender<StopMode>>,
     runs: Option<JoinHandle<()>>,
     /// The ranks that the server serves.
@@ -177,10 +182,13 @@ impl Servers {
         let (kill, killed) = oneshot::channel();
         server.kill = Some(kill);
         let launch = server.launch;
+        let command = match server.down {
+            true => Err("its host is down (--inject)".to_owned()),
+            false => command.map_err(|e| e.to_string()),
+        };
         let mut command = match command {
             Ok(command) => command,
-            Err(e) => {
-                let why = e.to_string();
+            Err(why) => {
                 let _ = events.send(LauncherEvent::ServerEnded { index, launch, why });
                 return;
             }
@@ -281,6 +289,16 @@ impl Servers {
         let meant = |s: &&mut Server| s.kind == kind && number.is_none_or(|n| s.number == n);
         for server in self.servers.iter_mut().filter(meant) {
             if let Some(kill) = server.kill.take() {
+                let _ = kill.send(StopMode::Kill);
+            }
+        }
+    }
+
+    /// Fault injection: a host goes down with its servers, or comes back.
+    pub fn set_host_down(&mut self, name: &str, down: bool) {
+        for server in self.servers.iter_mut().filter(|s| s.place.as_deref() == Some(name)) {
+            server.down = down;
+            if down && let Some(kill) = server.kill.take() {
                 let _ = kill.send(StopMode::Kill);
             }
         }

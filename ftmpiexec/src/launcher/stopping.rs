@@ -12,7 +12,7 @@
 
 use super::termination::Meaning;
 use super::{Launcher, notices};
-use ftmpi_protocols::dispatcher::Input;
+use ftmpi_protocols::dispatcher::{Input, SUSPENDED};
 
 /// The exit code of a job that has used up its time, as of timeout(1).
 const OUT_OF_TIME: i32 = 124;
@@ -120,6 +120,17 @@ impl Launcher {
     /// begun.
     pub(super) fn cannot_go_on(&mut self, text: String) {
         let code = 1;
+        self.give_up(code, text);
+    }
+
+    /// As [`Self::cannot_go_on`], where a later launcher may well go on: another host, or a server
+    /// that works again, is all that is missing.
+    pub(super) fn cannot_go_on_now(&mut self, text: String) {
+        let code = if self.has_begun() { SUSPENDED } else { 1 };
+        self.give_up(code, text);
+    }
+
+    fn give_up(&mut self, code: i32, text: String) {
         self.notify_dispatcher(if self.has_begun() {
             Input::GiveUp { code, text }
         } else {

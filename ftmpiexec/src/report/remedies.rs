@@ -26,6 +26,7 @@ pub fn remedy(cause: &Cause) -> Option<&'static str> {
             "look at the disk of the images: ftmpi-ckpt verify DIR reads all of them"
         }
         Cause::ChannelBroke { .. } => "look at the network between the hosts of these ranks",
+        Cause::Cut { .. } => "look at the network, or for a firewall, between these two hosts",
         Cause::OfRank { cause, .. } => return remedy(cause),
         Cause::Ended(_)
         | Cause::LeftWithoutExit

@@ -277,6 +277,10 @@ impl World {
                 self.part(sink, rank, incarnation);
                 sink.peer_restarted(rank, incarnation);
             }
+            ToRank::ChannelOver { peer } => {
+                *self.peers.round(peer) += 1;
+                self.lose(sink, peer);
+            }
             ToRank::TakeImage { image } => {
                 if let Some(&fd) = passed.first()
                     && let Some((old, fd)) = self.agent.image_due.replace((image, fd))

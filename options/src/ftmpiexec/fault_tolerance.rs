@@ -68,12 +68,20 @@ pub struct FaultTolerance {
         hide_possible_values = true
     )]
     pub event_rings: Switch,
-    /// How long ranks wait for a server that cannot store
+    /// How long a server is waited for that cannot store or does not answer
     ///
-    /// The wait for an event logger or a channel memory begins when its disk is full or its host is
-    /// gone. Then the job ends, and --restart can continue it.
+    /// The wait begins when its disk is full, its host is gone, or it cannot be started again. Then
+    /// the job ends with exit code 75, and --restart can continue it. For all servers but the
+    /// checkpoint scheduler, which nobody waits for.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
     pub storage_patience: Duration,
+    /// How long hosts are waited for when all of them are silent at once
+    ///
+    /// Then it is the link of the launcher's own host that is down. The ranks go on meanwhile.
+    /// Below 13s nothing is waited for: each silent host is lost after 10 s. For jobs with two or
+    /// more other hosts.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    pub launcher_patience: Duration,
     /// How events that travel with messages are chosen
     ///
     /// For --protocol causal and --between causal.

@@ -113,11 +113,14 @@ fn testing() -> Vec<Block> {
             ("kill:server=event-logger,at=2s", "kill all event loggers"),
             ("kill:server=event-logger,number=1,at=2s", "kill the second event logger"),
             ("kill:agent=HOST,at=2s", "kill the agent of a host, and its ranks with it"),
+            ("host:HOST,at=3s,for=60s", "take a host down with its servers, for a minute"),
+            ("cut:A-B,at=3s,for=5s", "hosts A and B do not reach each other for 5 s"),
             ("delay:logger=50ms", "the event logger acknowledges 50 ms later"),
         ]),
         text(
             "Servers are event-logger, checkpoint-server, checkpoint-scheduler and channel-memory. \
-             at= and every= work for ranks, servers and agents.",
+             at= and every= work for ranks, servers and agents. Without for=, or with for=ever, a host \
+             or a cut does not come back. Hosts may be virtual: -launcher fork -hosts a,b,c.",
         ),
         text("Points (point=):"),
         terms(&points),

@@ -31,6 +31,7 @@ impl Dispatcher {
             return;
         }
         self.hosts.down(host);
+        self.forget_cuts(host);
         let victims: Vec<Rank> = (0..self.ranks.len() as u32)
             .map(Rank)
             .filter(|rank| {

@@ -1,5 +1,7 @@
 //! The hosts of a job and how many ranks each carries.
 
+use std::collections::BTreeMap;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Condition {
     /// Its agent is being started.
@@ -56,6 +58,17 @@ impl Hosts {
         (0..self.condition.len() as u32)
             .filter(|host| self.condition[*host as usize] != Condition::Gone)
             .min_by_key(|host| (!self.is_up(*host), self.ranks[*host as usize], *host))
+    }
+
+    /// The host with the fewest ranks that fits, with these more ranks.
+    pub(super) fn least_loaded_of(
+        &self,
+        more: &BTreeMap<u32, u32>,
+        fits: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let load = |host: u32| self.ranks[host as usize] + more.get(&host).copied().unwrap_or(0);
+        let hosts = (0..self.condition.len() as u32).filter(|host| fits(*host));
+        hosts.min_by_key(|host| (load(*host), *host))
     }
 
     pub(super) fn moved(&mut self, from: u32, to: u32) {

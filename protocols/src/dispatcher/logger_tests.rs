@@ -29,7 +29,8 @@ fn the_patience_with_a_full_disk_is_one_for_every_server() {
     assert!(!dispatcher.has_ended());
     dispatcher.handle(80 * S, Input::Tick);
     let commands = drain(&mut dispatcher);
-    let Some(Command::End { code: 1, reason: Some(reason), keep: true }) = commands.last() else {
+    let Some(Command::End { code: SUSPENDED, reason: Some(reason), keep: true }) = commands.last()
+    else {
         panic!("{commands:?}")
     };
     let EndReason::StorageSilent { server, why, .. } = reason else { panic!("{reason:?}") };
@@ -63,7 +64,8 @@ fn a_logger_that_cannot_serve_is_reported_once_waited_for_and_given_up() {
     assert!(!dispatcher.has_ended());
     dispatcher.handle(50 * S, Input::Tick);
     let commands = drain(&mut dispatcher);
-    let Some(Command::End { code: 1, reason: Some(reason), keep: true }) = commands.last() else {
+    let Some(Command::End { code: SUSPENDED, reason: Some(reason), keep: true }) = commands.last()
+    else {
         panic!("{commands:?}")
     };
     let EndReason::LoggerSilent { rank: Rank(1), host, why, .. } = reason else {
@@ -86,4 +88,34 @@ fn time_without_end_is_waited_for() {
     dispatcher.handle(2 * S, Input::Suspend { grace: Duration::MAX });
     dispatcher.handle(1000 * S, Input::Tick);
     assert!(!dispatcher.has_ended());
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_named_waited_for_and_the_job_can_go_on_later() {
+    let away = |server| Input::ServerAway {
+        server,
+        name: format!("server {server}"),
+        why: "no route to host".to_owned(),
+    };
+    let mut dispatcher = running(settings(3, 1, "pessimistic"));
+    dispatcher.handle(2 * S, away(0));
+    dispatcher.handle(3 * S, away(1));
+    dispatcher.handle(4 * S, away(0));
+    let named = drain(&mut dispatcher);
+    assert_eq!(named.len(), 2, "each is named once: {named:?}");
+    dispatcher.handle(10 * S, Input::ServerBack { server: 0 });
+    let back = NetworkNotice::ServerBack { server: "server 0".into() };
+    assert_eq!(drain(&mut dispatcher), [Command::Notify(Notice::Network(back))]);
+    dispatcher.handle(22 * S, Input::Tick);
+    assert!(!dispatcher.has_ended());
+    dispatcher.handle(23 * S, Input::Tick);
+    let commands = drain(&mut dispatcher);
+    let Some(Command::End { code: SUSPENDED, reason: Some(reason), keep: true }) = commands.last()
+    else {
+        panic!("{commands:?}")
+    };
+    let EndReason::Network(NetworkEnd::ServerLost { server, .. }) = reason else {
+        panic!("{reason:?}")
+    };
+    assert_eq!(server, "server 1");
 }

@@ -263,6 +263,32 @@ pub enum Input {
         /// Which server.
         server: u32,
     },
+    /// A server does not answer: its host is gone, or it cannot be started again.
+    ServerAway {
+        /// Which server.
+        server: u32,
+        /// Its name for the user.
+        name: String,
+        /// One line.
+        why: String,
+    },
+    /// It answers again.
+    ServerBack {
+        /// Which server.
+        server: u32,
+    },
+    /// Two hosts that are up do not reach each other.
+    Cut {
+        /// Their indices.
+        hosts: [u32; 2],
+        /// One line.
+        why: String,
+    },
+    /// They reach each other again.
+    CutMended {
+        /// Their indices.
+        hosts: [u32; 2],
+    },
     /// A scheduler process is there; what an earlier one ordered is void.
     SchedulerUp,
     /// It is gone.

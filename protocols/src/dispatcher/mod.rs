@@ -26,57 +26,39 @@ mod logger;
 #[cfg(test)]
 mod logger_tests;
 mod messages;
+mod network;
+#[cfg(test)]
+mod network_tests;
 mod notice;
 mod orphans;
 mod rank_state;
 mod rollback;
 #[cfg(test)]
 mod rollback_tests;
+mod settings;
 mod suspend;
 #[cfg(test)]
 mod tests;
 
 pub use activity::Activity;
 pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
+pub use network::{NetworkEnd, NetworkNotice};
 pub use notice::{Cause, EndReason, LastImages, Notice};
+pub use settings::Settings;
 pub use suspend::SUSPENDED;
 
+use crate::scheduler::Scheduler;
 use crate::scheduler::scheduler_process::{Note, SchedulerProxy};
-use crate::scheduler::{self, Scheduler};
 use crate::tuning::{
     ECHO_TIME, GRACE_WITHOUT_FINALIZE, INCARNATIONS_UNKNOWN, SILENCE_WITHOUT_FINALIZE,
 };
-use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits, Rank};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use hosts::Hosts;
 use rank_state::{Images, RankState, Stage};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// What the dispatcher must know of a job.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// Names of the hosts.
-    pub hosts: Vec<String>,
-    /// Host of each rank at the start.
-    pub placement: Vec<u32>,
-    /// Name of the protocol, for messages.
-    pub protocol: String,
-    /// What the protocol does after a failure.
-    pub traits: ProtocolTraits,
-    /// Restarts in the whole job at the most.
-    pub restarts_max: u32,
-    /// Deaths of one rank by the same fault, without progress in between, that are tolerated.
-    pub same_death_max: u32,
-    /// The cluster of each rank, if images are taken in waves: after a failure the ranks of its
-    /// cluster return to the last complete one.
-    pub clusters: Option<Vec<u32>>,
-    /// Ranks of one host share memory: they move together.
-    pub together: bool,
-    /// How long ranks wait for an event logger that does not serve them.
-    pub storage_patience: Duration,
-    /// When images are taken; `None`: never.
-    pub images: Option<scheduler::Settings>,
-}
+#[cfg(test)]
+use {crate::scheduler, ftmpi_wire::ProtocolTraits};
 
 /// The machine.
 #[derive(Debug)]
@@ -106,6 +88,7 @@ pub struct Dispatcher {
     complaint: Option<(Duration, i32, EndReason)>,
     image_trouble: Option<Rank>,
     logger_trouble: logger::LoggerTrouble,
+    cuts: network::Cuts,
     suspension: Option<suspend::Suspension>,
     ended: bool,
     now: Duration,
@@ -146,6 +129,7 @@ impl Dispatcher {
             complaint: None,
             image_trouble: None,
             logger_trouble: logger::LoggerTrouble::default(),
+            cuts: network::Cuts::default(),
             suspension: None,
             ended: false,
             now: Duration::ZERO,
@@ -234,6 +218,10 @@ impl Dispatcher {
             Input::LoggerBack { rank, incarnation } => self.logger_back(rank, incarnation),
             Input::StorageTrouble { server, name, why } => self.storage_trouble(server, name, why),
             Input::StorageBack { server } => self.storage_back(server),
+            Input::ServerAway { server, name, why } => self.server_away(server, name, why),
+            Input::ServerBack { server } => self.server_back(server),
+            Input::Cut { hosts, why } => self.cut(hosts, why),
+            Input::CutMended { hosts } => self.cut_mended(hosts),
             Input::Orphan { rank, incarnation, why, before } => {
                 self.orphan(rank, incarnation, &why, before);
             }
@@ -313,6 +301,10 @@ impl Dispatcher {
             self.notify(Notice::WithoutMpi { rank });
         }
         self.look_at_logger_trouble();
+        self.look_at_cuts();
+        if self.ended {
+            return;
+        }
         if self.in_waves() {
             self.look_at_lost_channels();
             self.look_for_ranks_outside();
@@ -541,6 +533,7 @@ impl Dispatcher {
 
     /// An incarnation that was to end has ended, or will never begin.
     fn stopped(&mut self, rank: Rank) {
+        self.moves_now(rank);
         match self.cluster_of(rank) {
             Some(cluster) => {
                 self.ranks[rank.index()].new_incarnation();

@@ -3,6 +3,7 @@
 //! The launcher has one sentence for each of these values (`ftmpiexec/src/launcher/notices.rs`).
 
 use super::messages::Ending;
+use super::network::{NetworkEnd, NetworkNotice};
 use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
 
@@ -48,6 +49,11 @@ pub enum Cause {
     Orphan {
         /// One line, from the rank.
         why: String,
+    },
+    /// The hosts of two ranks do not reach each other.
+    Cut {
+        /// Names of the hosts.
+        hosts: [String; 2],
     },
     /// A cause of one rank, where several ranks are concerned.
     OfRank {
@@ -182,6 +188,8 @@ pub enum Notice {
     },
     /// All servers can store again.
     StorageBack,
+    /// The network, or a server that does not answer.
+    Network(NetworkNotice),
     /// Last images are taken, because the job is to be continued later.
     LastImages {
         /// How long the job waits for them.
@@ -334,6 +342,8 @@ pub enum EndReason {
         /// How long the job waited.
         patience: Duration,
     },
+    /// The network, or a server that does not answer.
+    Network(NetworkEnd),
     /// The job was interrupted and can be continued.
     Suspended(LastImages),
 }

@@ -37,6 +37,13 @@ pub(super) struct Cluster {
     lost_channel: Option<(Duration, LostChannel)>,
 }
 
+impl Cluster {
+    /// Whether its ranks are returning.
+    pub(super) fn is_rolling(&self) -> bool {
+        self.rolling
+    }
+}
+
 /// From the name of each rank's cluster: the clusters, and the place of each rank's among them.
 pub(super) fn clusters(of: &[u32]) -> (Vec<Cluster>, Vec<usize>) {
     let mut ranks: BTreeMap<u32, Vec<Rank>> = BTreeMap::new();

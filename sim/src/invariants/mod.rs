@@ -10,6 +10,7 @@
 //! | --- | --- | --- |
 //! | [`same_results`] | all | a run with failures ends with the results of one without |
 //! | [`recovery_ends`] | all | when nothing fails any more, everything finishes |
+//! | [`cut_noticed`] | all | ranks whose hosts do not reach each other do not stay so |
 //! | [`old_incarnations`] | all | no frame of an earlier incarnation after news of a later |
 //! | [`whole_frames`] | all | nothing comes between the parts of a frame |
 //! | [`single_copy`] | all | what a peer may be reading stays as it is |
@@ -32,6 +33,7 @@
 //! | [`one_incarnation`] | waves | no incarnation begins while an old one of its cluster runs |
 
 pub mod consistent_cut;
+pub mod cut_noticed;
 pub mod dependencies;
 pub mod failed_clusters;
 pub mod greatest_state;

@@ -1,7 +1,7 @@
 //! Channels between ranks. Each keeps its order, each has delays of its own, and each ends with the
 //! incarnations at its ends.
 
-use super::{Event, Item, News, World};
+use super::{Ends, Event, Item, News, World};
 use crate::picture::{Mark, mark};
 use ftmpi_wire::{Header, Incarnation, Rank, event_log};
 
@@ -189,6 +189,11 @@ impl World {
             return;
         }
         let ends = alive[self.below(alive.len() as u64) as usize];
+        self.break_channel(ends);
+    }
+
+    /// Breaks a channel that both ends know of.
+    pub(super) fn break_channel(&mut self, ends: Ends) {
         let (a, b) = ends;
         // A rank that has not heard of the incarnation's begin yet hears of that first.
         let known = |w: &Self, x: (usize, Incarnation), y: (usize, Incarnation)| {

@@ -171,6 +171,7 @@ impl World {
     /// The launcher hears something.
     pub(super) fn notify_dispatcher(&mut self, input: Input) {
         self.note(|| format!("the dispatcher hears {input:?}"));
+        self.cut_is_a_failure();
         if let Input::AgentLost { host, .. } = input
             && self.in_waves()
         {
@@ -299,6 +300,7 @@ impl World {
 
     fn dispatcher_looks(&mut self) {
         let now = self.time();
+        self.cut_is_a_failure();
         self.dispatch.machine.handle(now, Input::Tick);
         self.looks_at_suspension();
         self.obey();
@@ -318,6 +320,8 @@ impl World {
                 self.end_process(rank);
             }
         }
+        self.cut = None;
+        self.seen.cut_noticed.is_over();
         for host in &mut self.dispatch.hosts {
             // (The next launcher is given others for those that are broken.)
             (host.up, host.was_up, host.broken) = (false, false, false);

@@ -88,6 +88,10 @@ pub(super) enum Event {
     /// Everything loses power.
     Outage,
     ChannelBreaks,
+    /// Two hosts do not reach each other.
+    NetworkSplits,
+    CutLooks,
+    CutMended,
     /// The launcher hears something.
     ToLauncher(u64, Box<Input>),
     /// A command reaches an agent.

@@ -30,6 +30,7 @@ impl World {
             | Event::LoggerDies
             | Event::LogDamaged
             | Event::ChannelBreaks
+            | Event::NetworkSplits
             | Event::SchedulerDies => {
                 self.fault(event);
                 None
@@ -45,7 +46,10 @@ impl World {
     fn deliver(&mut self, event: Event) {
         match event {
             Event::Open { a, b } if self.has_memories() => self.memory_opens(a, b.0),
+            Event::Open { a, b } if self.is_cut(a.0, b.0) => self.open_later(a, b),
             Event::Open { a, b } => self.connect(a, b),
+            Event::CutLooks => self.look_at_cut(),
+            Event::CutMended => self.cut_ends(),
             Event::AtMemory(conn, header, payload) => self.at_memory(conn, header, payload),
             Event::MemoriesWrite => {
                 self.memories.write();
@@ -109,6 +113,7 @@ impl World {
             Event::LogDamaged => self.log_damaged(),
             Event::ChannelBreaks if self.has_memories() => self.memory_connection_breaks(),
             Event::ChannelBreaks => self.channel_breaks(),
+            Event::NetworkSplits => self.network_splits(),
             Event::SchedulerDies => self.scheduler_dies(),
             _ => unreachable!("`handle` gives faults only"),
         }

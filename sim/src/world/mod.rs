@@ -21,6 +21,7 @@ use std::rc::Rc;
 mod agents;
 mod channels;
 mod chaos;
+mod cuts;
 mod dispatch;
 mod event;
 mod files;
@@ -138,6 +139,8 @@ pub struct World {
     logger: Loggers,
     rings: Vec<rings::Ring>,
     memories: Memories,
+    /// Two hosts that do not reach each other.
+    cut: Option<cuts::Cut>,
     crashes_left: u32,
     /// The next failure kills two ranks at once: the rank that it hits, and the rank before it.
     with_neighbour: bool,
@@ -211,6 +214,7 @@ impl World {
             logger: Loggers::new(setup.variant.spread(), setup.promise, setup.mutant),
             rings: (0..setup.ranks).map(|_| rings::Ring::default()).collect(),
             memories: Memories::new(setup.memories.0, setup.mutant),
+            cut: None,
             crashes_left: setup.crashes,
             with_neighbour: false,
             outside: outside::Outside::default(),

@@ -5,9 +5,10 @@ use super::World;
 use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
-    failed_clusters::FailedClusters, last_images::LastImages, old_incarnations::OldIncarnations,
-    one_incarnation::OneIncarnation, one_process::OneProcess, refused::Refused,
-    sends_wait::SendsWait, suspension_ends::SuspensionEnds, whole_waves::WholeWaves,
+    cut_noticed::CutNoticed, failed_clusters::FailedClusters, last_images::LastImages,
+    old_incarnations::OldIncarnations, one_incarnation::OneIncarnation, one_process::OneProcess,
+    refused::Refused, sends_wait::SendsWait, suspension_ends::SuspensionEnds,
+    whole_waves::WholeWaves,
 };
 use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_protocols::received::Received;
@@ -40,6 +41,7 @@ pub(super) struct Seen {
     /// A disk has damaged an image.
     pub(super) image_damaged: bool,
     pub(super) one_process: OneProcess,
+    pub(super) cut_noticed: CutNoticed,
     pub(super) suspension_ends: SuspensionEnds,
     pub(super) last_images: LastImages,
     traffic: BTreeMap<usize, Traffic>,

@@ -53,6 +53,8 @@ pub struct Setup {
     pub lean_images: bool,
     /// How often a host breaks for ever.
     pub host_deaths: u32,
+    /// How often two hosts do not reach each other.
+    pub cuts: u32,
     /// How often the user suspends the job, which is then continued.
     pub suspensions: u32,
     /// A deliberate bug.

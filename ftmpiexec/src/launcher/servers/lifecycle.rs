@@ -6,7 +6,7 @@ use crate::launcher::Launcher;
 use crate::launcher::events::LauncherEvent;
 use crate::tuning::{
     SERVER_FAILURES_MAX, SERVER_GOOD_RUN, SERVER_IN_USE_PATIENCE, SERVER_RESTART_PAUSE,
-    SERVER_STATE_LIMIT,
+    SERVER_RESTART_PAUSE_MAX, SERVER_STATE_LIMIT,
 };
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::auth;
@@ -26,6 +26,9 @@ pub(super) enum NextStart {
     After(Duration),
     /// An earlier server has not left yet. This is not reported.
     Quietly(Duration),
+    /// The host of the server may be gone: it cannot be started there. It is tried again after a
+    /// pause, as long as the patience lasts.
+    Away(Duration),
     /// There is no next start, for this reason.
     Never(String),
 }
@@ -71,6 +74,12 @@ impl Servers {
         if never_up {
             return Some(NextStart::Never(notices::server_not_started(&name, why)));
         }
+        // Nobody can tell a host that is gone from a server that fails there: both have the
+        // patience of all servers.
+        if (server.host.is_some() || server.down) && server.failures > 1 {
+            let pause = SERVER_RESTART_PAUSE * server.failures;
+            return Some(NextStart::Away(pause.min(SERVER_RESTART_PAUSE_MAX)));
+        }
         if server.failures > SERVER_FAILURES_MAX {
             return Some(NextStart::Never(notices::server_not_kept(&name, why)));
         }
@@ -78,7 +87,7 @@ impl Servers {
     }
 
     /// The name of a server in messages.
-    fn title(&self, index: usize) -> String {
+    pub(super) fn title(&self, index: usize) -> String {
         let Server { kind, number, host, .. } = &self.servers[index];
         let several = self.servers.iter().filter(|server| server.kind == *kind).count() > 1;
         let number = if several { format!(" {number}") } else { String::new() };
@@ -123,6 +132,11 @@ impl Launcher {
             Ok(Some(ServerKind::CheckpointScheduler)) => self.scheduler_listens(at),
             Ok(_) => {}
             Err(e) => return self.cannot_go_on(e.to_string()),
+        }
+        if self.servers.servers[index].launch == launch
+            && self.servers.servers[index].pulse.begin(Instant::now())
+        {
+            self.notify_dispatcher(Input::ServerBack { server: index as u32 });
         }
         self.on_server_line(index, launch, None);
         // A new start says so if it cannot store either.
@@ -175,10 +189,18 @@ impl Launcher {
                 self.recorder.server_failed();
                 pause
             }
+            NextStart::Away(pause) => {
+                let name = self.servers.title(index);
+                if self.servers.servers[index].pulse.set_away() {
+                    let (server, why) = (index as u32, why.to_owned());
+                    self.notify_dispatcher(Input::ServerAway { server, name, why });
+                }
+                pause
+            }
             NextStart::Never(text) if scheduler && self.run.servers_up => {
                 return self.printer.notice(notices::without_scheduler(&text));
             }
-            NextStart::Never(text) => return self.cannot_go_on(text),
+            NextStart::Never(text) => return self.cannot_go_on_now(text),
         };
         let events = self.events.clone();
         tokio::spawn(async move {

@@ -3,6 +3,7 @@
 
 use super::Server;
 use super::server_stderr::ServerStderr;
+use super::watch::Pulse;
 use crate::cli::{Machine, Plan, ServerDuty};
 use crate::inject::ServerKind;
 use crate::job_dir::JobDir;
@@ -30,6 +31,8 @@ fn server(
         started: Instant::now(),
         in_use_since: None,
         failures: 0,
+        pulse: Pulse::default(),
+        down: false,
         kill: None,
         runs: None,
         serves: Vec::new(),
@@ -37,13 +40,13 @@ fn server(
     }
 }
 
-/// A server that the earlier run had.
+/// A server that the earlier run had. Where this run does without the server's host, and the files
+/// of the server are here as well, it runs here.
 pub(super) fn again(known: &SavedServer, plan: &Plan, job_dir: &JobDir) -> Server {
-    let place = known.host.clone();
-    Server {
-        serves: known.serves.clone(),
-        ..server(known.kind, known.number, place, plan, job_dir)
-    }
+    let new = |place| server(known.kind, known.number, place, plan, job_dir);
+    let is_there = |host: &String| plan.machines.iter().any(|machine| machine.name == *host);
+    let place = known.host.clone().filter(|host| is_there(host) || !new(None).directory.is_dir());
+    Server { serves: known.serves.clone(), ..new(place) }
 }
 
 /// The servers of one kind, with the ranks that they serve.

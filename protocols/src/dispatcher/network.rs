@@ -1,0 +1,291 @@
+//! What a split network does to ranks: two hosts do not reach each other, and the launcher reaches
+//! both.
+//!
+//! The ranks of one of the two hosts move to hosts that reach all others; where there is none, the
+//! job ends and can be continued. A rank moves when its old incarnation has ended.
+//!
+//! Guarantees: a cut between hosts with ranks is never without an answer. No rank moves to a host
+//! that is cut off from a host with ranks. Moving is looked at again whenever something has
+//! changed, so a second cut meanwhile is answered as well. It counts as one restart.
+
+use super::Dispatcher;
+use super::messages::{Command, Failure};
+use super::notice::{Cause, EndReason, Notice};
+use super::rank_state::Stage;
+use super::suspend::SUSPENDED;
+use ftmpi_wire::Rank;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Something about the network or a silent server that the user should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkNotice {
+    /// Two hosts do not reach each other, and both are up.
+    Cut {
+        /// Their names.
+        hosts: [String; 2],
+        /// One line.
+        why: String,
+    },
+    /// They reach each other again.
+    CutMended {
+        /// Their names.
+        hosts: [String; 2],
+    },
+    /// Ranks move away from one of two hosts that do not reach each other.
+    MovedAway {
+        /// The ranks.
+        ranks: Vec<Rank>,
+        /// Their host.
+        host: String,
+        /// Their new hosts.
+        to: Vec<String>,
+    },
+    /// A server does not answer.
+    ServerAway {
+        /// The name of the server.
+        server: String,
+        /// One line.
+        why: String,
+        /// How long the job waits.
+        patience: Duration,
+    },
+    /// It answers again.
+    ServerBack {
+        /// The name of the server.
+        server: String,
+    },
+}
+
+/// Why the network, or a silent server, ends a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkEnd {
+    /// Two hosts do not reach each other, and no host reaches all that have ranks.
+    NoWayRound {
+        /// Their names.
+        hosts: [String; 2],
+        /// One line.
+        why: String,
+    },
+    /// Two hosts do not reach each other, and the protocol moves nothing.
+    CutForGood {
+        /// Their names.
+        hosts: [String; 2],
+        /// One line.
+        why: String,
+        /// Name of the protocol.
+        protocol: String,
+    },
+    /// A server did not answer for too long.
+    ServerLost {
+        /// The name of the server.
+        server: String,
+        /// One line.
+        why: String,
+        /// How long the job waited.
+        patience: Duration,
+    },
+}
+
+/// Two hosts, the lower index first.
+type Pair = (u32, u32);
+
+fn pair([a, b]: [u32; 2]) -> Pair {
+    (a.min(b), a.max(b))
+}
+
+/// The cuts of a network, and who moves because of them.
+#[derive(Debug, Default)]
+pub(super) struct Cuts {
+    cuts: BTreeMap<Pair, String>,
+    /// Ranks whose old incarnation is being ended, and their new hosts.
+    moving: BTreeMap<Rank, u32>,
+}
+
+impl Cuts {
+    fn between(&self, a: u32, b: u32) -> bool {
+        self.cuts.contains_key(&pair([a, b]))
+    }
+
+    /// Whether a host reaches all of these.
+    fn reaches_all(&self, host: u32, others: &BTreeSet<u32>) -> bool {
+        !others.iter().any(|other| self.between(host, *other))
+    }
+}
+
+impl Dispatcher {
+    /// Two hosts do not reach each other, and the launcher hears both.
+    pub(super) fn cut(&mut self, hosts: [u32; 2], why: String) {
+        let both_up = hosts.iter().all(|host| self.hosts.is_up(*host));
+        if !both_up || self.cuts.cuts.contains_key(&pair(hosts)) {
+            return;
+        }
+        let names = self.names(pair(hosts));
+        self.notify(Notice::Network(NetworkNotice::Cut { hosts: names, why: why.clone() }));
+        self.cuts.cuts.insert(pair(hosts), why);
+        self.look_at_cuts();
+    }
+
+    /// They reach each other again.
+    pub(super) fn cut_mended(&mut self, hosts: [u32; 2]) {
+        if self.cuts.cuts.remove(&pair(hosts)).is_some() {
+            let hosts = self.names(pair(hosts));
+            self.notify(Notice::Network(NetworkNotice::CutMended { hosts }));
+        }
+    }
+
+    /// A host is lost: whom it reaches is of no interest now. Its ranks wait for it, or move as
+    /// those of every lost host.
+    pub(super) fn forget_cuts(&mut self, host: u32) {
+        self.cuts.cuts.retain(|&(a, b), _| a != host && b != host);
+        let ranks = &self.ranks;
+        self.cuts.moving.retain(|rank, to| ranks[rank.index()].host != host && *to != host);
+    }
+
+    /// The old incarnation of a rank that moves has ended.
+    pub(super) fn moves_now(&mut self, rank: Rank) {
+        if let Some(to) = self.cuts.moving.remove(&rank) {
+            self.change_host(rank, to);
+        }
+    }
+
+    /// Answers a cut between hosts that both have ranks.
+    pub(super) fn look_at_cuts(&mut self) {
+        let busy = !self.cuts.moving.is_empty() || self.clusters.iter().any(|c| c.is_rolling());
+        if self.cuts.cuts.is_empty() || busy || self.ended || self.all_exiting {
+            return;
+        }
+        let with_ranks = self.hosts_with_ranks();
+        let split = self.cuts.cuts.iter().find(|((a, b), _)| {
+            [a, b].into_iter().all(|host| self.hosts.is_up(*host) && with_ranks.contains(host))
+        });
+        let Some((&(a, b), why)) = split else { return };
+        let (hosts, why) = (self.names((a, b)), why.clone());
+        if !self.settings.traits.is_fault_tolerant() {
+            let protocol = self.settings.protocol.clone();
+            let reason = NetworkEnd::CutForGood { hosts, why, protocol };
+            return self.give_up(1, EndReason::Network(reason));
+        }
+        // A host that is cut off from several others is at fault; else the move of few ranks costs
+        // less.
+        let blame = |host: u32| {
+            let others = with_ranks.iter().filter(|other| self.cuts.between(host, **other));
+            (others.count(), std::cmp::Reverse(self.ranks_of(host).len()), host)
+        };
+        let mut ends = [a, b];
+        ends.sort_by_key(|host| std::cmp::Reverse(blame(*host)));
+        for leaving in ends {
+            if let Some(targets) = self.targets(leaving, &with_ranks) {
+                return self.leave(leaving, &targets, hosts);
+            }
+        }
+        self.give_up(SUSPENDED, EndReason::Network(NetworkEnd::NoWayRound { hosts, why }));
+    }
+
+    /// Hosts with ranks that have not ended.
+    fn hosts_with_ranks(&self) -> BTreeSet<u32> {
+        let alive = self.ranks.iter().filter(|state| !matches!(state.stage, Stage::Done(_)));
+        alive.map(|state| state.host).collect()
+    }
+
+    /// All ranks of a host. A rank that has ended may have to return.
+    fn ranks_of(&self, host: u32) -> Vec<Rank> {
+        let ranks = self.ranks.iter().enumerate().filter(|(_, state)| state.host == host);
+        ranks.map(|(rank, _)| Rank(rank as u32)).collect()
+    }
+
+    /// New hosts for the ranks of a host: each reaches all others.
+    fn targets(&self, leaving: u32, with_ranks: &BTreeSet<u32>) -> Option<Vec<(Rank, u32)>> {
+        let mut staying = with_ranks.clone();
+        staying.remove(&leaving);
+        let ranks = self.ranks_of(leaving);
+        let mut more: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut targets = Vec::new();
+        for rank in ranks {
+            let known = targets.first().map(|&(_, host)| host).filter(|_| self.settings.together);
+            let fits = |host: u32| {
+                host != leaving && self.hosts.is_up(host) && self.cuts.reaches_all(host, &staying)
+            };
+            let to = known.or_else(|| self.hosts.least_loaded_of(&more, fits))?;
+            staying.insert(to);
+            *more.entry(to).or_default() += 1;
+            targets.push((rank, to));
+        }
+        Some(targets)
+    }
+
+    /// The ranks of a host end there and begin elsewhere.
+    fn leave(&mut self, leaving: u32, targets: &[(Rank, u32)], hosts: [String; 2]) {
+        let names: BTreeSet<&str> =
+            targets.iter().map(|(_, to)| self.settings.hosts[*to as usize].as_str()).collect();
+        let notice = NetworkNotice::MovedAway {
+            ranks: targets.iter().map(|(rank, _)| *rank).collect(),
+            host: self.settings.hosts[leaving as usize].clone(),
+            to: names.into_iter().map(str::to_owned).collect(),
+        };
+        self.notify(Notice::Network(notice));
+        let cause = Cause::Cut { hosts };
+        for &(rank, to) in targets {
+            match self.ranks[rank.index()].stage {
+                Stage::Starting | Stage::Spawned | Stage::Running | Stage::Stopping => {
+                    self.cuts.moving.insert(rank, to);
+                }
+                Stage::Waiting | Stage::Done(_) => self.change_host(rank, to),
+            }
+        }
+        if self.in_waves() {
+            let clusters: BTreeSet<usize> =
+                targets.iter().filter_map(|(rank, _)| self.cluster_of(*rank)).collect();
+            for cluster in clusters {
+                if !self.ended {
+                    self.roll_back(cluster, &[], &cause, 1);
+                }
+            }
+            return;
+        }
+        self.restarts += 1;
+        if self.restarts > self.settings.restarts_max {
+            let limit = self.settings.restarts_max;
+            return self.give_up(1, EndReason::TooManyRestarts { cause, limit });
+        }
+        for &(rank, _) in targets {
+            self.end_to_move(rank, &cause);
+        }
+        for gone in self.gone_without_exit() {
+            self.bring_back(gone, Cause::LeftWithoutExit);
+        }
+    }
+
+    /// Ends the incarnation of a rank whose next one begins elsewhere.
+    fn end_to_move(&mut self, rank: Rank, cause: &Cause) {
+        let (stage, incarnation) = {
+            let state = &self.ranks[rank.index()];
+            (state.stage, state.incarnation)
+        };
+        match stage {
+            Stage::Waiting if self.hosts.is_up(self.ranks[rank.index()].host) => {
+                self.announce_and_start(rank);
+            }
+            Stage::Starting | Stage::Spawned | Stage::Running => {
+                self.ranks[rank.index()].stage = Stage::Stopping;
+                if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
+                    self.image_ended(rank);
+                }
+                self.waits_no_more(rank);
+                let failure = Failure::now(rank, incarnation.next(), self.now, cause.clone());
+                self.failures.push(failure);
+                self.commands.push_back(Command::Kill { rank, incarnation });
+            }
+            Stage::Waiting | Stage::Stopping | Stage::Done(_) => {}
+        }
+    }
+
+    fn change_host(&mut self, rank: Rank, to: u32) {
+        let from = std::mem::replace(&mut self.ranks[rank.index()].host, to);
+        self.hosts.moved(from, to);
+    }
+
+    fn names(&self, (a, b): Pair) -> [String; 2] {
+        [a, b].map(|host| self.settings.hosts[host as usize].clone())
+    }
+}
