@@ -456,7 +456,7 @@ def runs_without_progress(setting: Setting) -> None:
     folder = setting.new_folder("fruitless") / "job"
     line = [*setting.mpiexec(2, "--job-dir", folder, "--auto-restart", "--ckpt-interval", "60s"), program, "3000", "10000"]
     for _ in range(3):
-        run(line, timeout=30, meanwhile=Stopper(folder, 1.0, "everything", images=0))
+        run(line, timeout=30, meanwhile=Stopper(folder, 0.6, "everything", images=0))
     refused = run(line, timeout=30)
     problem = None if refused.code == 1 and "have made no newer image" in refused.err else refused.output_tail()
     setting.results.check("restart: a script that makes no progress ends", problem)

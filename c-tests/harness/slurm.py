@@ -18,8 +18,9 @@ from .core import TESTS, Outcome, Setting, problem_of, run, which
 
 NODES = 4
 TOOLS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "scontrol", "sinfo", "squeue")
-# A job of about eight seconds.
+# A job of about eight seconds, and one of three.
 STEPS = ["400", "20000"]
+SHORT = ["300", "10000"]
 
 
 def missing() -> str | None:
@@ -91,7 +92,7 @@ def cluster(folder: Path):
         munge = folder / "munge"
         daemon("munged", "-F", "--force", "--key-file", str(key), "--socket", str(munge / "socket"), "--pid-file",
                str(munge / "pid"), "--log-file", str(munge / "log"), "--seed-file", str(munge / "seed"))
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not (munge / "socket").exists() and time.monotonic() < until:
             time.sleep(0.1)
         daemon("slurmctld", "-D", "-f", str(conf))
@@ -145,8 +146,8 @@ class Jobs:
             time.sleep(0.1)
 
 
-def expected_sum(ranks: int) -> str:
-    return f"{sum(sum(range(ranks)) + ranks * step for step in range(int(STEPS[0])))}"
+def expected_sum(ranks: int, steps: list[str]) -> str:
+    return f"{sum(sum(range(ranks)) + ranks * step for step in range(int(steps[0])))}"
 
 
 def lacks(output: str, *texts: str) -> str | None:
@@ -154,8 +155,8 @@ def lacks(output: str, *texts: str) -> str | None:
     return f"no `{wanted[0]}` in: {' | '.join(output.splitlines()[-6:])[:600]}" if wanted else None
 
 
-def ranks_of(output: str, ranks: int) -> list[str]:
-    return [f"rank {rank} of {ranks}: {expected_sum(ranks)}" for rank in range(ranks)]
+def ranks_of(output: str, ranks: int, steps: list[str] = STEPS) -> list[str]:
+    return [f"rank {rank} of {ranks}: {expected_sum(ranks, steps)}" for rank in range(ranks)]
 
 
 def slurm(setting: Setting) -> None:
@@ -248,13 +249,13 @@ def a_script_of_ftmpiexec(setting: Setting, jobs: Jobs) -> None:
     """`ftmpiexec sbatch --submit`: a signal puts the job back into the queue, and the next run continues; a cancelled
     job does not come back."""
     folder = setting.new_folder("script")
-    words = [jobs.launcher, "sbatch", "-N", "2", "-n", "2", "--output", folder / "output", "--submit", jobs.program, *STEPS]
+    words = [jobs.launcher, "sbatch", "-N", "2", "-n", "2", "--output", folder / "output", "--submit", jobs.program, *SHORT]
 
     def submit() -> str:
         done = run(words, timeout=30, cwd=folder, env={**jobs.environment, "PATH": f"/usr/sbin:{os.environ['PATH']}"})
         job = done.out.strip().split(" ")[-1]
         jobs.wait_for(folder, "job directory", 20)
-        time.sleep(2)
+        time.sleep(1)
         return job
 
     job = submit()
@@ -266,9 +267,9 @@ def a_script_of_ftmpiexec(setting: Setting, jobs: Jobs) -> None:
         time.sleep(0.2)
     # Slurm would wait two minutes.
     jobs.run("scontrol", "update", f"JobId={job}", "StartTime=now")
-    output = jobs.wait_for(folder, ranks_of(output, 2)[0], 40)
+    output = jobs.wait_for(folder, ranks_of(output, 2, SHORT)[0], 40)
     setting.results.check("slurm: a script of ftmpiexec returns to the queue and continues",
-                          problem or lacks(output, "2 of 2 ranks from images", *ranks_of(output, 2)))
+                          problem or lacks(output, "2 of 2 ranks from images", *ranks_of(output, 2, SHORT)))
     (folder / "output").unlink()
     job = submit()
     jobs.run("scancel", job)
