@@ -255,7 +255,7 @@ impl RankProcess {
                         && !self.end.exiting
                         && self.rank_pid.is_some_and(|pid| pid != self.started.id.pid) =>
                 {
-                    Ending::Signal(code - SIGNAL_CODE_BASE)
+                    Ending::Signal(signal_in(code))
                 }
                 // A script that goes on after the death of the rank hides it; so does a debugger.
                 (Some(0), _) if self.ended_below() => Ending::Signal(libc::SIGKILL),
@@ -290,9 +290,29 @@ impl RankProcess {
     }
 }
 
+/// The signal that a wrapper tells by its exit code, which is above [`SIGNAL_CODE_BASE`]: shells add
+/// it to that number, and Python subtracts it from 256.
+fn signal_in(code: i32) -> i32 {
+    const SIGNAL_MAX: i32 = 64;
+    match code - SIGNAL_CODE_BASE {
+        signal if signal <= SIGNAL_MAX => signal,
+        // 255 is the code of any failure.
+        _ if code == 255 => libc::SIGKILL,
+        _ => 256 - code,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrappers_tell_signals_in_two_ways() {
+        for (code, signal) in [(137, 9), (139, 11), (143, 15), (192, 64), (247, 9), (245, 11)] {
+            assert_eq!(signal_in(code), signal, "{code}");
+        }
+        assert_eq!(signal_in(255), libc::SIGKILL);
+    }
 
     #[test]
     fn input_for_an_earlier_process_is_not_fed() {
