@@ -277,7 +277,7 @@ function Timeline(place) {
 
 function showTime() {
   const place = byId("time");
-  const parts = Object.entries(run.rank_time).map(([name, value]) => ({ name: name.replace(/_s$/, ""), value }));
+  const parts = Object.keys(STATES).map((name) => ({ name, value: run.rank_time[name + "_s"] || 0 }));
   const total = parts.reduce((sum, part) => sum + part.value, 0) || 1;
   const bar = element("div", { class: "bar", role: "img", "aria-label": "Time of all ranks by state; the table has the figures" });
   for (const part of parts) {

@@ -122,8 +122,9 @@ impl Summary {
             named.push(format!("and {more} more"));
         }
         format!(
-            "{failures} {survived} in {wall}{servers}; {} lost to them: {}",
+            "{failures} {survived} in {wall}{servers}; {} lost to {}: {}",
             time(lost),
+            if self.failures.len() == 1 { "it" } else { "them" },
             named.join(", ")
         )
     }
