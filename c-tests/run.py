@@ -18,6 +18,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py direct                   ranks that Hydra starts
     c-tests/run.py mpir                     debuggers find the ranks
     c-tests/run.py packages                 wheel, Debian package, tar ball: built, installed, a rank killed
+    c-tests/run.py recoveries               which recovery follows which failure, and where ranks go
     c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
     c-tests/run.py virtual-hosts            cuts and losses of virtual hosts
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
@@ -53,8 +54,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage,
     determinants, hosts, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs,
-    random_programs, remade, replaced, restart, server_faults, slurm, speed, standard, surroundings, torture, views,
-    without_images, wrappers,
+    random_programs, recoveries, remade, replaced, restart, server_faults, slurm, speed, standard, surroundings, torture,
+    views, without_images, wrappers,
 )
 from harness import direct, mpir, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -136,6 +137,7 @@ def arguments() -> argparse.Namespace:
     suite("replaced", "files, programs and libraries that are replaced while ranks die")
     suite("restart", "the whole job dies or is stopped, and goes on")
     suite("object-store", "images in an object store, and servers whose disk is lost")
+    suite("recoveries", "which recovery follows which failure, and where ranks go")
     p = suite("torture", "every kind of state in images, killed and restored again and again")
     p.add_argument("--restores", type=int, default=50, help="of each program")
     p.add_argument("--as-user", action="store_true", help="as the user nobody, when run as root")
@@ -245,6 +247,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             damage.damage(setting)
         case "restart":
             restart.restart(setting)
+        case "recoveries":
+            recoveries.recoveries(setting)
         case "committed":
             committed.committed(setting)
         case "replaced":
@@ -367,6 +371,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("swept", lambda: conformance_kills.kills_at_every_event(setting, ["files"], 5)),
             ("restart", lambda: restart.restart(setting)),
             ("damage", lambda: damage.damage(setting)),
+            ("recoveries", lambda: recoveries.recoveries(setting)),
             ("object-store", lambda: object_store.object_store(setting)),
             ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers", "loop", "fewest"], True)),
         ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 NUMBER = (int, float)
 
-FAILURE = {"rank": int, "at_s": NUMBER, "cause": str, "recovery": str, "image": (int, type(None)),
+FAILURE = {"rank": int, "at_s": NUMBER, "cause": str, "detector": (str, type(None)), "recovery": str, "image": (int, type(None)),
            "replayed": int, "detect_ms": (*NUMBER, type(None)), "restore_ms": (*NUMBER, type(None)),
            "catch_up_ms": (*NUMBER, type(None)), "lost_s": (*NUMBER, type(None)), "remedy": (str, type(None))}
 WHOLE = {"protocol": str, "protocol_asked": str, "events": str, "ranks": int, "hosts": list, "wall_s": NUMBER,

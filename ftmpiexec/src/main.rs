@@ -30,6 +30,7 @@ use ftmpi_checkpoint::{inheritance, thread_creation};
 use ftmpi_options::terminal;
 use ftmpi_wire::direct_start::AGENT_OPTION;
 use ftmpi_wire::foreign_launcher::ForeignLauncher;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What stands before every message.
@@ -91,6 +92,10 @@ fn main() -> ExitCode {
     let line = cli::parse(arguments);
     if line.cli.testing.doctor {
         std::process::exit(doctor::run(&line));
+    }
+    if line.cli.fault_tolerance.recovery.as_deref() == Some(Path::new("show")) {
+        print!("{}", cli::default_file());
+        return ExitCode::SUCCESS;
     }
     let plan = match cli::Plan::of(&line) {
         Ok(plan) => plan,

@@ -306,6 +306,7 @@ mod tests {
             at: ms(110),
             cause: Cause::Ended(Ending::Signal(9)),
             alone: false,
+            named: None,
             hello_at: None,
             image: Some(ImageNo(1)),
             caught_up_at: None,

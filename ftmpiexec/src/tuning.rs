@@ -83,8 +83,6 @@ pub const KEPT_ROOM_BYTES: u64 = 4 << 30;
 
 /// Time between two looks at timed faults and at the dispatcher's clock.
 pub const TICK: Duration = Duration::from_millis(50);
-/// Deaths of one rank at the same place before the program is held responsible.
-pub const SAME_DEATH_MAX: u32 = 3;
 /// Files that return with the ranks and are kept in mind. Beyond them a file returns when a new
 /// incarnation opens it.
 pub const RETURNING_FILES_MAX: usize = 10_000;
@@ -197,6 +195,12 @@ pub const LOCAL_COPIES_KEPT: usize = 2;
 
 // ---- processes of ranks -------------------------------------------------------------------------
 
+/// How long a kill that the kernel counted explains a death: the memory of a large process takes a
+/// while to be freed.
+pub const MEMORY_KILL_MEMORY: Duration = Duration::from_secs(10);
+/// By how much the kernel rather kills a rank than an agent, a server or the launcher when memory
+/// is short: as if the rank used so many thousandths of it more.
+pub const RANK_OOM_SCORE: i32 = 300;
 /// How long a process may run on after it closed its control socket unasked.
 pub const CONTROL_GRACE: Duration = Duration::from_millis(500);
 /// Pause between two requests to make text final.

@@ -10,7 +10,7 @@
 //! | [`received`], [`sender_log`], [`log_memory`], [`blocks`] | the sender log and duplicates |
 //! | [`recorder`], [`replay`], [`determinant_sender`] | what logging protocols share |
 //! | [`event_log`], [`image_catalogue`] | the machines of event logger and checkpoint server |
-//! | [`dispatcher`], [`scheduler`], [`waves`] | the launcher's decisions |
+//! | [`dispatcher`], [`judge`], [`scheduler`], [`waves`] | the launcher's decisions |
 //!
 //! Calling convention of every machine: call `on_*` (or `handle`) with what happened, then drain
 //! `next_command` (or the outputs) until nothing is left. Queries never change state. The caller
@@ -26,6 +26,7 @@ pub mod dispatcher;
 pub mod event_log;
 pub mod hierarchical;
 pub mod image_catalogue;
+pub mod judge;
 pub mod log_memory;
 pub mod none;
 pub mod optimistic;

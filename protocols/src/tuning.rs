@@ -56,6 +56,25 @@ pub(crate) const ECHO_TIME: Duration = Duration::from_millis(300);
 /// the network is to blame.
 pub(crate) const LOST_CHANNEL_PATIENCE: Duration = Duration::from_secs(2);
 
+// ---- the judge ----------------------------------------------------------------------------------
+
+/// Equal deaths of a rank on one host, without progress, before the host or the program is to
+/// blame: two may be chance.
+pub(crate) const SAME_DEATHS: u32 = 3;
+/// Time in which process faults of a host are counted by the detector `repeated`.
+pub(crate) const REPEATED_WINDOW: Duration = Duration::from_secs(600);
+/// Share of the hosts of a switch whose loss means that the switch is bad: half of them.
+pub(crate) const LOST_SHARE: f64 = 0.5;
+/// Time for which the loss of a host that came back still counts against its switch.
+pub(crate) const RECENT_LOSSES: Duration = Duration::from_secs(600);
+/// How long a host whose agent closed its connection is tried before its ranks move: a new agent
+/// needs less than a second.
+pub(crate) const HOST_PATIENCE: Duration = Duration::from_secs(5);
+/// Time after which a host that was given up is tried again: a reboot takes minutes.
+pub(crate) const HOST_RETRY: Duration = Duration::from_secs(60);
+/// Times of process faults that are kept of each host: more than any sensible count.
+pub(crate) const FAULT_TIMES_KEPT: usize = 1000;
+
 // ---- the scheduler ------------------------------------------------------------------------------
 
 /// A rank whose image takes longer (it may be stopped) no longer holds up the others.

@@ -1,4 +1,5 @@
-//! How much memory the processes of a job may use on this host, all together.
+//! How much memory the processes of a job may use on this host, all together, and how often the
+//! kernel killed processes because they used more.
 //!
 //! Guarantees: the result is the smallest of the host's main memory and the limits of the control
 //! groups of this process, versions 1 and 2, also those of all groups above. Limits that cannot be
@@ -22,30 +23,86 @@ pub fn of_this_host() -> u64 {
     limits.into_iter().chain([all]).min().unwrap_or(all)
 }
 
+/// A control group that limits memory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemoryGroup {
+    /// Its folder, then those of the groups above it.
+    folders: Vec<PathBuf>,
+    version2: bool,
+}
+
+impl MemoryGroup {
+    /// The groups of a process that runs.
+    #[must_use]
+    pub fn of_process(pid: u32) -> Vec<Self> {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        groups(&read(&format!("/proc/{pid}/cgroup")), &read("/proc/self/mountinfo"), Path::new("/"))
+    }
+
+    /// How many processes of the group the kernel has killed for want of memory, if it tells.
+    #[must_use]
+    pub fn kills(&self) -> Option<u64> {
+        let file = if self.version2 { "memory.events" } else { "memory.oom_control" };
+        counter(&self.folders.first()?.join(file), "oom_kill")
+    }
+
+    /// The smallest limit in bytes, of this group or one above it, that was ever reached.
+    #[must_use]
+    pub fn reached_limit(&self) -> Option<u64> {
+        self.folders.iter().filter_map(|folder| self.limit(folder, true)).min()
+    }
+
+    fn limit(&self, folder: &Path, reached: bool) -> Option<u64> {
+        let file = if self.version2 { "memory.max" } else { "memory.limit_in_bytes" };
+        let limit = number(&folder.join(file)).filter(|limit| *limit < NO_LIMIT)?;
+        let times = || match self.version2 {
+            true => counter(&folder.join("memory.events"), "max"),
+            false => number(&folder.join("memory.failcnt")),
+        };
+        (!reached || times().is_some_and(|times| times > 0)).then_some(limit)
+    }
+}
+
+fn number(file: &Path) -> Option<u64> {
+    std::fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// The number behind a word that begins a line.
+fn counter(file: &Path, word: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines.find(|(name, _)| *name == word)?.1.trim().parse().ok()
+}
+
 /// The limits of the control groups in `/proc/self/cgroup` whose file systems are in
 /// `/proc/self/mountinfo`. Files are read below `root`.
-fn limits(groups: &str, mounts: &str, root: &Path) -> Vec<u64> {
+fn limits(names: &str, mounts: &str, root: &Path) -> Vec<u64> {
+    let all = groups(names, mounts, root);
+    let of = |group: &MemoryGroup| -> Vec<u64> {
+        group.folders.iter().filter_map(|folder| group.limit(folder, false)).collect()
+    };
+    all.iter().flat_map(of).collect()
+}
+
+/// The control groups of these names that limit memory.
+fn groups(names: &str, mounts: &str, root: &Path) -> Vec<MemoryGroup> {
     let mut found = Vec::new();
-    for line in groups.lines() {
+    for line in names.lines() {
         let mut words = line.splitn(3, ':');
         let (Some(number), Some(controllers), Some(group)) =
             (words.next(), words.next(), words.next())
         else {
             continue;
         };
-        let (file_system, file) = if number == "0" && controllers.is_empty() {
-            ("cgroup2", "memory.max")
-        } else if controllers.split(',').any(|controller| controller == "memory") {
-            ("cgroup", "memory.limit_in_bytes")
-        } else {
+        let version2 = number == "0" && controllers.is_empty();
+        if !version2 && !controllers.split(',').any(|controller| controller == "memory") {
             continue;
-        };
+        }
+        let file_system = if version2 { "cgroup2" } else { "cgroup" };
         for mount in mounts.lines().filter_map(Mount::of).filter(|m| m.is(file_system)) {
-            found.extend(mount.folders_of(group).iter().filter_map(|folder| {
-                let path = root.join(folder.strip_prefix("/").unwrap_or(folder)).join(file);
-                let text = std::fs::read_to_string(path).ok()?;
-                text.trim().parse::<u64>().ok().filter(|limit| *limit < NO_LIMIT)
-            }));
+            let folders = mount.folders_of(group);
+            let below = |folder: &PathBuf| root.join(folder.strip_prefix("/").unwrap_or(folder));
+            found.push(MemoryGroup { folders: folders.iter().map(below).collect(), version2 });
         }
     }
     found
@@ -156,5 +213,32 @@ mod tests {
             assert_eq!(limits(groups, mounts, root.path()), [0_u64; 0]);
         }
         assert!(of_this_host() > 1 << 20);
+    }
+
+    #[test]
+    fn kills_for_want_of_memory_are_counted_with_the_limit_that_was_reached() {
+        let root = tree(&[
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "104857600\n"),
+            ("sys/fs/cgroup/memory/batch/memory.failcnt", "0\n"),
+            ("sys/fs/cgroup/memory/batch/job/memory.limit_in_bytes", "209715200\n"),
+            ("sys/fs/cgroup/memory/batch/job/memory.failcnt", "31\n"),
+            (
+                "sys/fs/cgroup/memory/batch/job/memory.oom_control",
+                "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+            ),
+        ]);
+        let found = groups("4:memory:/batch/job\n1:cpu:/\n", V1, root.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].kills(), found[0].reached_limit()), (Some(2), Some(200 << 20)));
+        let root = tree(&[
+            ("sys/fs/cgroup/slurm/memory.max", "max\n"),
+            ("sys/fs/cgroup/slurm/job/memory.max", "4294967296\n"),
+            ("sys/fs/cgroup/slurm/job/memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\n"),
+        ]);
+        let found = groups("0::/slurm/job\n", V2, root.path());
+        assert_eq!((found[0].kills(), found[0].reached_limit()), (Some(1), Some(4 << 30)));
+        let none = groups("0::/other\n", V2, root.path());
+        assert_eq!((none[0].kills(), none[0].reached_limit()), (None, None));
     }
 }

@@ -6,6 +6,7 @@ use crate::mutants::Mutant;
 use crate::programs::Program;
 use crate::protocol_config::{Spread, Variant};
 use crate::world::{Outcome, Setup, World};
+use ftmpi_protocols::dispatcher::Place;
 use ftmpi_protocols::event_log::Promise;
 
 /// Neighbouring seeds differ in everything.
@@ -45,7 +46,38 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
         setup.cuts = [0, 0, 0, 1, 2][(mixed(seed ^ 0x5EED_000C) % 5) as usize];
     }
     conditions_of_mutant(&mut setup);
+    let mut rest = mixed(seed ^ 0x5EED_000D);
+    slots_and_suspicions(&mut setup, &mut |limit| drawn(&mut rest, limit));
     setup
+}
+
+/// What hosts can take: slots for their ranks at least, some limits, a host for servers only, a
+/// spare. Hosts that are said to be about to fail.
+fn slots_and_suspicions(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64) {
+    let forced = matches!(setup.mutant, Some(Mutant::SlotsForgotten | Mutant::ShunnedHostUsed));
+    // (Ranks whose events are in a ring stay on the host of their logger.)
+    let moves = setup.hosts > 1 && setup.crashes > 0 && !setup.power_loss && !setup.near;
+    if !moves && !forced {
+        return;
+    }
+    setup.patience = [0, 300, 5000][draw(3) as usize];
+    let at_start =
+        |host: usize| (0..setup.ranks).filter(|rank| setup.host_of(*rank) == host).count() as u32;
+    let mut places: Vec<Place> = (0..setup.hosts)
+        .map(|host| Place { slots: at_start(host) + draw(3) as u32, ..Place::default() })
+        .collect();
+    if draw(3) == 0 || forced {
+        // No limit keeps ranks from every host.
+        places[0].most = Some(places[0].slots + 1);
+    }
+    if draw(3) == 0 || forced {
+        places.push(Place { slots: 0, ..Place::default() });
+    }
+    if draw(3) == 0 {
+        places.push(Place { slots: 1 + draw(2) as u32, spare: true, ..Place::default() });
+    }
+    setup.places = places;
+    setup.suspicions = if forced { 4 } else { [0, 0, 0, 2, 5][draw(5) as usize] };
 }
 
 /// Protocol, program, ranks, and the first faults.
@@ -87,6 +119,9 @@ fn begin(
         lean_images: false,
         host_deaths: 0,
         cuts: 0,
+        places: Vec::new(),
+        patience: 5000,
+        suspicions: 0,
         suspensions: 0,
         clusters: Vec::new(),
         outages: 0,
@@ -190,6 +225,11 @@ fn conditions_of_mutant(setup: &mut Setup) {
         Some(Mutant::CutNotReported) => {
             (setup.hosts, setup.cuts, setup.near) = (setup.ranks, 2, false);
         }
+        Some(Mutant::SlotsForgotten | Mutant::ShunnedHostUsed) => {
+            (setup.hosts, setup.host_deaths, setup.near) =
+                (setup.ranks.div_ceil(2).max(2), 2, false);
+            (setup.agent_deaths, setup.power_loss) = (2, false);
+        }
         Some(Mutant::RoundWithoutRings) => {
             setup.outages = setup.outages.max(1);
             (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
@@ -248,6 +288,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, Fault> {
             damages: 0,
             host_deaths: 0,
             cuts: 0,
+            suspicions: 0,
             suspensions: 0,
             memories: (setup.memories.0, 0),
             near: false,

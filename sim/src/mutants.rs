@@ -153,6 +153,10 @@ pub enum Mutant {
     RanksOutliveTheirHost,
     /// That two hosts do not reach each other is not reported.
     CutNotReported,
+    /// The slots of the hosts are not known when ranks move.
+    SlotsForgotten,
+    /// A host that no rank may begin on any more takes ranks all the same.
+    ShunnedHostUsed,
     /// A suspended job waits for its last images however long they take.
     GraceNotKept,
     /// A suspended job does not wait for its last images.

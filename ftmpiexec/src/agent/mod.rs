@@ -49,6 +49,7 @@ mod lease_model;
 pub mod libraries;
 mod link_folder;
 mod local;
+mod memory_kills;
 mod output;
 mod output_commit;
 mod output_hold;
@@ -133,6 +134,7 @@ pub struct Agent {
     segments: segments::Segments,
     /// Files that images rest on.
     kept_files: kept_files::KeptFiles,
+    memory_kills: memory_kills::MemoryKills,
     /// The programs of the job, as they were at first.
     kept_programs: kept_programs::SharedPrograms,
     /// What event loggers tell all hosts.
@@ -319,6 +321,7 @@ impl Agent {
             paths: paths::Paths::default(),
             segments: segments::Segments::default(),
             kept_files: kept_files::KeptFiles::new(),
+            memory_kills: memory_kills::MemoryKills::default(),
             kept_programs: kept_programs::SharedPrograms::default(),
             clocks: clocks::Clocks::default(),
         }
@@ -411,6 +414,7 @@ impl Agent {
         self.lease.beat(Instant::now());
         self.link.send(FromAgent::Heartbeat { answered: self.lease.answered() });
         self.measure_external_load();
+        self.memory_kills.look(Instant::now());
         self.make_room_for_program();
         for process in self.ranks.running() {
             let report = process.page.report();

@@ -9,6 +9,7 @@ use crate::tuning::CONTROL_GRACE;
 use ftmpi_checkpoint::boot_abi;
 use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::time::Instant;
 
 impl Agent {
     /// The control socket of a process was closed, or broke for the reason `why`.
@@ -51,6 +52,11 @@ impl Agent {
         }
         if !process.reap() {
             return;
+        }
+        let pids: Vec<u32> = [Some(pid), process.pid()].into_iter().flatten().collect();
+        let killed = process.was_killed_by_others();
+        if let Some(limit) = self.memory_kills.ended(&pids, killed, Instant::now()) {
+            process.set_ending(Ending::Memory(limit));
         }
         if self.job.as_ref().is_some_and(|job| !job.view.traits.in_waves()) {
             self.ranks.record_death(rank);

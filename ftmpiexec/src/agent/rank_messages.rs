@@ -121,6 +121,7 @@ impl Agent {
         let view = self.view_for(rank);
         let Some(process) = self.ranks.get_mut(rank, incarnation) else { return };
         process.set_hello(pid, doorbell);
+        self.memory_kills.watch(pid);
         let actual_command = process.actual_command().map(Box::new);
         process.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
         self.send_clocks(rank, incarnation);

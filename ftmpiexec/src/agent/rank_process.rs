@@ -271,6 +271,19 @@ impl RankProcess {
         true
     }
 
+    /// Whether the process died by SIGKILL that the agent did not send.
+    pub fn was_killed_by_others(&self) -> bool {
+        let killed = matches!(self.ending, Some((Ending::Signal(libc::SIGKILL), _)));
+        killed && !self.end.killed && !self.end.control_lost
+    }
+
+    /// More is known about how the process ended.
+    pub fn set_ending(&mut self, ending: Ending) {
+        if let Some((known, _)) = &mut self.ending {
+            *known = ending;
+        }
+    }
+
     /// Whether the rank was a process below the one that was started, and ended without `exit` or
     /// `MPI_Finalize`.
     fn ended_below(&self) -> bool {

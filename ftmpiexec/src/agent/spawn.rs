@@ -12,11 +12,13 @@ use super::libraries;
 use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
 use crate::os_text::OsText;
+use crate::tuning::RANK_OOM_SCORE;
 use ftmpi_checkpoint::inheritance;
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_options::os_text::{decode, of_path, to_path};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use rustix::fs::{Mode, OFlags};
 use rustix::thread::CpuSet;
 use std::ffi::OsStr;
 use std::io;
@@ -112,9 +114,10 @@ pub fn spawn(
     wanted.extend(descriptors.image.as_ref().map(|image| (image.as_raw_fd(), fds::IMAGE)));
     let stack = StackLimit { soft: job.stack_limit.0, hard: job.stack_limit.1 };
     let agent = rustix::process::getpid();
+    let oom_score = oom_score();
     // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
     unsafe {
-        command.pre_exec(move || prepare(&wanted, stack, agent, cpus.as_ref()));
+        command.pre_exec(move || prepare(&wanted, stack, agent, cpus.as_ref(), &oom_score));
     }
     match command.spawn() {
         Ok(child) => Ok((child, spawned)),
@@ -249,12 +252,20 @@ fn as_recorded(recorded: &ActualCommand) -> Command {
     command
 }
 
+/// What the kernel is to think of a rank when memory is short: worse than of its agent.
+fn oom_score() -> Vec<u8> {
+    let own = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
+    let own: i32 = own.trim().parse().unwrap_or(0);
+    (own + RANK_OOM_SCORE).min(1000).to_string().into_bytes()
+}
+
 /// Runs in the new process, before the program.
 fn prepare(
     wanted: &[(RawFd, RawFd)],
     stack: StackLimit,
     agent: rustix::process::Pid,
     cpus: Option<&CpuSet>,
+    oom_score: &[u8],
 ) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The agent may have died before that took effect.
@@ -265,6 +276,11 @@ fn prepare(
     if let Some(cpus) = cpus {
         // If the processors are gone by now, the system chooses.
         let _ = rustix::thread::sched_setaffinity(None, cpus);
+    }
+    // When memory is short, a rank is killed and not its agent. (A rank can be brought back.)
+    let file = rustix::fs::open(c"/proc/self/oom_score_adj", OFlags::WRONLY, Mode::empty());
+    if let Ok(file) = file {
+        let _ = rustix::io::write(file, oom_score);
     }
     for (from, to) in wanted {
         if from == to {

@@ -117,6 +117,7 @@ impl Agent {
                 Ok(process) => {
                     let consumed = process.page.get(word::STDIN_FED);
                     let report = Report::Spawned { process: process.id(), consumed };
+                    self.memory_kills.watch(process.id().pid);
                     self.ranks.insert(process);
                     self.link.report(key.0, key.1, report);
                     if let Some(StartWish::Kill(signal)) = wanted {

@@ -140,7 +140,7 @@ fn slurm(nodes: &str, variable: Variable<'_>) -> Result<Allocation, AllocationEr
 }
 
 fn machine(name: String, slots: u32) -> Machine {
-    Machine { name, slots: Some(slots), event_logger: None, checkpoint_server: None }
+    Machine::new(name, Some(slots))
 }
 
 /// The hosts of a file of a batch system. Lines with the same host count its slots.

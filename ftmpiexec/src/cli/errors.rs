@@ -54,6 +54,35 @@ pub enum PlanError {
     /// All hosts are for servers.
     #[error("no host has a slot for a rank; give a host slots, as in --hosts a:2")]
     NoSlot,
+    /// Hosts that may not have so many ranks.
+    #[error(
+        "-n: {ranks} ranks are more than the {most} that the hosts may have (max_slots); name more \
+         hosts, or raise max_slots"
+    )]
+    Full {
+        /// Ranks of the job.
+        ranks: usize,
+        /// What the hosts may have.
+        most: usize,
+    },
+    /// A user for a host that no command reaches as a user.
+    #[error("user={user} of host {host}: {what}; drop user={user}")]
+    User {
+        /// The host.
+        host: String,
+        /// The user.
+        user: String,
+        /// Why it has no effect.
+        what: &'static str,
+    },
+    /// A file of `--recovery` that cannot be used.
+    #[error("--recovery {}: {what}", file.display())]
+    Recovery {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        what: super::recovery::RecoveryError,
+    },
     /// An option that changes nothing under this protocol.
     #[error("{option} has no effect under --protocol {protocol}; drop it, or use it under {}", needs.works())]
     NoEffect {
@@ -199,9 +228,32 @@ pub enum MachineError {
     /// Not a list of ranks.
     #[error("`{0}` is not a list of ranks; write for example 0-3,6")]
     Ranks(String),
+    /// A limit below the slots.
+    #[error(
+        "max_slots={most} is less than the {slots} slots of the host; raise it, or give fewer slots"
+    )]
+    MaxSlots {
+        /// The limit.
+        most: u32,
+        /// The slots.
+        slots: u32,
+    },
+    /// Not a name of a switch or a user.
+    #[error("`{0}` has no name that can be used; write for example switch=rack1 or user=me")]
+    Value(String),
+    /// An interface of the network.
+    #[error(
+        "`{0}` is not supported: ranks reach a host at the address at which ssh reaches it; name the \
+         host by its address in that network, and drop {0}"
+    )]
+    Interface(String),
+    /// Processors.
+    #[error("`{0}` is not supported; use --bind-to for all hosts, and drop {0}")]
+    Binding(String),
     /// Not a word for a host.
     #[error(
-        "`{0}` is unknown; after the host come event-logger[=RANKS] and checkpoint-server[=RANKS]"
+        "`{0}` is unknown; after the host come slots=N, max_slots=N, spare, switch=NAME, user=NAME, \
+         event-logger[=RANKS] and checkpoint-server[=RANKS]"
     )]
     Word(String),
 }

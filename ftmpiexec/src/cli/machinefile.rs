@@ -24,7 +24,7 @@ impl ServerDuty {
 }
 
 /// One host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// Its name.
     pub name: String,
@@ -34,6 +34,34 @@ pub struct Machine {
     pub event_logger: Option<ServerDuty>,
     /// Checkpoint server.
     pub checkpoint_server: Option<ServerDuty>,
+    /// Ranks on this host at the most, also after failures.
+    #[serde(default)]
+    pub max_slots: Option<u32>,
+    /// It has no ranks at the start, and is the first to take those of a lost host.
+    #[serde(default)]
+    pub spare: bool,
+    /// The switch that it is connected to.
+    #[serde(default)]
+    pub switch: Option<String>,
+    /// The user as whom ssh starts its agent and servers.
+    #[serde(default)]
+    pub user: Option<String>,
+}
+
+impl Machine {
+    /// A host without attributes.
+    pub fn new(name: String, slots: Option<u32>) -> Self {
+        Self { name, slots, ..Self::default() }
+    }
+
+    /// Ranks that are placed there at the start before the next host is used.
+    pub fn slots_at_start(&self, ppn: Option<u32>) -> u32 {
+        match self.slots {
+            _ if self.spare => 0,
+            Some(0) => 0,
+            slots => ppn.or(slots).unwrap_or(1),
+        }
+    }
 }
 
 /// Reads `-hosts a,b:2`.
@@ -81,26 +109,49 @@ fn parse_line(line: &str) -> Result<Machine, MachineError> {
         match key {
             "event-logger" => machine.event_logger = Some(duty()?),
             "checkpoint-server" => machine.checkpoint_server = Some(duty()?),
-            "slots" => {
-                let count = value.and_then(|v| v.parse().ok());
-                let wrong = || MachineError::Slots(word.to_owned());
-                machine.slots = Some(count.ok_or_else(wrong)?);
-            }
+            "slots" => machine.slots = Some(number(word, value)?),
+            "max_slots" | "max-slots" => machine.max_slots = Some(number(word, value)?),
+            "spare" if value.is_none() => machine.spare = true,
+            "switch" => machine.switch = Some(name(word, value)?),
+            "user" => machine.user = Some(name(word, value)?),
             // Attributes that Hydra knows.
-            "user" | "ifname" | "binding" | "max_slots" | "max-slots" => {}
+            "ifname" => return Err(MachineError::Interface(word.to_owned())),
+            "binding" => return Err(MachineError::Binding(word.to_owned())),
             _ => return Err(MachineError::Word(word.to_owned())),
         }
+    }
+    if let Some(most) = machine.max_slots
+        && most < machine.slots.unwrap_or(1).max(1)
+    {
+        return Err(MachineError::MaxSlots { most, slots: machine.slots.unwrap_or(1) });
     }
     Ok(machine)
 }
 
+fn number(word: &str, value: Option<&str>) -> Result<u32, MachineError> {
+    value.and_then(|value| value.parse().ok()).ok_or_else(|| MachineError::Slots(word.to_owned()))
+}
+
+/// The name of a switch or a user. One that begins with a dash would be an option of ssh.
+fn name(word: &str, value: Option<&str>) -> Result<String, MachineError> {
+    let usual = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let is_name =
+        |name: &&str| !name.is_empty() && !name.starts_with('-') && name.chars().all(usual);
+    let name = value.filter(is_name).ok_or_else(|| MachineError::Value(word.to_owned()))?;
+    Ok(name.to_owned())
+}
+
 fn parse_host(text: &str) -> Result<Machine, MachineError> {
-    let (name, slots) = match split_slots(text) {
+    let (user, host) = match text.split_once('@') {
+        Some((user, host)) => (Some(self::name(text, Some(user))?), host),
+        None => (None, text),
+    };
+    let (name, slots) = match split_slots(host) {
         Some((name, slots)) => {
             let count = slots.parse().map_err(|_| MachineError::Slots(text.to_owned()))?;
             (name, Some(count))
         }
-        None => (text, None),
+        None => (host, None),
     };
     // An address of IPv6 is the name of its host without the brackets.
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
@@ -108,12 +159,12 @@ fn parse_host(text: &str) -> Result<Machine, MachineError> {
     if (bare.is_some() || name.contains(':')) && !is_ipv6(name) {
         return Err(MachineError::Name(text.to_owned()));
     }
-    let strange = |c: char| !(c.is_ascii_alphanumeric() || "._-@%:".contains(c));
+    let strange = |c: char| !(c.is_ascii_alphanumeric() || "._-%:".contains(c));
     // A name that begins with a dash would be an option of ssh.
     if name.is_empty() || name.starts_with('-') || name.contains(strange) {
         return Err(MachineError::Name(text.to_owned()));
     }
-    Ok(Machine { name: name.into(), slots, event_logger: None, checkpoint_server: None })
+    Ok(Machine { user, ..Machine::new(name.into(), slots) })
 }
 
 /// Host and slots of `host:4` and `[::1]:4`. An address of IPv6 without brackets has no slots.
@@ -152,12 +203,14 @@ mod tests {
     #[test]
     fn hosts_slots_and_servers() {
         let machines = parse_file(
-            "# cluster\nnode1:4\nnode2 slots=2 user=me\n\nstore:0 event-logger=0-2,5 checkpoint-server # x",
+            "# cluster\nnode1:4\nnode2 slots=2 user=me max_slots=3 switch=s1\n\nstore:0 event-logger=0-2,5 checkpoint-server # x",
         )
         .unwrap();
         assert_eq!(machines.len(), 3);
         assert_eq!(machines[0].slots, Some(4));
         assert_eq!(machines[1].slots, Some(2));
+        assert_eq!((machines[1].user.as_deref(), machines[1].max_slots), (Some("me"), Some(3)));
+        assert_eq!(machines[1].switch.as_deref(), Some("s1"));
         assert_eq!(machines[2].slots, Some(0));
         let duty = machines[2].event_logger.clone().unwrap();
         assert!(duty.claims(Rank(5)) && duty.claims(Rank(1)) && !duty.claims(Rank(3)));
@@ -192,11 +245,28 @@ mod tests {
     }
 
     #[test]
+    fn spares_and_users() {
+        let machines = parse_file("a:2\nme@b:2 spare\n[::1]:3 user=you\nd:0 spare").unwrap();
+        assert_eq!((machines[1].name.as_str(), machines[1].user.as_deref()), ("b", Some("me")));
+        let slots: Vec<u32> = machines.iter().map(|m| m.slots_at_start(None)).collect();
+        assert_eq!(slots, [2, 0, 3, 0]);
+        assert!(machines[1].spare && machines[3].spare && !machines[0].spare);
+        assert_eq!(machines[2].user.as_deref(), Some("you"));
+    }
+
+    #[test]
     fn mistakes_are_named_with_their_line() {
         assert!(parse_file("a\nb event-loger").unwrap_err().to_string().contains("line 2"));
         assert!(parse_file("# nothing").unwrap_err().to_string().contains("no host"));
         assert!(parse_list("-oProxyCommand=x").is_err());
         assert!(parse_list("a:x").is_err());
         assert!(parse_file("a event-logger=5-1").is_err());
+        let text = |line: &str| parse_file(line).unwrap_err().to_string();
+        assert!(text("a ifname=eth0").contains("address"));
+        assert!(text("a binding=core").contains("--bind-to"));
+        assert!(text("a:4 max_slots=2").contains("4"));
+        for wrong in ["a spare=yes", "a switch", "a user=-x", "a user=", "-x@a", "a switch=a/b"] {
+            assert!(parse_file(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! | `allocation`, `starter` | hosts of a batch system; how other hosts are reached |
 //! | `protocol` | the protocol with its settings |
 //! | `protocol_choice` | what `--protocol auto` chooses |
+//! | `recovery` | detectors and recoveries, from a file |
 //! | `effects`, `needs` | options without effect under a protocol; what options act on |
 //! | `environment` | variables of the ranks |
 //! | `errors` | every text of a plan that cannot be made |
@@ -25,6 +26,7 @@ mod placement;
 mod plan;
 mod protocol;
 mod protocol_choice;
+mod recovery;
 mod restart;
 mod starter;
 
@@ -33,12 +35,13 @@ pub use errors::PlanError;
 pub use ftmpi_options::ftmpiexec::{Cli, CommandLine, Part, parse};
 pub use ftmpi_options::values::time as parse_time;
 pub use locality::own_address_towards;
-#[cfg(test)]
-pub use machinefile::parse_list;
 pub use machinefile::{Machine, ServerDuty};
+#[cfg(test)]
+pub use machinefile::{parse_file as parse_machines, parse_list};
 pub use plan::Plan;
 pub use protocol::traits;
 pub use protocol_choice::{Choice, Reason};
+pub use recovery::default_file;
 pub use starter::Starter;
 
 #[cfg(test)]

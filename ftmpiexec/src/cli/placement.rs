@@ -41,6 +41,10 @@ pub fn merge(machines: Vec<Machine>) -> Vec<Machine> {
                 known.event_logger = known.event_logger.take().or(machine.event_logger);
                 known.checkpoint_server =
                     known.checkpoint_server.take().or(machine.checkpoint_server);
+                known.max_slots = known.max_slots.or(machine.max_slots);
+                known.spare |= machine.spare;
+                known.switch = known.switch.take().or(machine.switch);
+                known.user = known.user.take().or(machine.user);
             }
             None => merged.push(machine),
         }
@@ -57,34 +61,33 @@ pub fn slots(cli: &Cli, machines: &[Machine], allocation: Option<&Allocation>) -
     {
         return u64::from(ranks).max(1);
     }
-    let slots = machines.iter().map(|machine| match (machine.slots, cli.placement.ppn) {
-        (Some(0), _) => 0,
-        (slots, ppn) => u64::from(ppn.or(slots).unwrap_or(1)),
-    });
+    let slots = machines.iter().map(|m| u64::from(m.slots_at_start(cli.placement.ppn)));
     slots.sum::<u64>().max(1)
 }
 
 /// The host of each rank. Ranks fill the slots of a host, then those of the next host, and begin
-/// again at the first, as under Hydra.
+/// again at the first, as under Hydra. Spare hosts get none, and no host gets more than
+/// `max_slots`.
 pub fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> Result<Vec<u32>, PlanError> {
-    let round: Vec<u32> = machines
-        .iter()
-        .enumerate()
-        .flat_map(|(host, machine)| {
-            let slots = match (machine.slots, ppn) {
-                (Some(0), _) => 0,
-                (_, Some(ppn)) => ppn,
-                (Some(slots), None) => slots,
-                (None, None) => 1,
-            };
-            std::iter::repeat_n(host as u32, slots as usize)
-        })
-        .take(ranks)
-        .collect();
-    if round.is_empty() {
+    if machines.iter().all(|machine| machine.slots_at_start(ppn) == 0) {
         return Err(PlanError::NoSlot);
     }
-    Ok(round.iter().copied().cycle().take(ranks).collect())
+    let mut placed: Vec<u32> = Vec::with_capacity(ranks);
+    let mut on_host = vec![0_u32; machines.len()];
+    while placed.len() < ranks {
+        let before = placed.len();
+        for (host, machine) in machines.iter().enumerate() {
+            let room = machine.max_slots.map_or(u32::MAX, |most| most - on_host[host].min(most));
+            let here = machine.slots_at_start(ppn).min(room) as usize;
+            let here = here.min(ranks - placed.len());
+            on_host[host] += here as u32;
+            placed.extend(std::iter::repeat_n(host as u32, here));
+        }
+        if placed.len() == before {
+            return Err(PlanError::Full { ranks, most: placed.len() });
+        }
+    }
+    Ok(placed)
 }
 
 /// The host of each rank where ranks of one host share memory. All ranks of an earlier host go
@@ -95,7 +98,7 @@ pub fn together(machines: &[Machine], node_of: &[u32]) -> Vec<u32> {
     for node in node_of {
         host_of.entry(*node).or_insert_with(|| {
             let size = node_of.iter().filter(|other| *other == node).count();
-            let able = (0..machines.len()).filter(|host| machines[*host].slots != Some(0));
+            let able = (0..machines.len()).filter(|host| machines[*host].slots_at_start(None) > 0);
             let host = able.min_by_key(|host| load[*host]).unwrap_or(0);
             load[host] += size;
             host as u32
@@ -116,6 +119,11 @@ mod tests {
         let machines = machinefile::parse_list("a:2,b:1,c:0").unwrap();
         assert_eq!(place(&machines, 5, None).unwrap(), [0, 0, 1, 0, 0]);
         assert!(place(&machinefile::parse_list("a:0").unwrap(), 1, None).is_err());
+        let machines = machinefile::parse_file("a max_slots=2\nb:2 spare\nc").unwrap();
+        assert_eq!(place(&machines, 5, None).unwrap(), [0, 2, 0, 2, 2]);
+        let full = machinefile::parse_file("a max_slots=2\nb:2 max_slots=2").unwrap();
+        assert_eq!(place(&full, 4, None).unwrap(), [0, 1, 1, 0]);
+        assert!(matches!(place(&full, 5, None), Err(PlanError::Full { ranks: 5, most: 4 })));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::machinefile::{self, Machine};
 use super::placement::{machines, merge, place, slots};
 use super::protocol_choice::{AUTO, Choice, Facts};
 use super::starter::Starter;
-use super::{CommandLine, environment, locality, protocol};
+use super::{CommandLine, environment, locality, protocol, recovery};
 use crate::agent_protocol::{Commitment, Program};
 use crate::binding::{Binding, BindingError};
 use crate::inject::Fault;
@@ -17,8 +17,9 @@ use ftmpi_options::choices::{
     ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch, TransportChoice,
 };
 use ftmpi_options::ftmpiexec::{Cli, Part};
+use ftmpi_protocols::judge::Policy;
 use ftmpi_protocols::registry;
-use ftmpi_protocols::scheduler::Policy;
+use ftmpi_protocols::scheduler;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::ProtocolTraits;
 use ftmpi_wire::control::ProtocolConfig;
@@ -54,7 +55,7 @@ pub struct Plan {
     /// Time between two images of a rank; `None`: no images.
     pub ckpt_interval: Option<Duration>,
     /// Which rank takes an image next.
-    pub ckpt_policy: Policy,
+    pub ckpt_policy: scheduler::Policy,
     /// Object store to which checkpoint servers copy images.
     pub object_store: Option<String>,
     /// Bytes that images may take on each checkpoint server.
@@ -88,8 +89,12 @@ pub struct Plan {
     pub lean_images: bool,
     /// Which processors the ranks of a host may use, if not all.
     pub binding: Option<Binding>,
-    /// Restarts of ranks in the whole job before it is given up.
+    /// Failures in the whole job before it is given up.
     pub max_restarts: u32,
+    /// Detectors and recoveries.
+    pub recovery: Policy,
+    /// Ranks on each host before the next one is used, if the user gave a number.
+    pub ppn: Option<u32>,
     /// How long a server is waited for that does not answer or cannot store.
     pub storage_patience: Duration,
     /// How long hosts are waited for when all of them are silent at once.
@@ -301,6 +306,8 @@ impl Plan {
                 && traits.logger,
             binding: binding(cli)?,
             max_restarts: cli.fault_tolerance.max_restarts,
+            recovery: recovery::of(cli)?,
+            ppn: cli.placement.ppn,
             storage_patience: cli.fault_tolerance.storage_patience,
             launcher_patience: cli.fault_tolerance.launcher_patience,
             faults,
@@ -326,7 +333,32 @@ impl Plan {
             grace_at_sigterm: cli.batch.grace.is_some() || cli.batch.job_dir.is_some(),
         };
         plan.note_remote(names.into_iter());
+        plan.check_users()?;
         Ok(plan)
+    }
+
+    /// Refuses users of hosts which nothing reaches as a user.
+    fn check_users(&self) -> Result<(), PlanError> {
+        for machine in &self.machines {
+            let Some(user) = machine.user.clone() else { continue };
+            let what = match &self.starter {
+                Starter::Remote(_) if self.is_remote(&machine.name) => continue,
+                Starter::Remote(_) => "this is the host of ftmpiexec, whose user it takes",
+                Starter::Srun => "srun starts agents as the user of the allocation",
+                Starter::Fork => "--launcher fork starts all agents here",
+            };
+            return Err(PlanError::User { host: machine.name.clone(), user, what });
+        }
+        Ok(())
+    }
+
+    /// What the command that reaches other hosts is told: the host, or `USER@HOST`.
+    pub fn target(&self, host: &str) -> String {
+        let known = self.machines.iter().find(|machine| machine.name == host);
+        match known.and_then(|machine| machine.user.as_ref()) {
+            Some(user) => format!("{user}@{host}"),
+            None => host.to_owned(),
+        }
     }
 }
 
@@ -397,7 +429,8 @@ fn commitment(
 }
 
 /// Whose image is next.
-fn policy(cli: &Cli, protocol: &str, waves: bool) -> Result<Policy, PlanError> {
+fn policy(cli: &Cli, protocol: &str, waves: bool) -> Result<scheduler::Policy, PlanError> {
+    use scheduler::Policy;
     let policy = match cli.checkpoints.ckpt_policy {
         PolicyChoice::Periodic => Policy::Periodic,
         PolicyChoice::RoundRobin => Policy::RoundRobin,

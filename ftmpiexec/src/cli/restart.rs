@@ -63,6 +63,10 @@ impl Plan {
         if let Some(choice) = &choice {
             cli.fault_tolerance.protocol.clone_from(&choice.name);
         }
+        if !line.gave("recovery") {
+            // The plan has what the file said; the file may have changed since.
+            cli.fault_tolerance.recovery = None;
+        }
         let allocation = Allocation::current()?;
         let machines = match machines(&line.cli, allocation.as_ref())? {
             Some(machines) => {
@@ -85,6 +89,9 @@ impl Plan {
         let servers = saved.servers.iter().filter_map(|server| server.host.clone());
         plan.note_remote(servers);
         plan.choice = choice;
+        if !line.gave("recovery") {
+            plan.recovery = saved.recovery.clone();
+        }
         plan.protocol = saved.protocol.clone();
         plan.traits = registry::traits(&plan.protocol);
         effects::check(&line.given(), &plan.protocol)?;

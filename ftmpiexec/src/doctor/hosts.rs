@@ -44,7 +44,7 @@ pub fn look(line: &CommandLine) -> Vec<Finding> {
 
 fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
     let command = [plan.remote_path.as_os_str(), restore_facts::OPTION.as_ref()];
-    let Some(words) = plan.starter.words(name, &command) else {
+    let Some(words) = plan.starter.words(&plan.target(name), &command) else {
         return vec![Finding::good(HOST, format!("{name}: its agent is started here"))];
     };
     if !plan.is_remote(name) {

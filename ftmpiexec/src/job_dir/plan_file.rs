@@ -10,6 +10,7 @@ use crate::inject::ServerKind;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
 use anyhow::Context;
+use ftmpi_protocols::judge::Policy;
 use ftmpi_servers::checksummed_file;
 use ftmpi_servers::files::Files;
 use ftmpi_wire::control::ProtocolConfig;
@@ -71,6 +72,9 @@ pub struct Saved {
     /// What the newest image of each rank needs of its host.
     #[serde(default)]
     pub image_facts: ImageFactsTable,
+    /// Detectors and recoveries, as the file of `--recovery` had them.
+    #[serde(default)]
+    pub recovery: Policy,
 }
 
 /// What the newest image of each rank needs of its host: each set of facts once.
@@ -151,6 +155,7 @@ impl Saved {
             runs: 1,
             job_id: plan.job_id.clone(),
             image_facts: ImageFactsTable::default(),
+            recovery: plan.recovery.clone(),
         }
     }
 
@@ -275,6 +280,7 @@ mod tests {
             runs: 1,
             job_id: String::new(),
             image_facts: ImageFactsTable::default(),
+            recovery: Policy::default(),
         }
     }
 

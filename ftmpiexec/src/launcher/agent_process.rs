@@ -2,6 +2,7 @@
 
 use crate::cli::{Plan, Starter};
 use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
@@ -14,19 +15,29 @@ pub struct AgentStarter {
     starter: Starter,
     own_path: PathBuf,
     remote_path: PathBuf,
+    /// What the starter is told for each host of which it needs a user.
+    targets: HashMap<String, String>,
 }
 
 impl AgentStarter {
     /// As the plan says.
     pub fn new(plan: &Plan) -> Self {
         let own_path = std::env::current_exe().unwrap_or_else(|_| plan.remote_path.clone());
-        Self { starter: plan.starter.clone(), own_path, remote_path: plan.remote_path.clone() }
+        let targets =
+            plan.machines.iter().map(|machine| (machine.name.clone(), plan.target(&machine.name)));
+        Self {
+            starter: plan.starter.clone(),
+            own_path,
+            remote_path: plan.remote_path.clone(),
+            targets: targets.filter(|(name, target)| name != target).collect(),
+        }
     }
 
     /// The command that starts the agent of this host.
     pub fn command(&self, host: &str, remote: bool) -> Command {
         let agent = [self.remote_path.as_os_str(), "--agent".as_ref()];
-        let words = if remote { self.starter.words(host, &agent) } else { None };
+        let target = self.targets.get(host).map_or(host, String::as_str);
+        let words = if remote { self.starter.words(target, &agent) } else { None };
         let mut command = match words {
             Some(words) => {
                 let mut command = Command::new(&words[0]);

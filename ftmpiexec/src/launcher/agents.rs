@@ -505,11 +505,21 @@ impl Launcher {
         self.introduce_loggers();
     }
 
-    /// The connection of an agent ended, or the agent is silent.
+    /// The connection of an agent ended.
     pub(super) fn agent_gone(&mut self, host: u32, launch: u64, why: String) {
         if self.agents.lose(host, launch) {
             self.host_left(host);
-            self.notify_dispatcher(Input::AgentLost { host, why });
+            self.notify_dispatcher(Input::AgentLost { host, why, silent: false });
+        }
+    }
+
+    /// An agent owes too many heartbeats. What is left of one on this host is killed here, so there
+    /// it is as if it had ended.
+    pub(super) fn agent_silent(&mut self, host: u32, launch: u64) {
+        if self.agents.lose(host, launch) {
+            self.host_left(host);
+            let (why, silent) = (notices::agent_silent(), self.agents.is_remote(host));
+            self.notify_dispatcher(Input::AgentLost { host, why, silent });
         }
     }
 

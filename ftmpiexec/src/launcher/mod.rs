@@ -19,7 +19,8 @@
 //! | [`faults`] | `--inject` |
 //! | [`control`], [`metrics_state`] | users who ask for images or metrics |
 //! | [`protocol_advice`] | what `--protocol auto` chose, and whether another protocol is better |
-//! | [`notices`] | every sentence about failures and recoveries |
+//! | [`notices`], [`recovery_notices`] | every sentence about failures and recoveries |
+//! | [`interruption_notices`] | sentences about signals and time limits |
 
 mod agent_link;
 mod agent_process;
@@ -32,6 +33,7 @@ mod ending;
 mod events;
 mod faults;
 mod input;
+mod interruption_notices;
 mod job_store;
 mod metrics_state;
 mod network;
@@ -41,6 +43,7 @@ mod preflight;
 mod protocol_advice;
 mod rank_output;
 mod recording;
+mod recovery_notices;
 mod reports;
 mod restart_discovery;
 mod restore_check;

@@ -6,7 +6,7 @@
 //! a host that is merely dead.
 
 use super::Launcher;
-use super::notices::{self, network as sentences};
+use super::notices::network as sentences;
 use crate::agent_protocol::ToAgent;
 use crate::own_link::{Change, OwnLink};
 use crate::tuning::HEARD_MISSED_MAX;
@@ -91,7 +91,7 @@ impl Launcher {
         self.report_link(change);
         for (host, launch) in self.agents.count_heartbeats() {
             if !self.network.own_link.is_excused(host, now) {
-                self.agent_gone(host, launch, notices::agent_silent());
+                self.agent_silent(host, launch);
             }
         }
     }

@@ -5,11 +5,13 @@
 
 pub mod network;
 
+use super::recovery_notices;
 use crate::agent::program::is_open_mpi;
 use crate::heartbeat;
 use crate::metrics_page::Ended;
 use crate::text::{count, count_of, ranks};
 use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
+use ftmpi_protocols::judge::Named;
 use ftmpi_protocols::waves::Over;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt::Display;
@@ -253,76 +255,6 @@ pub fn trace_unwritten(path: &Path, e: &dyn Display) -> String {
     format!("the trace {} cannot be written: {e}", path.display())
 }
 
-// ---- users who end the job ----------------------------------------------------------------------
-
-/// The name of a signal that ends a job.
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGINT => "SIGINT",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGHUP => "SIGHUP",
-        libc::SIGUSR1 => "SIGUSR1",
-        _ => "a signal",
-    }
-}
-
-/// One host of several got SIGTERM.
-pub fn host_terminated(host: &str) -> String {
-    format!(
-        "host {host} got SIGTERM: it may go down soon; the job goes on, and its ranks move if it does"
-    )
-}
-
-/// A signal stops the job so that it can go on later. The dispatcher reports the last images.
-pub fn suspending(signal: i32) -> String {
-    let again = if signal == libc::SIGINT { "Ctrl-C again" } else { "another signal" };
-    let name = signal_name(signal);
-    format!("{name}: stopping the job so that it can go on later; {again} ends it at once")
-}
-
-/// What [`interrupted`] says.
-#[derive(Debug)]
-pub struct Interruption<'a> {
-    /// The signal that ends the job.
-    pub signal: i32,
-    /// Since the start of the launcher.
-    pub after: Duration,
-    /// Ranks whose process runs.
-    pub running: usize,
-    /// All ranks.
-    pub ranks: usize,
-    /// The directory from which a later launcher can go on.
-    pub continued_from: Option<&'a Path>,
-}
-
-/// A signal ends the job.
-pub fn interrupted(how: &Interruption<'_>) -> String {
-    let begin = format!(
-        "interrupted by {} after {:.1} s: {} of {} ran",
-        signal_name(how.signal),
-        how.after.as_secs_f64(),
-        how.running,
-        count(how.ranks, "rank")
-    );
-    match how.continued_from {
-        Some(directory) => format!(
-            "{begin}; to go on from what is stored: ftmpiexec --restart {}",
-            directory.display()
-        ),
-        None => format!("{begin}; with --job-dir DIR a job can be continued later"),
-    }
-}
-
-/// `--timeout` is over, and last images are being taken.
-pub fn out_of_time_suspending() -> String {
-    "the time of --timeout is over: last images are taken".to_owned()
-}
-
-/// `--timeout` is over.
-pub fn out_of_time(limit: Duration) -> String {
-    format!("the job has run for {limit:?}, the time of --timeout")
-}
-
 // ---- fault injection ----------------------------------------------------------------------------
 
 /// A server is killed.
@@ -341,15 +273,16 @@ pub fn killing_agent(host: &str) -> String {
 /// What the dispatcher reports to the user.
 pub fn notice(notice: &Notice) -> String {
     match notice {
-        Notice::Restarting { rank, host, cause, image } => format!(
-            "rank {rank} on {host}: {}; restarting it from {}",
+        Notice::Restarting { rank, host, cause, image, named } => format!(
+            "rank {rank} on {host}: {}; restarting it from {}{}",
             self::cause(cause),
-            start_of(*image)
+            start_of(*image),
+            judged(*named)
         ),
         Notice::RollsBack { rank, host, why, image } => {
             format!("rank {rank} on {host}: {why}; it rolls back to {}", start_of(*image))
         }
-        Notice::Returning { cause, ranks, wave } => {
+        Notice::Returning { cause, ranks, wave, named } => {
             let who = match ranks.as_deref() {
                 None => "all ranks return".to_owned(),
                 Some([one]) => format!("rank {one} returns"),
@@ -360,7 +293,7 @@ pub fn notice(notice: &Notice) -> String {
             };
             let target =
                 wave.map_or_else(|| "the beginning".to_owned(), |wave| format!("wave {wave}"));
-            format!("{}; {who} to {target}", self::cause(cause))
+            format!("{}; {who} to {target}{}", self::cause(cause), judged(*named))
         }
         Notice::Back { rank, image, replayed, took } => format!(
             "rank {rank} is back from {}, {} replayed, after {:.2} s",
@@ -383,12 +316,19 @@ pub fn notice(notice: &Notice) -> String {
              that return with it, and after a failure they begin again (--protocol pessimistic takes \
              an image of each rank on its own)"
         ),
-        Notice::AgentRestarts { host, why } => {
-            format!("host {host}: {why}; starting its agent again")
+        Notice::AgentRestarts { host, why, named } => {
+            format!("host {host}: {why}; starting its agent again{}", judged(*named))
         }
-        Notice::RankMoves { host, why, rank, to } => {
-            format!("host {host}: {why}; rank {rank} moves to {to}")
+        Notice::RanksMove { host, why, ranks: moving, to } => {
+            let verb = if moving.len() == 1 { "moves" } else { "move" };
+            format!("host {host}: {why}; {} {verb} to {to}", ranks(moving))
         }
+        Notice::Migrates { .. }
+        | Notice::Shunned { .. }
+        | Notice::UsedAgain { .. }
+        | Notice::SpareDown { .. }
+        | Notice::HostBack { .. }
+        | Notice::NoRemedy { .. } => recovery_notices::notice(notice),
         Notice::ImageUnusable { rank, image, why } => {
             format!("image {image} of rank {rank} cannot be restored ({why}); the older one serves")
         }
@@ -436,6 +376,7 @@ pub fn cause(cause: &Cause) -> String {
         }
         Cause::Cut { hosts } => network::cut_hosts(hosts),
         Cause::Orphan { why } => why.clone(),
+        Cause::Judged(ground) => recovery_notices::ground(ground),
         Cause::OfRank { rank, host, cause } => {
             format!("rank {rank} on {host}: {}", self::cause(cause))
         }
@@ -469,15 +410,17 @@ pub fn end_reason(reason: EndReason) -> String {
             "host {host}: {why}; the protocol {protocol} cannot bring its ranks back (use \
              --protocol pessimistic)"
         ),
-        EndReason::SameDeath { rank, host, ending, times } => format!(
-            "rank {rank} on {host}: {} {times} times at the same place: a fault of the program, \
-             which no restart can heal",
-            ended(ending)
-        ),
+        EndReason::SameDeath { rank, host, ending, times, before } => {
+            let elsewhere = before.as_deref();
+            recovery_notices::same_death(rank, &host, ending, times, elsewhere)
+        }
+        EndReason::Judged { cause, ground, named } => {
+            recovery_notices::given_up(&self::cause(&cause), &ground, named)
+        }
         EndReason::TooManyRestarts { cause, limit } => format!(
             "{}, after {}, the limit of this job (--max-restarts)",
             self::cause(&cause),
-            count(limit, "restart")
+            count(limit, "failure")
         ),
         EndReason::HostUnreachable { host, why } => format!("host {host}: {why}"),
         EndReason::NoHostLeft { host, why } => {
@@ -524,10 +467,16 @@ fn last_images(images: &LastImages) -> String {
     }
 }
 
+/// Detector and recovery, at the end of a sentence.
+fn judged(named: Option<Named>) -> String {
+    named.map_or_else(String::new, |named| format!(" [{}: {}]", named.detector, named.recovery))
+}
+
 /// How a process ended.
-fn ended(ending: Ending) -> String {
+pub(super) fn ended(ending: Ending) -> String {
     match ending {
         Ending::Signal(_) => format!("killed by {ending}"),
+        Ending::Memory(limit) => format!("the kernel killed it: {limit}"),
         Ending::Code(_) | Ending::ControlLost => ending.to_string(),
     }
 }
@@ -540,6 +489,7 @@ fn start_of(image: Option<ImageNo>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftmpi_protocols::judge::Recovery;
 
     #[test]
     fn counts_agree_with_their_nouns() {
@@ -563,29 +513,14 @@ mod tests {
         };
         let text = |limit| end_reason(EndReason::TooManyRestarts { cause: cause(), limit });
         assert!(
-            text(1).starts_with("rank 1 on h: killed by signal 9 (SIGKILL), after 1 restart, ")
+            text(1).starts_with("rank 1 on h: killed by signal 9 (SIGKILL), after 1 failure, ")
         );
-        assert!(text(2).contains("after 2 restarts, the limit of this job (--max-restarts)"));
-        let returning = Notice::Returning { cause: cause(), ranks: None, wave: Some(ImageNo(3)) };
-        let expected = "rank 1 on h: killed by signal 9 (SIGKILL); all ranks return to wave 3";
+        assert!(text(2).contains("after 2 failures, the limit of this job (--max-restarts)"));
+        let named = Some(Named { detector: "process", recovery: Recovery::Restart });
+        let wave = Some(ImageNo(3));
+        let returning = Notice::Returning { cause: cause(), ranks: None, wave, named };
+        let expected = "rank 1 on h: killed by signal 9 (SIGKILL); all ranks return to wave 3 \
+                        [process: restart]";
         assert_eq!(notice(&returning), expected);
-    }
-
-    #[test]
-    fn a_user_who_interrupts_a_job_learns_how_to_go_on() {
-        let how = |continued_from| Interruption {
-            signal: libc::SIGINT,
-            after: Duration::from_millis(3210),
-            running: 3,
-            ranks: 4,
-            continued_from,
-        };
-        let begin = "interrupted by SIGINT after 3.2 s: 3 of 4 ranks ran; ";
-        let alone = interrupted(&how(None));
-        assert_eq!(alone, format!("{begin}with --job-dir DIR a job can be continued later"));
-        let kept = interrupted(&how(Some(Path::new("/j"))));
-        assert!(kept.starts_with(begin) && kept.ends_with("ftmpiexec --restart /j"), "{kept}");
-        let first = suspending(libc::SIGINT);
-        assert!(first.ends_with("Ctrl-C again ends it at once"), "{first}");
     }
 }

@@ -62,6 +62,7 @@ impl Prepared {
         saved.servers = servers.describe();
         saved.oversubscribed = oversubscribed.unwrap_or(false);
         saved.machines.clone_from(&plan.machines);
+        saved.recovery.clone_from(&plan.recovery);
         saved.runs += u32::from(plan.continued.is_some());
         let progress = job_dir.map(|directory| directory.progress(size)).transpose()?;
         let known = progress.as_ref().filter(|_| plan.continued.is_some());

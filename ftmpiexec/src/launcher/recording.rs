@@ -92,8 +92,17 @@ fn subject_of(notice: &Notice) -> (Subject, Option<Rank>) {
             (Subject::Failure, rank)
         }
         Notice::Back { rank, .. } => (Subject::Recovery, Some(*rank)),
-        Notice::AgentRestarts { .. } => (Subject::Host, None),
-        Notice::RankMoves { rank, .. } => (Subject::Host, Some(*rank)),
+        Notice::Migrates { rank, .. } => (Subject::Host, Some(*rank)),
+        Notice::RanksMove { ranks, .. } => match ranks[..] {
+            [only] => (Subject::Host, Some(only)),
+            _ => (Subject::Host, None),
+        },
+        Notice::AgentRestarts { .. }
+        | Notice::Shunned { .. }
+        | Notice::UsedAgain { .. }
+        | Notice::SpareDown { .. }
+        | Notice::HostBack { .. }
+        | Notice::NoRemedy { .. } => (Subject::Host, None),
         Notice::ImageUnusable { rank, .. } | Notice::ImageLost { rank, .. } => {
             (Subject::Image, Some(*rank))
         }

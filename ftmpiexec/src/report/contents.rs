@@ -7,6 +7,7 @@ use crate::history::History;
 use crate::history::view::seconds;
 use crate::launcher::notices;
 use ftmpi_protocols::dispatcher::{Dispatcher, Failure};
+use ftmpi_protocols::judge::Recovery;
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::status::Counters;
 use serde::Serialize;
@@ -46,6 +47,8 @@ struct FailureReport {
     rank: u32,
     at_s: f64,
     cause: String,
+    /// Name of the detector; none where there was nothing to judge.
+    detector: Option<&'static str>,
     recovery: &'static str,
     image: Option<u64>,
     replayed: u64,
@@ -298,10 +301,11 @@ impl Recorder {
             rank: failure.rank.0,
             at_s: seconds(failure.at),
             cause: notices::cause(&failure.cause),
-            recovery: if self.clusters.is_some() && !failure.alone {
-                "rollback"
-            } else {
-                "restart"
+            detector: failure.named.map(|named| named.detector),
+            recovery: match failure.named {
+                Some(named) if named.recovery == Recovery::Migrate => "migrate",
+                _ if self.clusters.is_some() && !failure.alone => "rollback",
+                _ => "restart",
             },
             image: failure.image.map(|image| image.0),
             replayed: failure.replayed,

@@ -9,6 +9,9 @@ pub fn remedy(cause: &Cause) -> Option<&'static str> {
             "if nobody killed it: the kernel or the batch system may have, for lack of memory \
              (dmesg, memory limits)"
         }
+        Cause::Ended(Ending::Memory(_)) => {
+            "raise the memory limit (sbatch --mem), or use fewer ranks on each host"
+        }
         Cause::Ended(Ending::Signal(
             libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGABRT,
         )) => {
@@ -27,6 +30,7 @@ pub fn remedy(cause: &Cause) -> Option<&'static str> {
         }
         Cause::ChannelBroke { .. } => "look at the network between the hosts of these ranks",
         Cause::Cut { .. } => "look at the network, or for a firewall, between these two hosts",
+        Cause::Judged(_) => "the recovery file chose this: ftmpiexec --recovery show",
         Cause::OfRank { cause, .. } => return remedy(cause),
         Cause::Ended(_)
         | Cause::LeftWithoutExit

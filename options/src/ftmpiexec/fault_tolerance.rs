@@ -4,8 +4,9 @@ use crate::choices::{
     AcknowledgeChoice, BetweenChoice, EventsChoice, PiggybackChoice, ProtocolName,
     StableVectorChoice, Switch, TrackingChoice, WaveChoice, WtimeChoice,
 };
-use crate::values::{U32_MAX, number, time};
-use clap::Args;
+use crate::values::{U32_MAX, number, path, time};
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What happens when a rank dies.
@@ -15,11 +16,17 @@ pub struct FaultTolerance {
     /// How the job survives failures
     #[arg(long, value_name = "NAME", default_value = "pessimistic", value_parser = ProtocolName)]
     pub protocol: String,
-    /// Restarts of ranks before the job is given up
+    /// Failures before the job is given up
     ///
-    /// Counts all ranks of the job.
+    /// Each death of a rank counts, and the loss of a host counts once.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u32>(0, U32_MAX, 10))]
     pub max_restarts: u32,
+    /// Which failure is repaired how
+    ///
+    /// FILE names detectors and recoveries, for all ranks and hosts or for some. `show` prints a
+    /// file with the defaults.
+    #[arg(long, value_name = "FILE|show", value_hint = ValueHint::FilePath, value_parser = path)]
+    pub recovery: Option<PathBuf>,
     /// Which receptions are logged
     ///
     /// For protocols that log messages.

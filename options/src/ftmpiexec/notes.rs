@@ -60,11 +60,21 @@ pub fn all() -> Vec<(&'static str, &'static str, Vec<Block>)> {
 fn placement() -> Vec<Block> {
     vec![
         text("A machine file (-f) has one host on each line:"),
-        code(&["host[:slots] [event-logger[=RANKS]] [checkpoint-server[=RANKS]]"]),
+        code(&[
+            "[user@]host[:slots] [spare] [max_slots=N] [switch=NAME] [user=NAME]",
+            "                    [event-logger[=RANKS]] [checkpoint-server[=RANKS]]",
+        ]),
         text("For example:"),
-        code(&["node1:4", "node2:4", "store:0  event-logger=0-3,6  checkpoint-server"]),
+        code(&[
+            "node1:4",
+            "node2:4",
+            "node3:4  spare",
+            "store:0  event-logger=0-3,6  checkpoint-server",
+        ]),
         text(
-            "A host with 0 slots gets no ranks. RANKS are the ranks that the server serves; without \
+            "A host with 0 slots never gets ranks. A spare has none at the start, and is the first to \
+             take the ranks of a lost host; after the spares come free slots, then hosts without a \
+             free slot, up to max_slots. RANKS are the ranks that the server serves; without \
              RANKS it serves all that no other line names. Servers that no line names run on the host \
              of ftmpiexec. Under --protocol channel-memory an event-logger is a channel memory.",
         ),

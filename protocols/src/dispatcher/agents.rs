@@ -1,19 +1,32 @@
 //! Agents that come and go, with the ranks of their hosts.
 //!
-//! Guarantees: no rank is started before every host has been up once. The ranks of a lost agent
-//! begin again when their host has another agent, or on another host if it has none.
+//! Guarantees: no rank is started before every host but idle spares has been up once. The ranks of
+//! a lost agent begin again when their host has another agent, or on another host: at once where
+//! the host fell silent, else when its patience is over. The loss of a host is one failure, however
+//! many ranks it had.
 
 use super::Dispatcher;
+use super::failures::Failed;
+use super::hosts::Want;
 use super::messages::Command;
 use super::notice::{Cause, EndReason, Notice};
-use super::rank_state::Stage;
+use super::rank_state::{RankState, Stage};
+use crate::judge::{Fact, Named, Recovery};
+use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::Rank;
+use std::collections::BTreeMap;
 
 impl Dispatcher {
     pub(super) fn agent_up(&mut self, host: u32) {
-        self.hosts.up(host);
+        if self.hosts.up(host) {
+            let host = self.settings.hosts[host as usize].clone();
+            self.notify(Notice::HostBack { host });
+        }
         if !self.hosts.all_settled() {
             return;
+        }
+        if self.hosts.is_shunned(host) {
+            self.leave_shunned(host);
         }
         for rank in (0..self.ranks.len() as u32).map(Rank) {
             let state = &self.ranks[rank.index()];
@@ -25,7 +38,19 @@ impl Dispatcher {
         self.all_go_on();
     }
 
-    pub(super) fn agent_lost(&mut self, host: u32, why: &str) {
+    /// Ranks that wait for a host which takes none any more go elsewhere; if they cannot, it takes
+    /// them.
+    fn leave_shunned(&mut self, host: u32) {
+        let waits = |state: &RankState| state.host == host && state.stage == Stage::Waiting;
+        if self.ranks.iter().any(waits) {
+            self.move_from(host, "it takes no ranks any more", false);
+        }
+        if self.ranks.iter().any(waits) {
+            self.use_again(&[host]);
+        }
+    }
+
+    pub(super) fn agent_lost(&mut self, host: u32, why: &str, silent: bool) {
         let name = self.settings.hosts[host as usize].clone();
         if !self.hosts.is_up(host) {
             return;
@@ -43,63 +68,151 @@ impl Dispatcher {
             let (why, protocol) = (why.to_owned(), self.settings.protocol.clone());
             return self.give_up(1, EndReason::HostLost { host: name, why, protocol });
         }
-        self.notify(Notice::AgentRestarts { host: name.clone(), why: why.to_owned() });
-        self.commands.push_back(Command::StartAgent { host });
-        if self.in_waves() && !self.all_exiting {
-            let cause = Cause::HostLost { host: name, why: why.to_owned() };
-            return self.roll_back_from_host(&victims, &cause);
+        let verdict = self.ask(&Fact::Host { host, silent });
+        let has_ranks = self.hosts.ranks()[host as usize] > 0;
+        let named = verdict.as_ref().map(|verdict| verdict.named).filter(|_| has_ranks);
+        let cause = Cause::HostLost { host: name.clone(), why: why.to_owned() };
+        if let (Some(verdict), Some(named)) = (&verdict, named)
+            && named.recovery == Recovery::GiveUp
+        {
+            let ground = verdict.ground.clone();
+            return self.give_up(1, EndReason::Judged { cause, ground, named });
         }
+        self.notify(Notice::AgentRestarts { host: name, why: why.to_owned(), named });
+        self.commands.push_back(Command::StartAgent { host });
+        let failure = Failed { cause, named, code: 1 };
+        if self.in_waves() && !self.all_exiting {
+            self.roll_back_from_host(&victims, &failure);
+        } else {
+            self.bring_back_from_host(victims, failure, why);
+        }
+        if let Some(verdict) = verdict.filter(|v| v.named.recovery == Recovery::Migrate)
+            && !self.ended
+        {
+            self.hosts.wait(host, self.now + verdict.patience, why);
+            self.shun_and_leave(&verdict, Some(host));
+        }
+        self.look_at_hosts();
+    }
+
+    fn bring_back_from_host(&mut self, victims: Vec<Rank>, failure: Failed, why: &str) {
+        let mut dead = Vec::new();
         for rank in victims {
             let state = &mut self.ranks[rank.index()];
             if let (true, Some(code)) = (self.all_exiting, state.exiting) {
                 // No rank needs its log, and it had reported everything.
                 state.stage = Stage::Done(code);
                 self.look_at_barriers();
-            } else if !self.ended {
-                self.restart(rank, Cause::AgentLost { why: why.to_owned() }, 1);
+            } else {
+                dead.push(rank);
+            }
+        }
+        if dead.is_empty() || self.ended {
+            return;
+        }
+        self.note(Note::Failed);
+        if self.count_failure(&failure.cause, 1) {
+            let cause = Cause::AgentLost { why: why.to_owned() };
+            self.bring_all_back(&dead, &Failed { cause, ..failure });
+        }
+    }
+
+    /// At the start a missing host is an error of the user, unless it is a spare. Later its ranks
+    /// move.
+    pub(super) fn agent_failed(&mut self, host: u32, why: &str) {
+        let name = self.settings.hosts[host as usize].clone();
+        if !self.hosts.was_ever_up(host) {
+            if !self.hosts.is_idle_spare(host) {
+                let reason = EndReason::HostUnreachable { host: name, why: why.to_owned() };
+                return self.end(1, Some(reason));
+            }
+            let again = self.hosts.give_up(host, self.now);
+            return self.notify(Notice::SpareDown { host: name, why: why.to_owned(), again });
+        }
+        self.hosts.give_up(host, self.now);
+        self.move_from(host, why, true);
+        if !self.ended {
+            self.all_go_on();
+        }
+    }
+
+    /// Ranks of lost hosts that have waited long enough move; hosts that were given up are tried
+    /// again.
+    pub(super) fn look_at_hosts(&mut self) {
+        if self.ended {
+            return;
+        }
+        for (host, why) in self.hosts.out_of_patience(self.now) {
+            self.move_from(host, &why, false);
+            self.all_go_on();
+        }
+        for host in self.hosts.take_due(self.now) {
+            self.commands.push_back(Command::StartAgent { host });
+        }
+    }
+
+    /// Moves the ranks of a host that is not there. `must`: the host was given up, so the job ends
+    /// if no other host takes them. Otherwise they move only to a host that is up.
+    fn move_from(&mut self, host: u32, why: &str, must: bool) {
+        let is_moving = |rank: &Rank| {
+            let state = &self.ranks[rank.index()];
+            // A rank that has ended moves as well: it may have to return with its cluster.
+            state.host == host && matches!(state.stage, Stage::Waiting | Stage::Done(_))
+        };
+        let moving: Vec<Rank> = (0..self.ranks.len() as u32).map(Rank).filter(is_moving).collect();
+        // Memory that they share is on one host.
+        let all = if self.settings.together { moving.len() as u32 } else { 1 };
+        let mut together = None;
+        let mut moved: BTreeMap<u32, Vec<Rank>> = BTreeMap::new();
+        for rank in moving {
+            let waits = self.ranks[rank.index()].stage == Stage::Waiting;
+            let want = Want { ranks: all, not: Some(host), up: !must };
+            let found = together.or_else(|| self.hosts.target(want));
+            let found = found.or_else(|| if must && waits { self.last_resort(want) } else { None });
+            let Some(target) = found else {
+                if waits && must {
+                    let (host, why) = (self.settings.hosts[host as usize].clone(), why.to_owned());
+                    return self.give_up(1, EndReason::NoHostLeft { host, why });
+                }
+                continue;
+            };
+            together = Some(target).filter(|_| self.settings.together);
+            self.hosts.moved(host, target);
+            self.ranks[rank.index()].host = target;
+            if waits {
+                moved.entry(target).or_default().push(rank);
+            }
+        }
+        for (target, ranks) in moved {
+            let host = self.settings.hosts[host as usize].clone();
+            let to = self.settings.hosts[target as usize].clone();
+            let why = why.to_owned();
+            self.notify(Notice::RanksMove { host, why, ranks: ranks.clone(), to });
+            for rank in ranks {
+                self.has_moved(rank);
+                if self.hosts.is_up(target) && !self.is_rolling(rank) {
+                    self.announce_and_start(rank);
+                }
             }
         }
     }
 
-    /// At the start a missing host is an error of the user. Later its ranks move.
-    pub(super) fn agent_failed(&mut self, host: u32, why: &str) {
-        let name = self.settings.hosts[host as usize].clone();
-        if !self.hosts.was_ever_up(host) {
-            let reason = EndReason::HostUnreachable { host: name, why: why.to_owned() };
-            return self.end(1, Some(reason));
+    /// The report names the recovery that took place.
+    fn has_moved(&mut self, rank: Rank) {
+        let incarnation = self.ranks[rank.index()].incarnation;
+        if let Some(failure) = self.failure_of(rank, incarnation) {
+            let detector = failure.named.map_or("physical", |named| named.detector);
+            failure.named = Some(Named { detector, recovery: Recovery::Migrate });
         }
-        self.hosts.give_up(host);
-        let moving: Vec<Rank> = (0..self.ranks.len() as u32)
-            .map(Rank)
-            .filter(|rank| self.ranks[rank.index()].host == host)
-            .filter(|rank| {
-                matches!(self.ranks[rank.index()].stage, Stage::Waiting | Stage::Done(_))
-            })
-            .collect();
-        // Memory that they share is on one host.
-        let together = self.settings.together.then(|| self.hosts.least_loaded()).flatten();
-        for rank in moving {
-            // A rank that has ended moves as well: it may have to return with its cluster.
-            let waits = self.ranks[rank.index()].stage == Stage::Waiting;
-            let Some(target) = together.or_else(|| self.hosts.least_loaded()) else {
-                if !waits {
-                    continue;
-                }
-                let why = why.to_owned();
-                return self.give_up(1, EndReason::NoHostLeft { host: name, why });
-            };
-            self.hosts.moved(host, target);
-            self.ranks[rank.index()].host = target;
-            if !waits {
-                continue;
-            }
-            let (host, why) = (name.clone(), why.to_owned());
-            let to = self.settings.hosts[target as usize].clone();
-            self.notify(Notice::RankMoves { host, why, rank, to });
-            if self.hosts.is_up(target) && !self.is_rolling(rank) {
-                self.announce_and_start(rank);
-            }
+    }
+
+    /// Hosts that were shunned are better than none.
+    fn last_resort(&mut self, want: Want) -> Option<u32> {
+        let shunned = self.hosts.shunned_and_there();
+        if shunned.is_empty() {
+            return None;
         }
-        self.all_go_on();
+        self.use_again(&shunned);
+        self.hosts.target(want)
     }
 }

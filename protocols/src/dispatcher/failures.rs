@@ -1,21 +1,33 @@
-//! What a death leads to: a new incarnation, or the end of the job.
+//! What a death leads to: a new incarnation, here or elsewhere, or the end of the job. The
+//! [judge](crate::judge) says which.
 //!
-//! Guarantees: a fault of the program that comes back at the same place ends the job with its
-//! cause. More restarts than allowed end the job as well. After any other death the rank starts
-//! again, from its newest image.
+//! Guarantees: more failures than allowed end the job. After any other death the rank starts again,
+//! from its newest image, unless the judge gives the job up.
 
 use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
+use crate::judge::{Fact, Ground, Named, Recovery};
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{Incarnation, Rank};
+
+/// A failure on its way through the dispatcher.
+#[derive(Debug, Clone)]
+pub(super) struct Failed {
+    pub(super) cause: Cause,
+    /// What the judge named.
+    pub(super) named: Option<Named>,
+    /// Exit code of the job, should this end it.
+    pub(super) code: i32,
+}
 
 impl Dispatcher {
     pub(super) fn failed(&mut self, rank: Rank, ending: Ending, progress: u64) {
         let host = self.host_name(rank).to_owned();
         let code = match ending {
             Ending::Signal(signal) => 128 + signal,
+            Ending::Memory(_) => 128 + 9,
             Ending::Code(code) => code,
             Ending::ControlLost => 1,
         };
@@ -23,39 +35,62 @@ impl Dispatcher {
             let protocol = self.settings.protocol.clone();
             return self.give_up(code, EndReason::RankLost { rank, host, ending, protocol });
         }
-        let state = &mut self.ranks[rank.index()];
-        let same = state.last_death == Some(ending) && progress <= state.last_progress;
-        state.same_deaths = if same { state.same_deaths + 1 } else { 1 };
-        state.last_death = Some(ending);
-        state.last_progress = progress;
-        // A crash of the program itself comes back again and again; SIGKILL comes from outside.
-        let own_fault = !matches!(ending, Ending::Signal(9 | 15 | 1 | 2 | 3));
-        if own_fault && state.same_deaths >= self.settings.same_death_max {
-            let times = state.same_deaths;
-            return self.give_up(code, EndReason::SameDeath { rank, host, ending, times });
+        let fact = Fact::Process { rank, host: self.ranks[rank.index()].host, ending, progress };
+        let cause = Cause::Ended(ending);
+        let Some(verdict) = self.ask(&fact) else {
+            return self.restart(rank, Failed { cause, named: None, code });
+        };
+        let (named, ground) = (verdict.named, verdict.ground.clone());
+        match (named.recovery, ground) {
+            (Recovery::GiveUp, Ground::SameDeath { times, before }) => {
+                let reason = EndReason::SameDeath { rank, host, ending, times, before };
+                return self.give_up(code, reason);
+            }
+            (Recovery::GiveUp, ground) => {
+                let cause = self.of_rank(rank, cause);
+                return self.give_up(code, EndReason::Judged { cause, ground, named });
+            }
+            (Recovery::Migrate, _) => self.migrate_dead(rank, ending, &verdict),
+            (Recovery::Restart, _) => {}
         }
-        self.restart(rank, Cause::Ended(ending), code);
+        self.restart(rank, Failed { cause, named: Some(named), code });
     }
 
     /// Gives the rank a new incarnation: at once where its host's agent is up, else when it is.
-    pub(super) fn restart(&mut self, rank: Rank, cause: Cause, code: i32) {
+    pub(super) fn restart(&mut self, rank: Rank, failure: Failed) {
         self.note(Note::Failed);
-        let alone = matches!(cause, Cause::Ended(Ending::Signal(_))) && self.has_met_nobody(rank);
+        let killed = matches!(failure.cause, Cause::Ended(Ending::Signal(_) | Ending::Memory(_)));
+        let alone = killed && self.has_met_nobody(rank);
+        let whole = self.of_rank(rank, failure.cause.clone());
         if let Some(cluster) = self.cluster_of(rank).filter(|_| !alone) {
-            let cause = self.of_rank(rank, cause);
-            return self.roll_back(cluster, &[rank], &cause, code);
+            return self.roll_back(cluster, &[rank], &Failed { cause: whole, ..failure });
         }
-        self.restarts += 1;
-        if self.restarts > self.settings.restarts_max {
-            let (cause, limit) = (self.of_rank(rank, cause), self.settings.restarts_max);
-            return self.give_up(code, EndReason::TooManyRestarts { cause, limit });
-        }
-        self.bring_back(rank, cause);
-        if alone {
+        if !self.count_failure(&whole, failure.code) {
             return;
         }
+        match alone {
+            true => self.bring_back(rank, failure.cause, failure.named),
+            false => self.bring_all_back(&[rank], &failure),
+        }
+    }
+
+    /// Counts a failure. `false`: there were too many, and the job has ended.
+    pub(super) fn count_failure(&mut self, cause: &Cause, code: i32) -> bool {
+        self.restarts += 1;
+        let limit = self.settings.restarts_max;
+        if self.restarts > limit {
+            self.give_up(code, EndReason::TooManyRestarts { cause: cause.clone(), limit });
+        }
+        self.restarts <= limit
+    }
+
+    /// Gives these ranks, and those whose logs they may need, new incarnations.
+    pub(super) fn bring_all_back(&mut self, ranks: &[Rank], failure: &Failed) {
+        for rank in ranks {
+            self.bring_back(*rank, failure.cause.clone(), failure.named);
+        }
         for gone in self.gone_without_exit() {
-            self.bring_back(gone, Cause::LeftWithoutExit);
+            self.bring_back(gone, Cause::LeftWithoutExit, None);
         }
     }
 
@@ -86,21 +121,20 @@ impl Dispatcher {
         gone.map(|(rank, _)| Rank(rank as u32)).filter(|_| !self.all_exiting).collect()
     }
 
-    pub(super) fn bring_back(&mut self, rank: Rank, cause: Cause) {
+    pub(super) fn bring_back(&mut self, rank: Rank, cause: Cause, named: Option<Named>) {
         let host = self.host_name(rank).to_owned();
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
         }
         self.waits_no_more(rank);
         self.left_early_at = self.left_early_at.filter(|(_, left)| *left != rank);
-        let state = &mut self.ranks[rank.index()];
-        state.new_incarnation();
-        let incarnation = state.incarnation;
+        self.next_incarnation(rank);
+        let incarnation = self.ranks[rank.index()].incarnation;
         let mut failure = Failure::now(rank, incarnation, self.now, cause.clone());
         failure.alone = true;
-        self.failures.push(failure);
+        self.failures.push(failure.judged(named));
         let image = self.ranks[rank.index()].images.newest();
-        self.notify(Notice::Restarting { rank, host, cause, image });
+        self.notify(Notice::Restarting { rank, host, cause, image, named });
         if self.hosts.is_up(self.ranks[rank.index()].host) {
             self.announce_and_start(rank);
         }

@@ -27,7 +27,7 @@ impl Dispatcher {
         self.note(Note::Committed(rank));
         let state = &mut self.ranks[rank.index()];
         let oldest = state.images.committed(image, oldest);
-        state.same_deaths = 0;
+        self.judge.progressed(rank);
         self.image_trouble.take_if(|told| *told == rank);
         self.commands.push_back(Command::ImageCommitted {
             rank,

@@ -1,6 +1,7 @@
 //! Inputs and commands of the dispatcher.
 
 use super::notice::{Cause, EndReason, Notice};
+use crate::judge::{Fact, Named};
 use crate::scheduler::scheduler_process::{Order, Word};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,31 @@ pub enum Ending {
     Code(i32),
     /// A signal killed it.
     Signal(i32),
+    /// The kernel killed it because a limit of memory was reached.
+    Memory(MemoryLimit),
     /// It closed its control socket unasked; its processes were then killed.
     ControlLost,
+}
+
+/// The limit of memory that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemoryLimit {
+    /// That of a control group, in bytes.
+    Group(u64),
+    /// The memory of the host.
+    Host,
+}
+
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Group(bytes) if bytes % (1 << 20) == 0 => {
+                write!(f, "memory limit {} MiB (cgroup)", bytes >> 20)
+            }
+            Self::Group(bytes) => write!(f, "memory limit {bytes} bytes (cgroup)"),
+            Self::Host => f.write_str("the memory of the host is full"),
+        }
+    }
 }
 
 impl fmt::Display for Ending {
@@ -26,6 +50,7 @@ impl fmt::Display for Ending {
                 Some(name) => write!(f, "signal {signal} ({name})"),
                 None => write!(f, "signal {signal}"),
             },
+            Self::Memory(limit) => write!(f, "the kernel ({limit})"),
             Self::ControlLost => f.write_str("a broken connection to its agent"),
         }
     }
@@ -72,6 +97,8 @@ pub enum Input {
         host: u32,
         /// One line.
         why: String,
+        /// It fell silent. Otherwise its connection ended, so the system of its host may be well.
+        silent: bool,
     },
     /// An agent could not be started.
     AgentFailed {
@@ -109,6 +136,9 @@ pub enum Input {
         /// One line.
         why: String,
     },
+    /// Somebody noticed what no process and no connection tells: two hosts that do not reach each
+    /// other, a rank that stands still, a host that is about to fail or sound again.
+    Noticed(Fact),
     /// The rank has entered `MPI_Init`, or came back.
     Hello {
         /// Who.
@@ -473,6 +503,8 @@ pub struct Failure {
     pub cause: Cause,
     /// The rank began again without others.
     pub alone: bool,
+    /// The detector and the recovery that the judge named; none where nothing is to judge.
+    pub named: Option<Named>,
     /// When the new incarnation said hello.
     pub hello_at: Option<Duration>,
     /// The image that it continued.
@@ -492,10 +524,16 @@ impl Failure {
             at,
             cause,
             alone: false,
+            named: None,
             hello_at: None,
             image: None,
             caught_up_at: None,
             replayed: 0,
         }
+    }
+
+    /// As the judge named it.
+    pub(super) fn judged(self, named: Option<Named>) -> Self {
+        Self { named, ..self }
     }
 }

@@ -10,15 +10,21 @@
 //!   to the same wave instead (`rollback`).
 //! - A new incarnation begins only after the old one was declared dead to everybody.
 //! - The barriers of `MPI_Finalize` and of the end of the program hold for every incarnation.
-//! - Recovery ends: restarts are limited, and deaths at the same place have a smaller limit.
+//! - Recovery ends: failures are limited, and deaths at the same place have a smaller limit. The
+//!   loss of a host is one failure.
+//! - What is done about a failure is what the [judge](crate::judge) says. Ranks move only to hosts
+//!   that take ranks ([`Place`]).
 //! - The job ends exactly once, with a code and at most one reason.
 //!
 //! After the dispatcher of MPICH-V (Bouteiller et al., MPICH-V2, SC 2003, §4; mpich-v-2006 §3.1).
 
 mod activity;
 mod agents;
+mod barriers;
 mod failures;
 mod hosts;
+#[cfg(test)]
+mod hosts_tests;
 mod images;
 #[cfg(test)]
 mod leaving_tests;
@@ -26,6 +32,7 @@ mod logger;
 #[cfg(test)]
 mod logger_tests;
 mod messages;
+mod moves;
 mod network;
 #[cfg(test)]
 mod network_tests;
@@ -41,12 +48,14 @@ mod suspend;
 mod tests;
 
 pub use activity::Activity;
-pub use messages::{Command, Ending, Failure, ImageFacts, Input, Past, signal_name};
+pub use hosts::Place;
+pub use messages::{Command, Ending, Failure, ImageFacts, Input, MemoryLimit, Past, signal_name};
 pub use network::{NetworkEnd, NetworkNotice};
 pub use notice::{Cause, EndReason, LastImages, Notice};
 pub use settings::Settings;
 pub use suspend::SUSPENDED;
 
+use crate::judge::{HostName, Judge};
 use crate::scheduler::Scheduler;
 use crate::scheduler::scheduler_process::{Note, SchedulerProxy};
 use crate::tuning::{
@@ -64,6 +73,7 @@ use {crate::scheduler, ftmpi_wire::ProtocolTraits};
 #[derive(Debug)]
 pub struct Dispatcher {
     settings: Settings,
+    judge: Judge,
     hosts: Hosts,
     ranks: Vec<RankState>,
     scheduler: Option<SchedulerProxy>,
@@ -98,7 +108,14 @@ impl Dispatcher {
     /// A dispatcher that wants all agents started.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let hosts = Hosts::new(settings.hosts.len(), &settings.placement);
+        let hosts = Hosts::new(&settings);
+        let names = settings
+            .hosts
+            .iter()
+            .zip(hosts.places())
+            .map(|(name, place)| HostName { name: name.clone(), switch: place.switch.clone() });
+        let judge =
+            Judge::new(settings.recovery.clone(), names.collect(), settings.placement.len());
         let ranks = settings.placement.iter().map(|host| RankState::new(*host)).collect::<Vec<_>>();
         let size = ranks.len() as u32;
         let names = settings.clusters.as_deref().unwrap_or_default();
@@ -110,6 +127,7 @@ impl Dispatcher {
             (0..settings.hosts.len() as u32).map(|host| Command::StartAgent { host }).collect();
         Self {
             settings,
+            judge,
             hosts,
             ranks,
             scheduler,
@@ -205,7 +223,7 @@ impl Dispatcher {
         }
         match input {
             Input::AgentUp { host } => self.agent_up(host),
-            Input::AgentLost { host, why } => self.agent_lost(host, &why),
+            Input::AgentLost { host, why, silent } => self.agent_lost(host, &why, silent),
             Input::AgentFailed { host, why } => self.agent_failed(host, &why),
             Input::Tick => self.tick(),
             Input::Stop { code, text } => {
@@ -236,6 +254,7 @@ impl Dispatcher {
             Input::Hello { rank, incarnation, resumed, can_image } => {
                 self.hello(rank, incarnation, resumed, can_image);
             }
+            Input::Noticed(fact) => self.noticed(&fact),
             Input::SharesMemory => self.settings.together = true,
             Input::LogFull => {
                 self.note(Note::Hasten);
@@ -300,6 +319,7 @@ impl Dispatcher {
             self.without_mpi_at = Some((Duration::MAX - SILENCE_WITHOUT_FINALIZE, rank));
             self.notify(Notice::WithoutMpi { rank });
         }
+        self.look_at_hosts();
         self.look_at_logger_trouble();
         self.look_at_cuts();
         if self.ended {
@@ -390,34 +410,6 @@ impl Dispatcher {
         }
     }
 
-    fn finalizing(&mut self, rank: Rank, incarnation: Incarnation) {
-        let Some(state) = self.living(rank, incarnation) else { return };
-        state.finalizing = true;
-        if self.all_finalized {
-            self.commands.push_back(Command::AllFinalized { rank, incarnation });
-        }
-        self.look_at_barriers();
-    }
-
-    fn exiting(&mut self, rank: Rank, incarnation: Incarnation, code: i32) {
-        let now = self.now;
-        let Some(state) = self.living(rank, incarnation) else { return };
-        state.exiting = Some(code);
-        let finalized = state.finalizing;
-        if !finalized && code != 0 {
-            let (host, initialized) = (self.host_name(rank).to_owned(), true);
-            let reason = EndReason::ExitedEarly { rank, host, code, initialized };
-            return self.end(code, Some(reason));
-        }
-        if !finalized {
-            self.left_early_at.get_or_insert((now, rank));
-        }
-        if self.all_exiting {
-            self.commands.push_back(Command::AllExiting { rank, incarnation });
-        }
-        self.look_at_barriers();
-    }
-
     fn aborted(&mut self, rank: Rank, incarnation: Incarnation, code: i32, text: &str) {
         let (now, all_exiting) = (self.now, self.all_exiting);
         let Some(state) = self.living(rank, incarnation) else { return };
@@ -461,7 +453,7 @@ impl Dispatcher {
                 let reason = EndReason::ExitedEarly { rank, host, code, initialized };
                 return self.end(code, Some(reason));
             }
-            (Ending::Signal(_) | Ending::ControlLost, _) => {
+            (Ending::Signal(_) | Ending::Memory(_) | Ending::ControlLost, _) => {
                 return self.failed(rank, ending, progress);
             }
         };
@@ -479,42 +471,6 @@ impl Dispatcher {
             self.image_ended(rank);
         }
         self.look_at_barriers();
-    }
-
-    fn look_at_barriers(&mut self) {
-        let over = |state: &RankState| matches!(state.stage, Stage::Done(_));
-        if !self.all_finalized
-            && self.ranks.iter().any(|state| state.finalizing)
-            && self.ranks.iter().all(|state| state.finalizing || over(state))
-        {
-            self.all_finalized = true;
-            // An image that is taken after this knows that all ranks were there; an earlier image
-            // does not.
-            for cluster in &mut self.clusters {
-                cluster.waves.void();
-            }
-            for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
-                let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
-                self.commands.push_back(Command::AllFinalized { rank, incarnation });
-            }
-        }
-        if !self.all_exiting
-            && self.ranks.iter().all(|state| state.exiting.is_some() || over(state))
-        {
-            self.all_exiting = true;
-            self.left_early_at = None;
-            for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
-                let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
-                self.commands.push_back(Command::AllExiting { rank, incarnation });
-            }
-        }
-        if self.ranks.iter().all(over) {
-            let code = self.ranks.iter().find_map(|state| match state.stage {
-                Stage::Done(code) if code != 0 => Some(code),
-                _ => None,
-            });
-            self.end(code.unwrap_or(0), None);
-        }
     }
 
     // ---- small things ---------------------------------------------------------------------------
@@ -536,7 +492,7 @@ impl Dispatcher {
         self.moves_now(rank);
         match self.cluster_of(rank) {
             Some(cluster) => {
-                self.ranks[rank.index()].new_incarnation();
+                self.next_incarnation(rank);
                 self.go_on(cluster);
             }
             None => self.orphan_ended(rank),

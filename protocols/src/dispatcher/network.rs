@@ -9,10 +9,12 @@
 //! changed, so a second cut meanwhile is answered as well. It counts as one restart.
 
 use super::Dispatcher;
+use super::failures::Failed;
 use super::messages::{Command, Failure};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use super::suspend::SUSPENDED;
+use crate::judge::{Named, Recovery};
 use ftmpi_wire::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -86,6 +88,9 @@ pub enum NetworkEnd {
         patience: Duration,
     },
 }
+
+/// What answers a cut.
+const BY_NETWORK: Named = Named { detector: "network", recovery: Recovery::Migrate };
 
 /// Two hosts, the lower index first.
 type Pair = (u32, u32);
@@ -238,21 +243,20 @@ impl Dispatcher {
                 targets.iter().filter_map(|(rank, _)| self.cluster_of(*rank)).collect();
             for cluster in clusters {
                 if !self.ended {
-                    self.roll_back(cluster, &[], &cause, 1);
+                    let (cause, named) = (cause.clone(), Some(BY_NETWORK));
+                    self.roll_back(cluster, &[], &Failed { cause, named, code: 1 });
                 }
             }
             return;
         }
-        self.restarts += 1;
-        if self.restarts > self.settings.restarts_max {
-            let limit = self.settings.restarts_max;
-            return self.give_up(1, EndReason::TooManyRestarts { cause, limit });
+        if !self.count_failure(&cause, 1) {
+            return;
         }
         for &(rank, _) in targets {
             self.end_to_move(rank, &cause);
         }
         for gone in self.gone_without_exit() {
-            self.bring_back(gone, Cause::LeftWithoutExit);
+            self.bring_back(gone, Cause::LeftWithoutExit, None);
         }
     }
 
@@ -273,7 +277,7 @@ impl Dispatcher {
                 }
                 self.waits_no_more(rank);
                 let failure = Failure::now(rank, incarnation.next(), self.now, cause.clone());
-                self.failures.push(failure);
+                self.failures.push(failure.judged(Some(BY_NETWORK)));
                 self.commands.push_back(Command::Kill { rank, incarnation });
             }
             Stage::Waiting | Stage::Stopping | Stage::Done(_) => {}

@@ -159,7 +159,7 @@ fn a_host_that_is_lost_meanwhile_goes_the_way_of_lost_hosts() {
     let mut dispatcher = job("pessimistic", 3);
     dispatcher.handle(2 * S, cut(0, 1));
     drain(&mut dispatcher);
-    dispatcher.handle(3 * S, Input::AgentLost { host: 1, why: "gone".into() });
+    dispatcher.handle(3 * S, Input::AgentLost { host: 1, why: "gone".into(), silent: false });
     assert_eq!(starts(&drain(&mut dispatcher)), []);
     dispatcher.handle(4 * S, Input::AgentFailed { host: 1, why: "gone".into() });
     let started = starts(&drain(&mut dispatcher));

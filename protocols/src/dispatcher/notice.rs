@@ -4,6 +4,7 @@
 
 use super::messages::Ending;
 use super::network::{NetworkEnd, NetworkNotice};
+use crate::judge::{Ground, Named};
 use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
 
@@ -55,6 +56,8 @@ pub enum Cause {
         /// Names of the hosts.
         hosts: [String; 2],
     },
+    /// A detector has the rank, or its host, given up.
+    Judged(Ground),
     /// A cause of one rank, where several ranks are concerned.
     OfRank {
         /// The rank.
@@ -79,6 +82,8 @@ pub enum Notice {
         cause: Cause,
         /// The image that it begins from; none: the start of the program.
         image: Option<ImageNo>,
+        /// What the judge named.
+        named: Option<Named>,
     },
     /// An orphan begins a new incarnation.
     RollsBack {
@@ -99,6 +104,8 @@ pub enum Notice {
         ranks: Option<Vec<Rank>>,
         /// The wave; none: the start of the program.
         wave: Option<ImageNo>,
+        /// What the judge named.
+        named: Option<Named>,
     },
     /// A new incarnation has caught up with the one before it.
     Back {
@@ -134,17 +141,69 @@ pub enum Notice {
         host: String,
         /// One line.
         why: String,
+        /// What the judge named; none where the host had no ranks.
+        named: Option<Named>,
     },
-    /// A host has no agent any more, and one of its ranks moves.
-    RankMoves {
+    /// A host has no agent any more, and ranks of it move.
+    RanksMove {
         /// Name of the host.
         host: String,
         /// One line.
         why: String,
+        /// The ranks.
+        ranks: Vec<Rank>,
+        /// Name of their new host.
+        to: String,
+    },
+    /// A rank begins its next incarnation on another host, because a detector has it so.
+    Migrates {
         /// The rank.
         rank: Rank,
+        /// How its process died; none: it lives, and is ended for this.
+        ending: Option<Ending>,
+        /// Name of the host that it leaves.
+        host: String,
         /// Name of its new host.
         to: String,
+        /// Why.
+        ground: Ground,
+        /// What the judge named.
+        named: Named,
+    },
+    /// Hosts take no rank from now on.
+    Shunned {
+        /// Their names.
+        hosts: Vec<String>,
+        /// Why.
+        ground: Ground,
+        /// What the judge named.
+        named: Named,
+    },
+    /// Hosts that were shunned may have ranks again.
+    UsedAgain {
+        /// Their names.
+        hosts: Vec<String>,
+    },
+    /// A spare host cannot be reached at the start.
+    SpareDown {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+        /// When it is tried again; none: never.
+        again: Option<Duration>,
+    },
+    /// A host that had been given up has an agent again.
+    HostBack {
+        /// Name of the host.
+        host: String,
+    },
+    /// A host is said to be about to fail, and no other host takes its ranks.
+    NoRemedy {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
     },
     /// An image cannot be restored; an older one serves.
     ImageUnusable {
@@ -277,6 +336,17 @@ pub enum EndReason {
         ending: Ending,
         /// How often.
         times: u32,
+        /// The host that it had left for that reason.
+        before: Option<String>,
+    },
+    /// A detector has the job given up.
+    Judged {
+        /// What happened.
+        cause: Cause,
+        /// Why that is the end.
+        ground: Ground,
+        /// What the judge named.
+        named: Named,
     },
     /// More restarts than the user allows.
     TooManyRestarts {

@@ -16,6 +16,7 @@
 //! without another image ends the job.
 
 use super::Dispatcher;
+use super::failures::Failed;
 use super::messages::{Command, Failure};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
@@ -47,7 +48,7 @@ impl Dispatcher {
             }
             self.orphans.push(failure);
             let cause = self.of_rank(rank, orphan);
-            if self.return_cluster(cluster, &[], &cause, 1) {
+            if self.return_cluster(cluster, &[], &Failed { cause, named: None, code: 1 }) {
                 self.go_on(cluster);
             }
             return;
@@ -71,15 +72,14 @@ impl Dispatcher {
         self.orphans.push(failure);
         self.commands.push_back(Command::Kill { rank, incarnation });
         for gone in self.gone_without_exit() {
-            self.bring_back(gone, Cause::LeftWithoutExit);
+            self.bring_back(gone, Cause::LeftWithoutExit, None);
         }
     }
 
     /// Its old incarnation has ended.
     pub(super) fn orphan_ended(&mut self, rank: Rank) {
-        let state = &mut self.ranks[rank.index()];
-        state.new_incarnation();
-        if self.hosts.is_up(state.host) {
+        self.next_incarnation(rank);
+        if self.hosts.is_up(self.ranks[rank.index()].host) {
             self.announce_and_start(rank);
         }
     }

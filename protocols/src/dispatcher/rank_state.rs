@@ -1,6 +1,6 @@
 //! What the dispatcher knows of one rank, and of its images.
 
-use super::messages::{Ending, ImageFacts};
+use super::messages::ImageFacts;
 use ftmpi_wire::{ImageNo, Incarnation};
 
 /// Where an incarnation stands.
@@ -34,9 +34,8 @@ pub(super) struct RankState {
     /// Some incarnation of it said hello.
     pub(super) joined: bool,
     pub(super) images: Images,
-    pub(super) last_death: Option<Ending>,
-    pub(super) last_progress: u64,
-    pub(super) same_deaths: u32,
+    /// The host of its next incarnation, if that is another one.
+    pub(super) moves_to: Option<u32>,
 }
 
 impl RankState {
@@ -51,9 +50,7 @@ impl RankState {
             behind: false,
             joined: false,
             images: Images::default(),
-            last_death: None,
-            last_progress: 0,
-            same_deaths: 0,
+            moves_to: None,
         }
     }
 

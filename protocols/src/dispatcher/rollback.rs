@@ -12,6 +12,7 @@
 //!   had to.
 
 use super::Dispatcher;
+use super::failures::Failed;
 use super::messages::{Command, Failure, ImageFacts, Past};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
@@ -208,9 +209,8 @@ impl Dispatcher {
                 oldest = waves.reach(oldest);
             }
             for &rank in waves.ranks() {
-                let state = &mut self.ranks[rank.index()];
-                state.same_deaths = 0;
-                let incarnation = state.incarnation;
+                self.judge.progressed(rank);
+                let incarnation = self.ranks[rank.index()].incarnation;
                 let command = Command::ImageCommitted { rank, incarnation, image, oldest };
                 self.commands.push_back(command);
             }
@@ -258,19 +258,23 @@ impl Dispatcher {
     // ---- the return ---------------------------------------------------------------------------
 
     /// These ranks of a cluster are dead: all of it returns to its last wave.
-    pub(super) fn roll_back(&mut self, number: usize, dead: &[Rank], cause: &Cause, code: i32) {
-        self.restarts += 1;
-        if self.restarts > self.settings.restarts_max {
-            let (cause, limit) = (cause.clone(), self.settings.restarts_max);
-            return self.give_up(code, EndReason::TooManyRestarts { cause, limit });
+    pub(super) fn roll_back(&mut self, number: usize, dead: &[Rank], failure: &Failed) {
+        if self.count_failure(&failure.cause, failure.code) {
+            self.roll_back_counted(number, dead, failure);
         }
-        if !self.return_cluster(number, dead, cause, code) {
+    }
+
+    /// As [`Self::roll_back`], for a failure that is counted already.
+    fn roll_back_counted(&mut self, number: usize, dead: &[Rank], failure: &Failed) {
+        let Failed { cause, named, .. } = failure;
+        if !self.return_cluster(number, dead, failure) {
             return;
         }
         for &rank in dead {
             // The old incarnation ends with this; later reports about it come too late.
             let incarnation = self.ranks[rank.index()].incarnation;
-            self.failures.push(Failure::now(rank, incarnation, self.now, cause.clone()));
+            let failure = Failure::now(rank, incarnation, self.now, cause.clone());
+            self.failures.push(failure.judged(*named));
         }
         self.go_on(number);
         // What others have sent to the returning ranks may be in logs that are gone.
@@ -287,7 +291,8 @@ impl Dispatcher {
                     self.now,
                     cause.clone(),
                 ));
-                if self.return_cluster(other, &[], &cause, code) {
+                let needed = Failed { cause, named: None, code: failure.code };
+                if self.return_cluster(other, &[], &needed) {
                     self.go_on(other);
                 }
             }
@@ -300,12 +305,12 @@ impl Dispatcher {
         &mut self,
         number: usize,
         dead: &[Rank],
-        cause: &Cause,
-        code: i32,
+        failure: &Failed,
     ) -> bool {
         let cluster = &mut self.clusters[number];
         if self.settings.traits.replays() && !cluster.waves.can_return() {
-            self.give_up(code, EndReason::NoWaveLeft { cause: cause.clone() });
+            let cause = failure.cause.clone();
+            self.give_up(failure.code, EndReason::NoWaveLeft { cause });
             return false;
         }
         cluster.waves.abandon();
@@ -320,8 +325,9 @@ impl Dispatcher {
             self.all_finalized = false;
             self.complaint = None;
         }
-        let (cause, ranks) = (cause.clone(), (!all).then(|| returning.clone()));
-        self.notify(Notice::Returning { cause, ranks, wave });
+        let (cause, named) = (failure.cause.clone(), failure.named);
+        let ranks = (!all).then(|| returning.clone());
+        self.notify(Notice::Returning { cause, ranks, wave, named });
         for rank in returning {
             self.waits_no_more(rank);
             let state = &mut self.ranks[rank.index()];
@@ -339,7 +345,7 @@ impl Dispatcher {
                     self.commands.push_back(Command::Kill { rank, incarnation });
                 }
                 Stage::Stopping if !dead.contains(&rank) => {}
-                _ => state.new_incarnation(),
+                _ => self.next_incarnation(rank),
             }
         }
         true
@@ -390,22 +396,27 @@ impl Dispatcher {
         if let Some(cluster) = self.cluster_of(rank) {
             self.clusters[cluster].waves.condemn(image);
             let cause = Cause::ImageUnusable { rank, image, why: why.to_owned() };
-            self.roll_back(cluster, &[rank], &cause, 1);
+            self.roll_back(cluster, &[rank], &Failed { cause, named: None, code: 1 });
         }
     }
 
-    /// The agent of a host is gone with its ranks.
-    pub(super) fn roll_back_from_host(&mut self, victims: &[Rank], cause: &Cause) {
+    /// The agent of a host is gone with its ranks. That is one failure, whatever clusters they are
+    /// in.
+    pub(super) fn roll_back_from_host(&mut self, victims: &[Rank], failure: &Failed) {
+        let mut counted = false;
         for cluster in 0..self.clusters.len() {
             let (stopping, dead): (Vec<Rank>, Vec<Rank>) = victims
                 .iter()
                 .filter(|rank| self.cluster_of(**rank) == Some(cluster))
                 .partition(|rank| self.ranks[rank.index()].stage == Stage::Stopping);
             for rank in stopping {
-                self.ranks[rank.index()].new_incarnation();
+                self.next_incarnation(rank);
             }
-            if !dead.is_empty() && !self.ended {
-                self.roll_back(cluster, &dead, cause, 1);
+            if dead.is_empty() || self.ended {
+                continue;
+            }
+            if std::mem::replace(&mut counted, true) || self.count_failure(&failure.cause, 1) {
+                self.roll_back_counted(cluster, &dead, failure);
             }
         }
     }
@@ -437,7 +448,7 @@ impl Dispatcher {
                 && !self.all_exiting
             {
                 let cause = Cause::ChannelBroke { ends: [a, b] };
-                self.roll_back(number, &[], &cause, 1);
+                self.roll_back(number, &[], &Failed { cause, named: None, code: 1 });
             }
         }
     }

@@ -154,7 +154,7 @@ fn a_damaged_image_sends_all_to_the_wave_before() {
 #[test]
 fn a_lost_host_is_waited_for() {
     let mut dispatcher = running(settings(4, 2, "coordinated"));
-    dispatcher.handle(S, Input::AgentLost { host: 1, why: "silent".to_owned() });
+    dispatcher.handle(S, Input::AgentLost { host: 1, why: "silent".to_owned(), silent: false });
     dispatcher.handle(S, ended(0, 0, KILLED, 1));
     dispatcher.handle(S, ended(1, 0, KILLED, 1));
     assert_eq!(begun(&drain(&mut dispatcher)), []);
@@ -388,7 +388,7 @@ fn ended_ranks_of_a_host_that_was_given_up_return_elsewhere() {
     for rank in [2, 3] {
         dispatcher.handle(S, ended(rank, 0, Ending::Code(0), 7));
     }
-    dispatcher.handle(2 * S, Input::AgentLost { host: 1, why: "silence".into() });
+    dispatcher.handle(2 * S, Input::AgentLost { host: 1, why: "silence".into(), silent: false });
     dispatcher.handle(3 * S, Input::AgentFailed { host: 1, why: "no route".into() });
     for rank in [0, 1] {
         dispatcher.handle(4 * S, ended(rank, 0, KILLED, 7));
@@ -466,7 +466,7 @@ fn ranks_that_share_memory_move_to_one_host() {
         if together {
             dispatcher.handle(S, Input::SharesMemory);
         }
-        dispatcher.handle(2 * S, Input::AgentLost { host: 2, why: "gone".into() });
+        dispatcher.handle(2 * S, Input::AgentLost { host: 2, why: "gone".into(), silent: false });
         dispatcher.handle(3 * S, Input::AgentFailed { host: 2, why: "no route".into() });
         let hosts = [4, 5].map(|rank| dispatcher.location(Rank(rank)).0);
         assert_eq!(hosts, if together { [0, 0] } else { [0, 1] });

@@ -1,5 +1,7 @@
 //! The facts of a job that do not change while it runs.
 
+use super::Place;
+use crate::judge::Policy;
 use crate::scheduler;
 use ftmpi_wire::ProtocolTraits;
 use std::time::Duration;
@@ -15,10 +17,12 @@ pub struct Settings {
     pub protocol: String,
     /// What the protocol does after a failure.
     pub traits: ProtocolTraits,
-    /// Restarts in the whole job at the most.
+    /// What each host can take; hosts beyond the list take any number of ranks.
+    pub places: Vec<Place>,
+    /// Failures in the whole job at the most.
     pub restarts_max: u32,
-    /// Deaths of one rank by the same fault, without progress in between, that are tolerated.
-    pub same_death_max: u32,
+    /// Detectors and recoveries.
+    pub recovery: Policy,
     /// The cluster of each rank, if images are taken in waves: after a failure the ranks of its
     /// cluster return to the last complete one.
     pub clusters: Option<Vec<u32>>,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::judge::Policy;
 use ftmpi_wire::Recovery;
 
 pub(super) const S: Duration = Duration::from_secs(1);
@@ -17,7 +18,8 @@ pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
         protocol: protocol.to_owned(),
         traits: ProtocolTraits { recovery, ..ProtocolTraits::NONE },
         restarts_max: 5,
-        same_death_max: 3,
+        places: Vec::new(),
+        recovery: Policy::default(),
         storage_patience: 20 * S,
         clusters: match protocol {
             "coordinated" => Some(vec![0; size as usize]),
@@ -238,7 +240,8 @@ fn who_left_without_exit_is_brought_back_when_its_log_is_needed() {
 #[test]
 fn a_lost_agent_is_restarted_and_if_that_fails_its_ranks_move() {
     let mut dispatcher = running(settings(4, 2, "pessimistic"));
-    dispatcher.handle(S, Input::AgentLost { host: 1, why: "connection lost".into() });
+    dispatcher
+        .handle(S, Input::AgentLost { host: 1, why: "connection lost".into(), silent: false });
     let commands = drain(&mut dispatcher);
     assert!(commands.contains(&Command::StartAgent { host: 1 }));
     assert!(!commands.iter().any(|c| matches!(c, Command::Start { .. })), "not before it is up");

@@ -28,6 +28,7 @@
 //! | [`whole_waves`] | waves | a wave counts when every image of it is durable |
 //! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
 //! | [`one_process`] | all | a rank has one process, and each is of a later incarnation |
+//! | [`placement`] | all | ranks begin only on hosts that take them, and slots are respected |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
 //! | [`one_incarnation`] | waves | no incarnation begins while an old one of its cluster runs |
@@ -45,6 +46,7 @@ pub mod one_incarnation;
 pub mod one_process;
 pub mod only_orphans;
 pub mod own_objects;
+pub mod placement;
 pub mod recovery_ends;
 pub mod refused;
 pub mod replay_repeats;

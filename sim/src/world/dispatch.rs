@@ -6,8 +6,9 @@ use super::{Event, World};
 use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use ftmpi_protocols::dispatcher::{
-    Command, Dispatcher, EndReason, ImageFacts, Input, Past, SUSPENDED, Settings,
+    Activity, Command, Dispatcher, EndReason, ImageFacts, Input, Notice, Past, SUSPENDED, Settings,
 };
+use ftmpi_protocols::judge::{self, Detector, Fact};
 use ftmpi_protocols::scheduler::scheduler_process::{Order, SchedulerProcess, Word};
 use ftmpi_protocols::scheduler::{self, Policy};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -68,7 +69,7 @@ impl Dispatch {
         };
         let settings = settings(setup, &mut draw);
         let machine = Dispatcher::new(settings.clone());
-        let hosts = (0..setup.hosts).map(host).collect();
+        let hosts = (0..setup.all_hosts()).map(host).collect();
         let (scheduler_process, end) = (None, None);
         Self {
             machine,
@@ -104,12 +105,16 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
     let policy = policies[draw(policies.len() as u64) as usize];
     let interval = if in_waves { 50 + draw(900) } else { 100 + draw(1500) };
     Settings {
-        hosts: (0..setup.hosts).map(|host| format!("host{host}")).collect(),
+        hosts: (0..setup.all_hosts()).map(|host| format!("host{host}")).collect(),
         placement: (0..setup.ranks).map(|rank| setup.host_of(rank) as u32).collect(),
         protocol: "a protocol".to_owned(),
         traits: setup.variant.traits(),
         restarts_max: u32::MAX,
-        same_death_max: u32::MAX,
+        places: match setup.mutant {
+            Some(Mutant::SlotsForgotten) => Vec::new(),
+            _ => setup.places.clone(),
+        },
+        recovery: policy_of_failures(setup),
         clusters: in_waves.then(|| setup.clusters.clone()),
         together: false,
         storage_patience: Duration::MAX,
@@ -120,6 +125,17 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
             crowded: interval % 2 == 0,
         }),
     }
+}
+
+/// Detectors and recoveries: the defaults, with the patience of this run.
+fn policy_of_failures(setup: &super::Setup) -> judge::Policy {
+    let mut policy = judge::Policy::default();
+    for detector in &mut policy.rules[0].detectors {
+        if let Detector::Physical { patience, .. } = detector {
+            *patience = Duration::from_millis(setup.patience);
+        }
+    }
+    policy
 }
 
 impl World {
@@ -172,7 +188,16 @@ impl World {
     pub(super) fn notify_dispatcher(&mut self, input: Input) {
         self.note(|| format!("the dispatcher hears {input:?}"));
         self.cut_is_a_failure();
-        if let Input::AgentLost { host, .. } = input
+        if let Input::AgentLost { host, .. } = input {
+            self.seen.placement.is_lost(host as usize);
+        }
+        let left = match &input {
+            Input::AgentLost { host, .. } | Input::Noticed(Fact::Suspect { host, .. }) => {
+                Some(*host)
+            }
+            _ => None,
+        };
+        if let Some(host) = left
             && self.in_waves()
         {
             for rank in 0..self.processes.len() {
@@ -217,6 +242,7 @@ impl World {
                 }
                 Command::Notify(notice) => {
                     self.note(|| format!("the dispatcher reports {notice:?}"));
+                    self.hosts_are_told(&notice);
                     continue;
                 }
                 Command::End { code: SUSPENDED, reason, .. } => {
@@ -252,6 +278,13 @@ impl World {
                 | Command::AllExiting { rank, .. }
                 | Command::Die { rank, .. } => rank,
             };
+            if let Command::Start { rank, host, .. } = &command {
+                let machine = &self.dispatch.machine;
+                let ranks = (0..self.processes.len() as u32).map(Rank);
+                let hosts: Vec<usize> =
+                    ranks.map(|rank| machine.location(rank).0 as usize).collect();
+                self.seen.placement.begins(rank.index(), *host as usize, &hosts);
+            }
             if let Command::TakeImage { image, .. } = &command {
                 self.seen.last_images.is_ordered(of_rank.index(), *image);
             }
@@ -259,6 +292,39 @@ impl World {
             // (It may not have begun there yet.)
             let (host, _) = self.dispatch.machine.location(of_rank);
             self.order(host as usize, command, round);
+        }
+    }
+
+    /// What the user hears of hosts, the invariant of placement hears as well.
+    fn hosts_are_told(&mut self, notice: &Notice) {
+        let number = |name: &String| name["host".len()..].parse::<usize>().unwrap_or_default();
+        match notice {
+            Notice::Shunned { hosts, .. } => {
+                for host in hosts.iter().map(number) {
+                    self.seen.placement.is_shunned(host);
+                    if self.setup.mutant == Some(Mutant::ShunnedHostUsed) {
+                        let now = self.time();
+                        let sound = Input::Noticed(Fact::Sound { host: host as u32 });
+                        self.dispatch.machine.handle(now, sound);
+                    }
+                }
+            }
+            Notice::UsedAgain { hosts } if self.setup.mutant != Some(Mutant::ShunnedHostUsed) => {
+                hosts.iter().map(number).for_each(|host| self.seen.placement.is_used_again(host));
+            }
+            Notice::RanksMove { ranks, to, .. } => {
+                let machine = &self.dispatch.machine;
+                let all = || (0..self.processes.len() as u32).map(Rank);
+                let is_still = |rank: Rank| {
+                    !matches!(machine.activity(rank), Activity::Stopping | Activity::Waiting)
+                };
+                let hosts: Vec<usize> =
+                    all().map(|rank| machine.location(rank).0 as usize).collect();
+                if all().all(|rank| ranks.contains(&rank) || is_still(rank)) {
+                    self.seen.placement.moves_to(number(to), &hosts);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -367,6 +433,7 @@ impl World {
         (self.dispatch.scheduler_process, self.dispatch.connected) = (None, false);
         self.dispatch.down = false;
         self.dispatch.machine = Dispatcher::continued(self.dispatch.settings.clone(), past);
+        self.seen.placement.begins_anew();
         for host in &mut self.dispatch.hosts {
             host.last = [0; 2];
         }

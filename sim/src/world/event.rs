@@ -107,6 +107,7 @@ pub(super) enum Event {
     Suspend,
     AgentDies,
     HostBreaks,
+    HostSuspected,
     HostMended(u64, usize),
     /// An incarnation begins, or has found that its image is damaged.
     Begin(Beginning),

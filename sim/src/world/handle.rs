@@ -24,6 +24,7 @@ impl World {
             Event::Crash
             | Event::AgentDies
             | Event::HostBreaks
+            | Event::HostSuspected
             | Event::Outage
             | Event::PowerLoss
             | Event::MemoryDies
@@ -106,6 +107,7 @@ impl World {
                 self.agent_dies(host);
             }
             Event::HostBreaks => self.host_breaks(),
+            Event::HostSuspected => self.host_suspected(),
             Event::Outage => self.outage(),
             Event::PowerLoss => self.power_loss(),
             Event::MemoryDies => self.memory_dies(),

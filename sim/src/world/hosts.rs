@@ -4,6 +4,7 @@
 use super::{Event, World};
 use crate::mutants::Mutant;
 use ftmpi_protocols::dispatcher::Input;
+use ftmpi_protocols::judge::Fact;
 use ftmpi_wire::Rank;
 
 /// A host that falls silent is missed after so long at the most.
@@ -25,6 +26,7 @@ impl World {
         let host_state = &mut self.dispatch.hosts[host];
         host_state.known = known;
         (host_state.up, host_state.was_up) = (true, true);
+        self.seen.placement.is_up(host);
         self.notify_dispatcher(Input::AgentUp { host: host as u32 });
     }
 
@@ -34,7 +36,7 @@ impl World {
             return;
         }
         self.note(|| format!("the agent of host {host} dies"));
-        self.host_falls(host, "it died");
+        self.host_falls(host, "it died", false);
     }
 
     /// A host breaks, if it has begun and is not the last one.
@@ -53,7 +55,19 @@ impl World {
             let silence = self.now + self.below(SILENCE);
             let last = &mut self.dispatch.hosts[host].last[1];
             *last = silence.max(*last);
-            self.host_falls(host, "it fell silent");
+            self.host_falls(host, "it fell silent", true);
+        }
+    }
+
+    /// Monitoring says that a host may fail, or that it is sound again.
+    pub(super) fn host_suspected(&mut self) {
+        let host = self.below(self.setup.all_hosts() as u64) as u32;
+        let fact = match self.below(4) {
+            0 => Fact::Sound { host },
+            _ => Fact::Suspect { host, why: "it is hot".to_owned() },
+        };
+        if self.is_launched() {
+            self.notify_dispatcher(Input::Noticed(fact));
         }
     }
 
@@ -76,7 +90,7 @@ impl World {
     }
 
     /// Its agent is gone, and its ranks.
-    fn host_falls(&mut self, host: usize, why: &str) {
+    fn host_falls(&mut self, host: usize, why: &str, silent: bool) {
         let state = &mut self.dispatch.hosts[host];
         state.up = false;
         state.agent += 1;
@@ -100,6 +114,7 @@ impl World {
                 self.processes[rank].digest = said;
             }
         }
-        self.report(host, Input::AgentLost { host: host as u32, why: why.to_owned() });
+        let (number, why) = (host as u32, why.to_owned());
+        self.report(host, Input::AgentLost { host: number, why, silent });
     }
 }

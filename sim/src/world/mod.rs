@@ -220,7 +220,7 @@ impl World {
             outside: outside::Outside::default(),
             files: files::SimFiles::default(),
             shared: shared::Shared::default(),
-            seen: Seen::default(),
+            seen: Seen::of(&setup),
             outcome: Outcome {
                 digests: Vec::new(),
                 crashes: 0,

@@ -1,13 +1,13 @@
 //! What the [`invariants`](crate::invariants) hear about the ranks: what their protocols do
 //! ([`crate::observed`]), what leaves and arrives, what images contain.
 
-use super::World;
+use super::{Setup, World};
 use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
     cut_noticed::CutNoticed, failed_clusters::FailedClusters, last_images::LastImages,
     old_incarnations::OldIncarnations, one_incarnation::OneIncarnation, one_process::OneProcess,
-    refused::Refused, sends_wait::SendsWait, suspension_ends::SuspensionEnds,
+    placement::Placement, refused::Refused, sends_wait::SendsWait, suspension_ends::SuspensionEnds,
     whole_waves::WholeWaves,
 };
 use ftmpi_protocols::optimistic::history::Interval;
@@ -42,6 +42,7 @@ pub(super) struct Seen {
     pub(super) image_damaged: bool,
     pub(super) one_process: OneProcess,
     pub(super) cut_noticed: CutNoticed,
+    pub(super) placement: Placement,
     pub(super) suspension_ends: SuspensionEnds,
     pub(super) last_images: LastImages,
     traffic: BTreeMap<usize, Traffic>,
@@ -49,6 +50,14 @@ pub(super) struct Seen {
     piggybacks: BTreeMap<(usize, usize), Rc<Truth>>,
     /// Incarnations that were rolled back.
     pub(super) rolled_back: u64,
+}
+
+impl Seen {
+    /// For a job.
+    pub(super) fn of(setup: &Setup) -> Self {
+        let placement = Placement::new(setup.places.clone());
+        Self { placement, ..Self::default() }
+    }
 }
 
 impl World {

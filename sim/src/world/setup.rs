@@ -3,6 +3,7 @@
 use crate::mutants::Mutant;
 use crate::programs::Program;
 use crate::protocol_config::Variant;
+use ftmpi_protocols::dispatcher::Place;
 use ftmpi_protocols::event_log::Promise;
 
 /// What is to be simulated.
@@ -55,6 +56,12 @@ pub struct Setup {
     pub host_deaths: u32,
     /// How often two hosts do not reach each other.
     pub cuts: u32,
+    /// What each host can take after a failure, also hosts that have no ranks at the start.
+    pub places: Vec<Place>,
+    /// How long a lost host is tried before its ranks move, in milliseconds.
+    pub patience: u64,
+    /// How often a host is said to be about to fail, or sound again.
+    pub suspicions: u32,
     /// How often the user suspends the job, which is then continued.
     pub suspensions: u32,
     /// A deliberate bug.
@@ -68,6 +75,12 @@ impl Setup {
     #[must_use]
     pub fn host_of(&self, rank: usize) -> usize {
         rank % self.hosts
+    }
+
+    /// All hosts, also those without ranks at the start.
+    #[must_use]
+    pub fn all_hosts(&self) -> usize {
+        self.hosts.max(self.places.len())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cli::{Plan, Starter};
 use crate::inject::{Fault, ServerKind};
 use crate::shell::shell_word;
 use crate::tuning::{OBJECT_REMOVAL_LIMIT, REMOTE_REMOVAL_LIMIT};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ pub struct CommandBuilder {
     binaries: PathBuf,
     remote_binaries: PathBuf,
     starter: Starter,
+    /// What the starter is told for each host of which it needs a user.
+    targets: HashMap<String, String>,
     logger_delay: Option<Duration>,
     /// When event loggers acknowledge.
     acknowledge: Option<String>,
@@ -48,6 +50,11 @@ impl CommandBuilder {
             binaries: parent(&own),
             remote_binaries: parent(&plan.remote_path),
             starter: plan.starter.clone(),
+            targets: plan
+                .machines
+                .iter()
+                .map(|machine| (machine.name.clone(), plan.target(&machine.name)))
+                .collect(),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,
@@ -114,7 +121,8 @@ impl CommandBuilder {
     /// The command that runs these words on another host.
     fn command_on(&self, host: &str, command: &[&OsStr]) -> Command {
         // Only a starter makes hosts remote.
-        let words = self.starter.words(host, command).unwrap_or_else(|| vec!["false".into()]);
+        let target = self.targets.get(host).map_or(host, String::as_str);
+        let words = self.starter.words(target, command).unwrap_or_else(|| vec!["false".into()]);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         for name in self.starter.hidden_variables() {

@@ -1,0 +1,76 @@
+//! The barriers of `MPI_Finalize` and of the end of the program.
+//!
+//! Guarantees: they hold for every incarnation. A rank that comes back hears again what the others
+//! have heard. The job ends when every program has ended.
+
+use super::Dispatcher;
+use super::messages::Command;
+use super::notice::EndReason;
+use super::rank_state::{RankState, Stage};
+use ftmpi_wire::{Incarnation, Rank};
+
+impl Dispatcher {
+    pub(super) fn finalizing(&mut self, rank: Rank, incarnation: Incarnation) {
+        let Some(state) = self.living(rank, incarnation) else { return };
+        state.finalizing = true;
+        if self.all_finalized {
+            self.commands.push_back(Command::AllFinalized { rank, incarnation });
+        }
+        self.look_at_barriers();
+    }
+
+    pub(super) fn exiting(&mut self, rank: Rank, incarnation: Incarnation, code: i32) {
+        let now = self.now;
+        let Some(state) = self.living(rank, incarnation) else { return };
+        state.exiting = Some(code);
+        let finalized = state.finalizing;
+        if !finalized && code != 0 {
+            let (host, initialized) = (self.host_name(rank).to_owned(), true);
+            let reason = EndReason::ExitedEarly { rank, host, code, initialized };
+            return self.end(code, Some(reason));
+        }
+        if !finalized {
+            self.left_early_at.get_or_insert((now, rank));
+        }
+        if self.all_exiting {
+            self.commands.push_back(Command::AllExiting { rank, incarnation });
+        }
+        self.look_at_barriers();
+    }
+
+    pub(super) fn look_at_barriers(&mut self) {
+        let over = |state: &RankState| matches!(state.stage, Stage::Done(_));
+        if !self.all_finalized
+            && self.ranks.iter().any(|state| state.finalizing)
+            && self.ranks.iter().all(|state| state.finalizing || over(state))
+        {
+            self.all_finalized = true;
+            // An image that is taken after this knows that all ranks were there; an earlier image
+            // does not.
+            for cluster in &mut self.clusters {
+                cluster.waves.void();
+            }
+            for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
+                let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
+                self.commands.push_back(Command::AllFinalized { rank, incarnation });
+            }
+        }
+        if !self.all_exiting
+            && self.ranks.iter().all(|state| state.exiting.is_some() || over(state))
+        {
+            self.all_exiting = true;
+            self.left_early_at = None;
+            for (rank, state) in self.ranks.iter().enumerate().filter(|(_, s)| !over(s)) {
+                let (rank, incarnation) = (Rank(rank as u32), state.incarnation);
+                self.commands.push_back(Command::AllExiting { rank, incarnation });
+            }
+        }
+        if self.ranks.iter().all(over) {
+            let code = self.ranks.iter().find_map(|state| match state.stage {
+                Stage::Done(code) if code != 0 => Some(code),
+                _ => None,
+            });
+            self.end(code.unwrap_or(0), None);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Ranks that leave their hosts because the judge says so: dead ones, and living ones that are
+//! ended for it.
+//!
+//! Guarantees:
+//! - A rank begins on its new host only after its old process has ended.
+//! - Ranks that share memory move together.
+//! - A new incarnation begins on a host that is shunned only where no other host takes it; then the
+//!   host is shunned no more.
+
+use super::Dispatcher;
+use super::failures::Failed;
+use super::hosts::Want;
+use super::messages::{Command, Ending, Failure};
+use super::notice::{Cause, EndReason, Notice};
+use super::rank_state::Stage;
+use super::suspend::SUSPENDED;
+use crate::judge::{Fact, Recovery, Situation, Verdict};
+use ftmpi_wire::Rank;
+
+impl Dispatcher {
+    /// The judge's verdict about a fact.
+    pub(super) fn ask(&mut self, fact: &Fact) -> Option<Verdict> {
+        // Ranks that share memory need room together.
+        let largest = self.hosts.ranks().iter().copied().max().unwrap_or(1);
+        let room = if self.settings.together { largest } else { 1 };
+        let situation = Situation {
+            now: self.now,
+            lost: self.hosts.lost(),
+            takes: self.hosts.takes(room),
+            ranks: self.hosts.ranks().to_vec(),
+        };
+        self.judge.judge(fact, &situation)
+    }
+
+    /// Carries out what is said about a fact that no death tells.
+    pub(super) fn noticed(&mut self, fact: &Fact) {
+        let hosts = fact.hosts();
+        let unknown = hosts.iter().any(|host| *host as usize >= self.settings.hosts.len());
+        let told = matches!(fact, Fact::Process { .. } | Fact::Host { .. });
+        if self.suspension.is_some() || unknown || told {
+            return;
+        }
+        if let Fact::Sound { .. } = fact {
+            self.ask(fact);
+            return self.use_again(&hosts);
+        }
+        if !self.settings.traits.is_fault_tolerant() {
+            return;
+        }
+        let Some(verdict) = self.ask(fact) else {
+            if let Fact::Suspect { host, why } = fact {
+                let host = self.settings.hosts[*host as usize].clone();
+                self.notify(Notice::NoRemedy { host, why: why.clone() });
+            }
+            return;
+        };
+        let (named, ground) = (verdict.named, verdict.ground.clone());
+        match named.recovery {
+            Recovery::GiveUp => {
+                let cause = Cause::Judged(ground.clone());
+                self.give_up(SUSPENDED, EndReason::Judged { cause, ground, named });
+            }
+            Recovery::Migrate => {
+                self.shun_and_leave(&verdict, None);
+                if let Some(rank) = fact.rank() {
+                    self.move_living(&[rank], &verdict);
+                }
+            }
+            Recovery::Restart => {
+                let cause = self.cause_of(&verdict);
+                if let Some(rank) = fact.rank()
+                    && self.count_failure(&cause, 1)
+                {
+                    self.end_for_next(&[rank], &verdict);
+                }
+            }
+        }
+    }
+
+    fn cause_of(&self, verdict: &Verdict) -> Cause {
+        Cause::Judged(verdict.ground.clone())
+    }
+
+    /// A rank died, and begins again elsewhere.
+    pub(super) fn migrate_dead(&mut self, rank: Rank, ending: Ending, verdict: &Verdict) {
+        self.shun(verdict);
+        let host = self.host_name(rank).to_owned();
+        if let Some(to) = self.plan_move(rank) {
+            let (to, ground) = (self.settings.hosts[to as usize].clone(), verdict.ground.clone());
+            let (ending, named) = (Some(ending), verdict.named);
+            self.notify(Notice::Migrates { rank, ending, host, to, ground, named });
+        }
+    }
+
+    fn shun(&mut self, verdict: &Verdict) {
+        let hosts = self.hosts.shun(&verdict.shun);
+        if !hosts.is_empty() {
+            let hosts = hosts.iter().map(|host| self.settings.hosts[*host as usize].clone());
+            let (hosts, ground, named) = (hosts.collect(), verdict.ground.clone(), verdict.named);
+            self.notify(Notice::Shunned { hosts, ground, named });
+        }
+        // What waits for others of its cluster must not begin there.
+        for rank in (0..self.ranks.len() as u32).map(Rank) {
+            let state = &self.ranks[rank.index()];
+            let waits = state.stage == Stage::Waiting && self.hosts.is_up(state.host);
+            if waits && self.hosts.is_shunned(state.host) {
+                let from = state.host;
+                match self.plan_move(rank) {
+                    Some(_) => self.settle(rank),
+                    None => self.use_again(&[from]),
+                }
+            }
+        }
+    }
+
+    /// Hosts take no rank from now on, and living ranks leave them. `lost`: one that is lost has
+    /// none.
+    pub(super) fn shun_and_leave(&mut self, verdict: &Verdict, lost: Option<u32>) {
+        self.shun(verdict);
+        let leaves = |rank: &Rank| {
+            let host = self.ranks[rank.index()].host;
+            verdict.leave.contains(&host) && Some(host) != lost
+        };
+        let leaving: Vec<Rank> = (0..self.ranks.len() as u32).map(Rank).filter(leaves).collect();
+        self.move_living(&leaving, verdict);
+    }
+
+    pub(super) fn use_again(&mut self, hosts: &[u32]) {
+        let again: Vec<u32> =
+            hosts.iter().copied().filter(|host| self.hosts.use_again(*host)).collect();
+        if !again.is_empty() {
+            let hosts = again.iter().map(|host| self.settings.hosts[*host as usize].clone());
+            let hosts = hosts.collect();
+            self.notify(Notice::UsedAgain { hosts });
+        }
+    }
+
+    // ---- one rank -------------------------------------------------------------------------------
+
+    /// Chooses the host of a rank's next incarnation, with those that it shares memory with.
+    fn plan_move(&mut self, rank: Rank) -> Option<u32> {
+        if self.settings.together && !self.in_waves() {
+            return None;
+        }
+        let from = self.ranks[rank.index()].host;
+        let here = |other: &Rank| self.ranks[other.index()].host == from;
+        let all: Vec<Rank> = match self.settings.together {
+            true => (0..self.ranks.len() as u32).map(Rank).filter(here).collect(),
+            false => vec![rank],
+        };
+        if let Some(to) = self.ranks[rank.index()].moves_to {
+            return Some(to);
+        }
+        let want = |up| Want { ranks: all.len() as u32, not: Some(from), up };
+        let to = self.hosts.target(want(true)).or_else(|| self.hosts.target(want(false)))?;
+        for rank in all {
+            self.hosts.moved(from, to);
+            self.ranks[rank.index()].moves_to = Some(to);
+        }
+        Some(to)
+    }
+
+    /// The rank has a new incarnation, on the host that was chosen for it.
+    pub(super) fn next_incarnation(&mut self, rank: Rank) {
+        let from = self.ranks[rank.index()].host;
+        if self.ranks[rank.index()].moves_to.is_none() && self.hosts.is_shunned(from) {
+            // A job that shares memory returns as a whole: the others follow.
+            match self.plan_move(rank) {
+                Some(to) => {
+                    let host = self.settings.hosts[from as usize].clone();
+                    let to = self.settings.hosts[to as usize].clone();
+                    let (why, ranks) = ("it takes no ranks any more".to_owned(), vec![rank]);
+                    self.notify(Notice::RanksMove { host, why, ranks, to });
+                }
+                None => self.use_again(&[from]),
+            }
+        }
+        self.keep_fit(rank);
+        let state = &mut self.ranks[rank.index()];
+        state.host = state.moves_to.take().unwrap_or(from);
+        state.new_incarnation();
+    }
+
+    /// If the host that was chosen for a rank has been lost or shunned since, another one is
+    /// chosen, also for those that share memory with it; without another one they stay.
+    fn keep_fit(&mut self, rank: Rank) {
+        let state = &self.ranks[rank.index()];
+        let (from, Some(to)) = (state.host, state.moves_to) else { return };
+        if !self.hosts.is_gone(to) && !self.hosts.is_shunned(to) {
+            return;
+        }
+        let follows = |other: &Rank| {
+            let state = &self.ranks[other.index()];
+            *other == rank
+                || (self.settings.together && (state.host, state.moves_to) == (from, Some(to)))
+        };
+        let all: Vec<Rank> = (0..self.ranks.len() as u32).map(Rank).filter(follows).collect();
+        for rank in all {
+            self.hosts.moved(to, from);
+            self.ranks[rank.index()].moves_to = None;
+        }
+        if self.plan_move(rank).is_none() {
+            self.use_again(&[from]);
+        }
+    }
+
+    /// Living ranks move to other hosts.
+    pub(super) fn move_living(&mut self, ranks: &[Rank], verdict: &Verdict) {
+        let can_move = |rank: &Rank| {
+            let state = &self.ranks[rank.index()];
+            let leaves = state.finalizing || state.exiting.is_some() || self.all_exiting;
+            !leaves && !matches!(state.stage, Stage::Done(_)) && state.moves_to.is_none()
+        };
+        let moving: Vec<Rank> = ranks.iter().copied().filter(can_move).collect();
+        let mut ending = Vec::new();
+        for rank in moving {
+            let host = self.host_name(rank).to_owned();
+            let Some(to) = self.plan_move(rank) else { continue };
+            let (to, ground) = (self.settings.hosts[to as usize].clone(), verdict.ground.clone());
+            let named = verdict.named;
+            self.notify(Notice::Migrates { rank, ending: None, host, to, ground, named });
+            match self.ranks[rank.index()].stage {
+                // It has no process yet.
+                Stage::Waiting => self.settle(rank),
+                _ => ending.push(rank),
+            }
+        }
+        self.end_for_next(&ending, verdict);
+    }
+
+    /// A rank that waits for its host waits for its new one.
+    fn settle(&mut self, rank: Rank) {
+        let Some(to) = self.ranks[rank.index()].moves_to.take() else { return };
+        self.ranks[rank.index()].host = to;
+        if self.hosts.is_up(to) && !self.is_rolling(rank) && self.hosts.all_settled() {
+            self.announce_and_start(rank);
+        }
+    }
+
+    /// Ends these living ranks, because their next incarnations are to begin. That is no failure.
+    fn end_for_next(&mut self, ranks: &[Rank], verdict: &Verdict) {
+        let cause = self.cause_of(verdict);
+        for &rank in ranks {
+            let state = &self.ranks[rank.index()];
+            let incarnation = state.incarnation;
+            if !matches!(state.stage, Stage::Starting | Stage::Spawned | Stage::Running) {
+                continue;
+            }
+            let failure = Failure::now(rank, incarnation.next(), self.now, cause.clone());
+            self.failures.push(failure.judged(Some(verdict.named)));
+            if let Some(cluster) = self.cluster_of(rank) {
+                let cause = self.of_rank(rank, cause.clone());
+                let failed = Failed { cause, named: Some(verdict.named), code: 1 };
+                if self.return_cluster(cluster, &[], &failed) {
+                    self.go_on(cluster);
+                }
+                continue;
+            }
+            self.ranks[rank.index()].stage = Stage::Stopping;
+            if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
+                self.image_ended(rank);
+            }
+            self.waits_no_more(rank);
+            self.commands.push_back(Command::Kill { rank, incarnation });
+            for gone in self.gone_without_exit() {
+                self.bring_back(gone, Cause::LeftWithoutExit, None);
+            }
+        }
+    }
+}

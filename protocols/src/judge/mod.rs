@@ -1,0 +1,251 @@
+//! The judge names the recovery for every failure: a list of detectors looks at each fact, and the
+//! first detector that recognises it names detector and recovery.
+//!
+//! ```text
+//! launcher ─ what happened ─► dispatcher ─ Fact, Situation ─► Judge: rules ─► detectors
+//!                             dispatcher ◄──── Verdict ─────  (first one that answers)
+//! ```
+//!
+//! Calling convention: call [`Judge::judge`] with a [`Fact`] as it becomes known; the answer is a
+//! [`Verdict`], or none if no detector takes the fact. The judge remembers earlier facts, and
+//! nothing else changes it. It knows no clock: the caller passes the time.
+//!
+//! Guarantees:
+//! - The death of a process and the loss of a host always have a verdict: behind the last rule
+//!   stand the detectors `process` and `physical` with their defaults.
+//! - A detector that would move ranks hands on where no other host can take them. (`physical`
+//!   answers nevertheless: the lost host is then waited for.)
+//! - The same death of a rank, without progress in between, ends the job when it came on two hosts,
+//!   or often enough on the only one.
+//!
+//! After ABARIS (Jitsumoto, Endo, Matsuoka, 2007, §2.2): a fault detector compares what is known
+//! with a model of a fault and chooses a recovery protocol, or hands on to another detector.
+
+mod detectors;
+mod history;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+pub use policy::{Detector, Policy, Recovery, Rule};
+
+use crate::dispatcher::Ending;
+use ftmpi_wire::Rank;
+use history::History;
+use std::time::Duration;
+
+/// Something that may need a recovery. Hosts are indices into the hosts of the job.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// The process of a rank died.
+    Process {
+        /// The rank.
+        rank: Rank,
+        /// Where it ran.
+        host: u32,
+        /// How it ended; this also says whether a limit of memory did it.
+        ending: Ending,
+        /// A number that grows while the program makes progress.
+        progress: u64,
+    },
+    /// A host was lost with its ranks.
+    Host {
+        /// The host.
+        host: u32,
+        /// It fell silent. Otherwise its agent closed the connection, so its system may be well.
+        silent: bool,
+    },
+    /// Two hosts that the launcher reaches do not reach each other.
+    Cut {
+        /// One of them.
+        a: u32,
+        /// The other one.
+        b: u32,
+    },
+    /// A rank makes no progress although others wait for it.
+    Stall {
+        /// The rank.
+        rank: Rank,
+        /// Where it runs.
+        host: u32,
+        /// For how long.
+        lasts: Duration,
+    },
+    /// A host is said to be about to fail.
+    Suspect {
+        /// The host.
+        host: u32,
+        /// One line.
+        why: String,
+    },
+    /// A host is said to be sound again.
+    Sound {
+        /// The host.
+        host: u32,
+    },
+}
+
+impl Fact {
+    /// The rank that the fact is about, if it is about one.
+    #[must_use]
+    pub fn rank(&self) -> Option<Rank> {
+        match self {
+            Self::Process { rank, .. } | Self::Stall { rank, .. } => Some(*rank),
+            _ => None,
+        }
+    }
+
+    /// The hosts that the fact is about.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<u32> {
+        match self {
+            Self::Cut { a, b } => vec![*a, *b],
+            Self::Process { host, .. }
+            | Self::Host { host, .. }
+            | Self::Stall { host, .. }
+            | Self::Suspect { host, .. }
+            | Self::Sound { host } => vec![*host],
+        }
+    }
+}
+
+/// What the judge must know of the present.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Situation {
+    /// Since the start of the job.
+    pub now: Duration,
+    /// For each host: it is lost, and has not come back.
+    pub lost: Vec<bool>,
+    /// For each host: it can take the ranks that would move because of this fact.
+    pub takes: Vec<bool>,
+    /// For each host: its ranks.
+    pub ranks: Vec<u32>,
+}
+
+impl Situation {
+    /// Whether a host but these can take the ranks.
+    fn can_move_away_from(&self, from: &[u32]) -> bool {
+        let mut hosts = self.takes.iter().enumerate();
+        hosts.any(|(host, takes)| *takes && !from.contains(&(host as u32)))
+    }
+}
+
+/// The detector and the recovery that a verdict names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// Name of the detector.
+    pub detector: &'static str,
+    /// The recovery.
+    pub recovery: Recovery,
+}
+
+/// What a detector saw beyond the fact itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ground {
+    /// Nothing.
+    TheFact,
+    /// The rank died in the same way again and again, without progress.
+    SameDeath {
+        /// How often.
+        times: u32,
+        /// The host that the rank had left for that reason.
+        before: Option<String>,
+    },
+    /// Processes of one host died.
+    ManyFaults {
+        /// Name of the host.
+        host: String,
+        /// How many.
+        count: u32,
+        /// Within this time.
+        window: Duration,
+    },
+    /// Hosts of one switch were lost.
+    SwitchLost {
+        /// Name of the switch.
+        switch: String,
+        /// How many.
+        lost: u32,
+        /// Of so many.
+        of: u32,
+    },
+    /// Two hosts do not reach each other.
+    Cut {
+        /// Their names.
+        ends: [String; 2],
+    },
+    /// The rank has stood still.
+    Stalled {
+        /// For how long.
+        lasts: Duration,
+    },
+    /// A host is said to be about to fail.
+    Suspect {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Who says so, and what.
+    pub named: Named,
+    /// Why.
+    pub ground: Ground,
+    /// How long a lost host is tried before its ranks move.
+    pub patience: Duration,
+    /// Hosts that take no rank from now on.
+    pub shun: Vec<u32>,
+    /// Hosts whose living ranks move, too.
+    pub leave: Vec<u32>,
+}
+
+/// What the judge must know of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostName {
+    /// Its name.
+    pub name: String,
+    /// The switch that it is connected to.
+    pub switch: Option<String>,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Judge {
+    policy: Policy,
+    hosts: Vec<HostName>,
+    history: History,
+}
+
+impl Judge {
+    /// A judge to whom nothing has happened.
+    #[must_use]
+    pub fn new(policy: Policy, hosts: Vec<HostName>, ranks: usize) -> Self {
+        Self { policy, history: History::new(ranks, hosts.len()), hosts }
+    }
+
+    /// Takes a fact; the verdict of the first detector that recognises it.
+    pub fn judge(&mut self, fact: &Fact, situation: &Situation) -> Option<Verdict> {
+        self.history.record(fact, situation.now);
+        let tail = policy::tail();
+        let chain = self.policy.rules.iter().chain([&tail]);
+        let matching = chain.filter(|rule| rule.matches(fact, &self.hosts));
+        let mut detectors = matching.flat_map(|rule| &rule.detectors);
+        let looks = |detector: &Detector| {
+            let view =
+                detectors::View { history: &self.history, hosts: &self.hosts, fact, situation };
+            detector.look(&view)
+        };
+        let verdict = detectors.find_map(looks)?;
+        self.history.judged(fact, &verdict);
+        Some(verdict)
+    }
+
+    /// The rank has saved its progress: earlier deaths at one place count no more.
+    pub fn progressed(&mut self, rank: Rank) {
+        self.history.progressed(rank);
+    }
+}
