@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     file.Set_size(3);
     MPI::Errhandler files_own = MPI::File::Create_errhandler(file_handler);
     file.Set_errhandler(files_own);
-    file.Seek(-5, MPI_SEEK_SET);
+    MPI_File_seek(file, -5, MPI_SEEK_SET);
     file.Close();
 
     int key = MPI::Comm::Create_keyval(copy, drop, 0), value = 7;
