@@ -65,7 +65,7 @@ pub struct Settings {
     /// Who is next.
     pub policy: Policy,
     /// The ranks leave no processor idle, so the transfer of an image takes their time as well.
-    pub crowded: bool,
+    pub no_idle_processor: bool,
 }
 
 /// The scheduler.
@@ -236,7 +236,7 @@ impl Scheduler {
         }
         let mut cost = paused.as_secs_f64() / f64::from(count);
         let (took, transfers) = self.transfers;
-        if self.settings.crowded && transfers > 0 {
+        if self.settings.no_idle_processor && transfers > 0 {
             let rest = took.as_secs_f64() / f64::from(transfers) - cost;
             cost += TRANSFER_PART * rest.max(0.0);
         }
@@ -306,7 +306,10 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
 
     fn scheduler(policy: Policy, size: u32) -> Scheduler {
-        Scheduler::new(Settings { interval: 4 * S, at_once_max: 8, policy, crowded: false }, size)
+        Scheduler::new(
+            Settings { interval: 4 * S, at_once_max: 8, policy, no_idle_processor: false },
+            size,
+        )
     }
 
     #[test]
@@ -323,8 +326,12 @@ mod tests {
 
     #[test]
     fn no_more_than_allowed_at_once_and_the_longest_waiting_first() {
-        let settings =
-            Settings { interval: S, at_once_max: 2, policy: Policy::Periodic, crowded: false };
+        let settings = Settings {
+            interval: S,
+            at_once_max: 2,
+            policy: Policy::Periodic,
+            no_idle_processor: false,
+        };
         let mut scheduler = Scheduler::new(settings, 4);
         assert_eq!(scheduler.take_due(9 * S, |rank| rank != Rank(0)), vec![Rank(1), Rank(2)]);
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![]);
@@ -438,9 +445,9 @@ mod tests {
 
     #[test]
     fn the_time_until_an_image_is_durable_counts_where_no_processor_is_idle() {
-        for (crowded, seconds) in [(false, 20), (true, 60)] {
+        for (no_idle_processor, seconds) in [(false, 20), (true, 60)] {
             let policy = Policy::YoungDaly;
-            let settings = Settings { interval: 4 * S, at_once_max: 8, policy, crowded };
+            let settings = Settings { interval: 4 * S, at_once_max: 8, policy, no_idle_processor };
             let mut scheduler = Scheduler::new(settings, 1);
             assert_eq!(scheduler.take_due(4 * S, |_| true), vec![Rank(0)]);
             scheduler.paused(S);

@@ -1,8 +1,8 @@
 //! The folder of links to libraries that an agent holds ([`super::kept_programs`]).
 //!
-//! Guarantees: the folder goes with its agent. An agent that is killed cannot remove its folder; the
-//! next agent of this user on the host does. The name tells whose folder it is: number and start of
-//! the agent's process, and the namespace that the number is of.
+//! Guarantees: the folder goes with its agent. An agent that is killed cannot remove its folder;
+//! the next agent of this user on the host does. The name tells whose folder it is: number and
+//! start of the agent's process, and the namespace that the number is of.
 
 use super::processes::{own, started_at};
 use std::io;

@@ -303,8 +303,8 @@ impl RankProcess {
     }
 }
 
-/// The signal that a wrapper tells by its exit code, which is above [`SIGNAL_CODE_BASE`]: shells add
-/// it to that number, and Python subtracts it from 256.
+/// The signal that a wrapper tells by its exit code, which is above [`SIGNAL_CODE_BASE`]: shells
+/// add it to that number, and Python subtracts it from 256.
 fn signal_in(code: i32) -> i32 {
     const SIGNAL_MAX: i32 = 64;
     match code - SIGNAL_CODE_BASE {

@@ -31,7 +31,7 @@ pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
             interval: 4 * S,
             at_once_max: 4,
             policy: scheduler::Policy::Periodic,
-            crowded: false,
+            no_idle_processor: false,
         }),
     }
 }

@@ -353,7 +353,7 @@ mod tests {
                 interval: Duration::from_millis(2000),
                 at_once_max: 2,
                 policy,
-                crowded: false,
+                no_idle_processor: false,
             };
             Self {
                 proxy: SchedulerProxy::new(Scheduler::new(settings, 4).with_clusters(1)),
@@ -495,7 +495,7 @@ mod tests {
             interval: Duration::from_millis(1000),
             at_once_max: 1,
             policy: Policy::Periodic,
-            crowded: false,
+            no_idle_processor: false,
         };
         let mut proxy = SchedulerProxy::new(
             Scheduler::new(settings, CLUSTERS).with_clusters(CLUSTERS as usize),
