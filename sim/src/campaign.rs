@@ -67,14 +67,12 @@ fn slots_and_suspicions(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64) {
         .map(|host| Place { slots: at_start(host) + draw(3) as u32, ..Place::default() })
         .collect();
     if draw(3) == 0 || forced {
-        // No limit keeps ranks from every host.
-        places[0].most = Some(places[0].slots + 1);
-    }
-    if draw(3) == 0 || forced {
         places.push(Place { slots: 0, ..Place::default() });
     }
-    if draw(3) == 0 {
-        places.push(Place { slots: 1 + draw(2) as u32, spare: true, ..Place::default() });
+    if draw(3) == 0 || forced {
+        // (One of the other hosts never breaks, and has no limit.)
+        let slots = 1 + draw(2) as u32;
+        places.push(Place { slots, most: Some(slots), spare: true, ..Place::default() });
     }
     setup.places = places;
     setup.suspicions = if forced { 4 } else { [0, 0, 0, 2, 5][draw(5) as usize] };
