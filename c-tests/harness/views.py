@@ -127,11 +127,12 @@ def one_run(setting: Setting, jobs: Jobs) -> None:
     if problem is None and (report["failures"][0]["lost_s"] is None or "memory" not in report["failures"][0]["remedy"]):
         problem = f"a failure without loss and remedy: {report['failures'][0]}"
     results.check("views: report", problem)
-    results.check("views: timeline", trace_problem(where / "run.trace", 1))
+    trace = where / "run.trace"
+    results.check("views: timeline", trace_problem(trace, 1) if trace.exists() else "there is no trace")
     page = where / "run.html"
     outcome = run(setting.mpiexec(RANKS, *fault[:4], "--report", page, *job.command(1)), timeout=setting.timeout, cwd=where)
     problem = page_problem(page.read_text(), report) if outcome.code == 0 else outcome.output_tail()
-    if results.check("views: page", problem):
+    if results.check("views: page", problem) and page.exists():
         opened(setting, page)
 
 
