@@ -139,7 +139,7 @@ def detectors(setting: Setting) -> None:
     problem = problem_of(shown)
     if problem is None:
         again = run([*setting.mpiexec(1, "--recovery", recovery_file(setting, shown.out)), "true"], timeout=20,
-                    cwd=setting.new_folder("recovery"))
+                    cwd=setting.new_folder("recoveries"))
         problem = problem_of(again)
     setting.results.check("what --recovery show prints is read back", problem)
     bad = recovery_file(setting, '[[rule]]\ndetectors = [ { name = "process", recovery = "promote" } ]\n')
