@@ -11,7 +11,6 @@ use ftmpi_options::ftmpiexec::{Answer, CommandLine, read};
 use ftmpi_options::os_text::decode;
 use ftmpi_options::sbatch::{SbatchLine, divide};
 use ftmpi_options::terminal;
-use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::process::{Command, ExitCode, Stdio};
@@ -113,7 +112,7 @@ fn script(line: &SbatchLine, parsed: &CommandLine, own: &std::ffi::OsStr) -> Vec
     text.extend(
         b"\n# It keeps events and images between two runs: on a file system of all nodes.\n",
     );
-    let mut command = OsString::from(shell_word(own));
+    let mut command = shell_word(own);
     match &parsed.cli.batch.job_dir {
         Some(directory) => {
             text.extend(b"FTMPI_JOB_DIR=");

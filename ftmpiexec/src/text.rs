@@ -54,9 +54,9 @@ pub fn time(time: Duration) -> String {
 pub fn option_time(time: Duration) -> String {
     let ms = time.as_millis();
     match ms {
-        _ if ms % 1000 != 0 => format!("{ms}ms"),
-        _ if ms % 3_600_000 == 0 && ms > 0 => format!("{}h", ms / 3_600_000),
-        _ if ms % 60_000 == 0 && ms > 0 => format!("{}m", ms / 60_000),
+        _ if !ms.is_multiple_of(1000) => format!("{ms}ms"),
+        _ if ms.is_multiple_of(3_600_000) && ms > 0 => format!("{}h", ms / 3_600_000),
+        _ if ms.is_multiple_of(60_000) && ms > 0 => format!("{}m", ms / 60_000),
         _ => format!("{}s", ms / 1000),
     }
 }

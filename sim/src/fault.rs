@@ -17,7 +17,7 @@ pub enum Fault {
         /// Exit code of the job.
         code: i32,
         /// The reason of the dispatcher.
-        reason: Option<EndReason>,
+        reason: Option<Box<EndReason>>,
     },
     /// The job ended in order, and a rank never came to its end.
     #[error("the job has ended, and rank {rank} never came to its end")]

@@ -98,7 +98,7 @@ impl<'a> SettingsReader<'a> {
         let Some(at) = self.time("at")? else {
             return Err(self.wrong("when? add at=3s, and for=5s unless it lasts for ever"));
         };
-        let forever = self.settings.iter().any(|setting| *setting == ("for", "ever"));
+        let forever = self.settings.contains(&("for", "ever"));
         let lasts = match forever {
             true => {
                 self.take("for");

@@ -246,7 +246,7 @@ impl Dispatcher {
         for cluster in &self.clusters {
             let running: Vec<&Rank> = cluster.waves.ranks().iter().filter(is_running).collect();
             let in_vain = cluster.void_in_row >= WAVES_IN_VAIN;
-            if in_vain || !running.iter().all(|rank| can_image(rank)) {
+            if in_vain || !running.iter().all(can_image) {
                 wasted.extend(running.into_iter().filter(can_image).copied());
             }
         }

@@ -262,7 +262,7 @@ impl World {
                     return Ok(outcome);
                 }
                 if code != 0 {
-                    return Err(Fault::Ended { code, reason });
+                    return Err(Fault::Ended { code, reason: reason.map(Box::new) });
                 }
                 let without_result = |process: &Process| process.digest.is_none();
                 if let Some(rank) = world.processes.iter().position(without_result) {

@@ -201,7 +201,7 @@ impl Library {
     pub(super) fn number(&self, process: &Process, name: &str) -> Result<u32> {
         self.get(process, name, |value| {
             // SAFETY: the type says which member of the union is valid.
-            (value.kind == UINT32).then(|| unsafe { value.data.number })
+            if value.kind == UINT32 { Some(unsafe { value.data.number }) } else { None }
         })
     }
 
