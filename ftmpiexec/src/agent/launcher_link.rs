@@ -69,13 +69,20 @@ pub async fn connect(setup: &AgentSetup, key: &JobKey) -> Result<TcpStream, Unre
         .map(|(ip, launcher)| SocketAddr::new(ip, launcher.port()))
         .filter(|address| !setup.launcher.contains(address));
     let addresses = seen_from_here.into_iter().chain(setup.launcher.iter().copied()).chain(of_srun);
-    for address in addresses {
+    let addresses: Vec<_> = addresses.collect();
+    // On an oversubscribed host a handshake may be given up that only had no turn.
+    for address in addresses.iter().chain(&addresses).copied() {
         match auth::connect(address, key, &purpose, LAUNCHER_CONNECT_LIMIT).await {
             Ok(stream) => {
                 keep_alive(&stream);
                 return Ok(stream);
             }
-            Err(e) => problems.push(format!("{}: {}", e.peer, e.problem)),
+            Err(e) => {
+                let problem = format!("{}: {}", e.peer, e.problem);
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
         }
     }
     Err(Unreachable(problems.join("; ")))

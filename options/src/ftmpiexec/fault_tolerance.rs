@@ -24,7 +24,7 @@ pub struct FaultTolerance {
     /// Which failure is repaired how
     ///
     /// FILE names detectors and recoveries, for all ranks and hosts or for some. `show` prints a
-    /// file with the defaults.
+    /// file with the defaults. Default: as that file.
     #[arg(long, value_name = "FILE|show", value_hint = ValueHint::FilePath, value_parser = path)]
     pub recovery: Option<PathBuf>,
     /// Which receptions are logged

@@ -132,7 +132,7 @@ pub struct Network {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Testing")]
 pub struct Testing {
-    /// Kill a rank, a server or an agent, or break a link, on purpose
+    /// Kill a rank or a server, or break a link, on purpose
     ///
     /// --help testing lists the faults. May be repeated.
     #[arg(long, value_name = "FAULT")]

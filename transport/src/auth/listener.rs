@@ -6,7 +6,7 @@
 //! descriptors and a short delay.
 
 use super::local::Socket;
-use super::{AuthError, JobKey, Responder, TIME_LIMIT, accept};
+use super::{AuthError, JobKey, Responder, accept};
 use ftmpi_wire::hello::Purpose;
 use std::collections::VecDeque;
 use std::io;
@@ -18,6 +18,9 @@ use tokio::time::Instant;
 
 /// Handshakes at a time.
 const PENDING_MAX: usize = 128;
+/// How long a handshake may take: a caller on an oversubscribed host waits for its turn several
+/// times before it has said everything.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(20);
 /// A handshake is not dropped for another one before this time.
 const FAIR_CHANCE: Duration = Duration::from_millis(250);
 
@@ -103,7 +106,7 @@ impl Listener {
     fn begin(&mut self, stream: TcpStream, peer: SocketAddr) {
         let key = self.key.clone();
         let handle = self.pending.spawn(async move {
-            let (stream, purpose, responder) = accept(stream, &key, TIME_LIMIT).await?;
+            let (stream, purpose, responder) = accept(stream, &key, HANDSHAKE_LIMIT).await?;
             Ok(Authenticated { stream, peer, purpose, responder })
         });
         self.order.push_back((Instant::now(), handle));
