@@ -489,7 +489,6 @@ impl Dispatcher {
 
     /// An incarnation that was to end has ended, or will never begin.
     fn stopped(&mut self, rank: Rank) {
-        self.moves_now(rank);
         match self.cluster_of(rank) {
             Some(cluster) => {
                 self.next_incarnation(rank);

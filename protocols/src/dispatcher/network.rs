@@ -12,7 +12,7 @@ use super::Dispatcher;
 use super::failures::Failed;
 use super::messages::{Command, Failure};
 use super::notice::{Cause, EndReason, Notice};
-use super::rank_state::Stage;
+use super::rank_state::{RankState, Stage};
 use super::suspend::SUSPENDED;
 use crate::judge::{Named, Recovery};
 use ftmpi_wire::Rank;
@@ -99,12 +99,10 @@ fn pair([a, b]: [u32; 2]) -> Pair {
     (a.min(b), a.max(b))
 }
 
-/// The cuts of a network, and who moves because of them.
+/// The cuts of a network.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
     cuts: BTreeMap<Pair, String>,
-    /// Ranks whose old incarnation is being ended, and their new hosts.
-    moving: BTreeMap<Rank, u32>,
 }
 
 impl Cuts {
@@ -143,20 +141,13 @@ impl Dispatcher {
     /// those of every lost host.
     pub(super) fn forget_cuts(&mut self, host: u32) {
         self.cuts.cuts.retain(|&(a, b), _| a != host && b != host);
-        let ranks = &self.ranks;
-        self.cuts.moving.retain(|rank, to| ranks[rank.index()].host != host && *to != host);
-    }
-
-    /// The old incarnation of a rank that moves has ended.
-    pub(super) fn moves_now(&mut self, rank: Rank) {
-        if let Some(to) = self.cuts.moving.remove(&rank) {
-            self.change_host(rank, to);
-        }
     }
 
     /// Answers a cut between hosts that both have ranks.
     pub(super) fn look_at_cuts(&mut self) {
-        let busy = !self.cuts.moving.is_empty() || self.clusters.iter().any(|c| c.is_rolling());
+        let moves = |s: &RankState| s.moves_to.is_some() && !matches!(s.stage, Stage::Done(_));
+        let moving = self.ranks.iter().any(moves);
+        let busy = moving || self.clusters.iter().any(|c| c.is_rolling());
         if self.cuts.cuts.is_empty() || busy || self.ended || self.all_exiting {
             return;
         }
@@ -233,7 +224,8 @@ impl Dispatcher {
         for &(rank, to) in targets {
             match self.ranks[rank.index()].stage {
                 Stage::Starting | Stage::Spawned | Stage::Running | Stage::Stopping => {
-                    self.cuts.moving.insert(rank, to);
+                    self.hosts.moved(leaving, to);
+                    self.ranks[rank.index()].moves_to = Some(to);
                 }
                 Stage::Waiting | Stage::Done(_) => self.change_host(rank, to),
             }

@@ -342,7 +342,7 @@ fn what_is_not_is_named() {
         ("watch of no kind", |i| i.watches[2].holder = 9),
         ("descriptor of no kind", |i| i.descriptors[1].other = -1),
         ("descriptor of no kind", |i| i.descriptors[6].other = 6),
-        ("descriptor of no kind", |i| i.descriptors[2].how = 18),
+        ("descriptor of no kind", |i| i.descriptors[2].how = 19),
         ("descriptor of no kind", |i| i.descriptors[18].other = 2),
         ("descriptor of no kind", |i| i.descriptors[2].owner = 4),
         ("descriptor of no kind", |i| i.descriptors[2].signal = 65),
