@@ -35,7 +35,7 @@ class Case:
 EVERY = ["--ckpt-interval", "400ms"]
 CASES = [
     Case("one host: all ranks return", "lines", [*EVERY, "--inject", "kill:rank=1,at=1500ms"],
-         "coordinated", {0, 1, 2, 3}, said=["all ranks return to wave"]),
+         "coordinated", {0, 1, 2, 3}, seconds=5, said=["all ranks return to wave"]),
     Case("one host, before the first image", "probe_loop", ["--inject", "kill:rank=2,at=700ms"],
          "coordinated", {0, 1, 2, 3}, image=False, seconds=1, said=["all ranks return to the beginning"]),
     Case("one host, memory and threads that share it", "shared_threads",

@@ -55,7 +55,7 @@ def process_count_problem(report: dict) -> str | None:
         # before MPI_Init begins again alone.
         failures = rank_failures(report)
         returned = {clusters[incarnation["rank"]] for incarnation in
-                    [f for f in failures if f["recovery"] == "rollback"] + report.get("orphans", [])}
+                    [f for f in failures if f["recovery"] in ("rollback", "migrate")] + report.get("orphans", [])}
         alone = {failure["rank"] for failure in failures if failure["recovery"] == "restart"}
         for rank, incarnations in enumerate(report["pids"]):
             distinct = len({incarnation["pid"] for incarnation in incarnations})
