@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from . import build, direct
@@ -146,6 +146,23 @@ class Jobs:
             time.sleep(0.1)
 
 
+    def wait_for_ranks(self, count: int, seconds: float = 20) -> None:
+        """Until so many processes of the program run, and have had time for MPI_Init."""
+        until = time.monotonic() + seconds
+        while processes_of(self.program) < count and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(1)
+
+
+def processes_of(program: Path) -> int:
+    """How many processes on this machine run this file."""
+    found = 0
+    for link in Path("/proc").glob("[0-9]*/exe"):
+        with suppress(OSError):
+            found += os.readlink(link) == str(program.resolve())
+    return found
+
+
 def expected_sum(ranks: int, steps: list[str]) -> str:
     return f"{sum(sum(range(ranks)) + ranks * step for step in range(int(steps[0])))}"
 
@@ -211,7 +228,7 @@ def a_signal_at_the_steps(setting: Setting, jobs: Jobs) -> None:
     job = jobs.submit(folder, ["-N", "1", "-n", "2"],
                       f"{jobs.launcher} --job-dir job {jobs.program} {' '.join(STEPS)}; echo code $?")
     jobs.wait_for(folder, "job directory", 20)
-    time.sleep(2)
+    jobs.wait_for_ranks(2)
     jobs.run("scancel", "--signal=TERM", job)
     output = jobs.wait_for(folder, "code ", 30)
     problem = lacks(output, "every rank that can has a last image", "code 75")
@@ -226,7 +243,7 @@ def a_cancelled_job_goes_on(setting: Setting, jobs: Jobs) -> None:
     body = f"{jobs.launcher} --job-dir job --auto-restart {jobs.program} {' '.join(STEPS)}; echo code $?"
     job = jobs.submit(folder, ["-N", "2", "-n", "4"], body)
     jobs.wait_for(folder, "job directory", 20)
-    time.sleep(2)
+    jobs.wait_for_ranks(4)
     jobs.run("scancel", job)
     output = jobs.wait_for(folder, "to go on:", 20)
     setting.results.check("slurm: scancel takes last images", lacks(output, "every rank that can has a last image"))
@@ -255,7 +272,7 @@ def a_script_of_ftmpiexec(setting: Setting, jobs: Jobs) -> None:
         done = run(words, timeout=30, cwd=folder, env={**jobs.environment, "PATH": f"/usr/sbin:{os.environ['PATH']}"})
         job = done.out.strip().split(" ")[-1]
         jobs.wait_for(folder, "job directory", 20)
-        time.sleep(1)
+        jobs.wait_for_ranks(2)
         return job
 
     job = submit()
