@@ -141,6 +141,11 @@ impl Dispatcher {
     /// those of every lost host.
     pub(super) fn forget_cuts(&mut self, host: u32) {
         self.cuts.cuts.retain(|&(a, b), _| a != host && b != host);
+        for state in &mut self.ranks {
+            if let Some(to) = state.moves_to.take_if(|to| state.host == host || *to == host) {
+                self.hosts.moved(to, state.host);
+            }
+        }
     }
 
     /// Answers a cut between hosts that both have ranks.
