@@ -5,7 +5,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Makes reads and writes fail when the host of the other side has answered nothing for `limit`,
-/// also while both programs are silent. A live host with a slow program is not affected.
+/// also while both programs are silent. A live host whose program takes nothing for as long, while
+/// bytes wait for it, counts as vanished too: the caller connects again.
 pub fn end_when_peer_vanishes(stream: &impl AsFd, limit: Duration) {
     let socket = SockRef::from(stream);
     let every = (limit / 4).max(Duration::from_secs(1));
