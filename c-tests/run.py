@@ -21,6 +21,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py recoveries               which recovery follows which failure, and where ranks go
     c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
     c-tests/run.py virtual-hosts            cuts and losses of virtual hosts
+    c-tests/run.py ctl                      ftmpi-ctl: status, ranks that move, stalls
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
     c-tests/run.py checks                   FTMPI_CHECK=1: collectives that do not match, objects left open
@@ -52,10 +53,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, coverage, cuts, damage,
-    determinants, hosts, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points, programs,
-    random_programs, recoveries, remade, replaced, restart, server_faults, slurm, speed, standard, surroundings, torture,
-    views, without_images, wrappers,
+    auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, control, coverage, cuts,
+    damage, determinants, hosts, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points,
+    programs, random_programs, recoveries, remade, replaced, restart, server_faults, slurm, speed, standard,
+    surroundings, torture, views, without_images, wrappers,
 )
 from harness import direct, mpir, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -169,6 +170,7 @@ def arguments() -> argparse.Namespace:
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("hosts", "five hosts made of network namespaces: links that break (root only)")
     suite("virtual-hosts", "cuts and losses of virtual hosts on this machine")
+    suite("ctl", "ftmpi-ctl: status, ranks that move, hosts that come and go, stalls")
     suite("bad-input", "what users do wrong")
     suite("bounds", "hosts with little memory or disk")
     suite("views", "lines of batch jobs, pages, timelines, files for Prometheus")
@@ -204,6 +206,7 @@ def main() -> int:
 
 # Suites without options of their own.
 PLAIN = {
+    "ctl": control.control,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
     "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks,
 }
@@ -349,6 +352,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("mpir", lambda: mpir.mpir(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
+            ("ctl", lambda: control.control(setting, short=True)),
             ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),
             ("views", lambda: views.views(setting)),
         ],

@@ -223,6 +223,7 @@ QUICK_CRATES = [
 
 # The additional suites of `make check-all`: suites that last long, or need root and tools that few machines have.
 LONG = [
+    ("ftmpi-ctl under every protocol", ["c-tests/run.py", "ctl"]),
     ("every protocol and option, killed", ["c-tests/run.py", "campaign", "--runs", "1"]),
     ("mpi4py's own tests", ["c-tests/run.py", "mpi4py"]),
     ("IMB", ["c-tests/run.py", "imb", "--quick"]),

@@ -10,6 +10,7 @@ use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
 use ftmpi_wire::control::{InjectPoint, JobView, LoadedObject};
 use ftmpi_wire::status::Counters;
+use ftmpi_wire::waiting::Noted;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -118,6 +119,8 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     /// Which processors the ranks of a host may use; `None`: all.
     pub binding: Option<Binding>,
+    /// The command that says whether a host is well, and the time between two of its runs.
+    pub health: Option<(String, Duration)>,
     /// Soft and hard limit of the stack at the first start. The address layout depends on it.
     pub stack_limit: (u64, u64),
 }
@@ -329,6 +332,22 @@ pub enum FromAgent {
     Notice(String),
     /// SIGTERM came. The agent goes on.
     Terminate,
+    /// The health command says something new about the host.
+    Health {
+        /// Why the host may fail soon; none: it is well.
+        bad: Option<String>,
+    },
+}
+
+/// What a rank does at the moment of a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doing {
+    /// The state of its process, by the letter of proc(5), if it has one.
+    pub letter: Option<char>,
+    /// What it waits for inside of a call.
+    pub waiting: Option<Noted>,
+    /// Grows while the program polls.
+    pub polls: u64,
 }
 
 /// Why an image cannot be used whose rank had a file open that is gone.
@@ -462,6 +481,8 @@ pub enum Report {
         phase: u64,
         /// What the rank has counted.
         counters: Box<Counters>,
+        /// What the rank does at this moment.
+        doing: Box<Doing>,
     },
     /// The program's standard input took so many bytes.
     InputTaken(u32),

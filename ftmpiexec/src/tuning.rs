@@ -90,10 +90,12 @@ pub const RETURNING_FILES_MAX: usize = 10_000;
 pub const INPUT_PIECE_BYTES: usize = 32 << 10;
 /// Bytes of standard input on the way to the program.
 pub const INPUT_WINDOW_BYTES: u64 = 128 << 10;
-/// Bytes of a question to the socket of the job's directory.
-pub const QUESTION_BYTES_MAX: u64 = 256;
-/// How long a question to that socket may take.
+/// How long a question to the socket of the job may take.
 pub const QUESTION_LIMIT: Duration = Duration::from_secs(5);
+/// How long a health command may run, where its interval is longer.
+pub const HEALTH_LIMIT: Duration = Duration::from_secs(30);
+/// Pause in which the last line of an answer leaves at the end of a job.
+pub const ANSWER_FLUSH: Duration = Duration::from_millis(20);
 /// Users at that socket at a time. A request for images takes its time.
 pub const CONTROL_CONNECTIONS_MAX: usize = 64;
 /// How often the process of the metrics page is started in one job: the job does without a page

@@ -6,7 +6,7 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`ftmpiexec`], [`servers`], [`ckpt`], [`wrappers`] | the tables: a field for each option |
+//! | [`ftmpiexec`], [`servers`], [`ckpt`], [`ctl`], [`wrappers`] | the tables, a field per option |
 //! | [`choices`], [`values`] | what options accept |
 //! | [`errors`], [`foreign`] | every text about a wrong command line; options of other launchers |
 //! | [`sbatch`] | the words of `ftmpiexec sbatch` |
@@ -17,6 +17,7 @@
 
 pub mod choices;
 pub mod ckpt;
+pub mod ctl;
 pub mod errors;
 #[cfg(feature = "pages")]
 pub mod files;

@@ -16,9 +16,14 @@ pub const WRONG: u8 = 2;
 /// nothing to do.
 #[must_use]
 pub fn parse<P: Parser>() -> P {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    P::try_parse_from(&arguments).unwrap_or_else(|error| {
-        let answer = answer(&error, &P::command(), &arguments);
+    parse_from(&std::env::args_os().collect::<Vec<OsString>>())
+}
+
+/// As [`parse`], with these arguments.
+#[must_use]
+pub fn parse_from<P: Parser>(arguments: &[OsString]) -> P {
+    P::try_parse_from(arguments).unwrap_or_else(|error| {
+        let answer = answer(&error, &P::command(), arguments);
         let ok = answer.is_ok();
         match answer {
             Ok(text) => print(&text),

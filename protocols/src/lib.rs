@@ -10,7 +10,7 @@
 //! | [`received`], [`sender_log`], [`log_memory`], [`blocks`] | the sender log and duplicates |
 //! | [`recorder`], [`replay`], [`determinant_sender`] | what logging protocols share |
 //! | [`event_log`], [`image_catalogue`] | the machines of event logger and checkpoint server |
-//! | [`dispatcher`], [`judge`], [`scheduler`], [`waves`] | the launcher's decisions |
+//! | [`dispatcher`], [`judge`], [`scheduler`], [`waves`], [`stall`] | the launcher's decisions |
 //!
 //! Calling convention of every machine: call `on_*` (or `handle`) with what happened, then drain
 //! `next_command` (or the outputs) until nothing is left. Queries never change state. The caller
@@ -38,5 +38,6 @@ pub mod registry;
 pub mod replay;
 pub mod scheduler;
 pub mod sender_log;
+pub mod stall;
 mod tuning;
 pub mod waves;

@@ -12,6 +12,7 @@
 //! | [`metrics`] | the metrics of servers and launcher, in the text format of Prometheus |
 //! | [`connections`] | callers that are not known: a bounded number at a time |
 //! | [`host_memory`] | memory that the job may use on a host |
+//! | [`job_control`] | how users find and ask running jobs |
 //! | [`job_state`] | the state of a job, as its directory tells it |
 //! | [`files`], [`checksummed_file`] | the ways to change stable storage |
 //! | [`private_directory`] | directories and files in places that other users reach |
@@ -28,6 +29,7 @@ pub mod files;
 pub mod host_memory;
 pub mod image_note;
 pub mod image_store;
+pub mod job_control;
 pub mod job_state;
 pub mod message_store;
 pub mod metrics;

@@ -37,6 +37,8 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     suspensions_and_damages(&mut setup, &mut |limit| drawn(&mut rest, limit));
     let mut rest = mixed(seed ^ 0x5EED_0001);
     windows_and_lean_images(&mut setup, &mut |limit| drawn(&mut rest, limit));
+    let mut rest = mixed(seed ^ 0x5EED_0039);
+    moves(&mut setup, &mut |limit| drawn(&mut rest, limit));
     if setup.mutant.is_none() && mixed(seed ^ 0x5EED_000A).is_multiple_of(8) {
         setup.program = Program::Objects;
     }
@@ -121,6 +123,7 @@ fn begin(
         patience: 5000,
         suspicions: 0,
         suspensions: 0,
+        moves: 0,
         clusters: Vec::new(),
         outages: 0,
         promise: Promise::Written,
@@ -213,6 +216,16 @@ fn windows_and_lean_images(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64)
     setup.lean_images = draw(2) == 0 && setup.mutant.is_none() && setup.variant.has_logger();
 }
 
+/// Ranks that move while the job runs.
+fn moves(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64) {
+    let moves = [0, 1, 0, 3, 6][draw(5) as usize];
+    // Nobody may need later what a loss of power, or damage, took from a logger. Ranks with rings
+    // are on the host of their logger.
+    let free = setup.hosts > 1 && !setup.power_loss && !setup.near && setup.damages == 0;
+    let wanted = setup.mutant.is_none_or(|mutant| mutant == Mutant::DrainedHostTaken);
+    setup.moves = if free && wanted { moves } else { 0 };
+}
+
 /// What a deliberate bug needs to show itself.
 fn conditions_of_mutant(setup: &mut Setup) {
     match setup.mutant {
@@ -228,6 +241,7 @@ fn conditions_of_mutant(setup: &mut Setup) {
                 (setup.ranks.div_ceil(2).max(2), 2, false);
             (setup.agent_deaths, setup.power_loss) = (2, false);
         }
+        Some(Mutant::DrainedHostTaken) => (setup.hosts, setup.near) = (setup.ranks, false),
         Some(Mutant::RoundWithoutRings) => {
             setup.outages = setup.outages.max(1);
             (setup.power_loss, setup.promise, setup.near) = (false, Promise::Written, true);
@@ -288,6 +302,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, Fault> {
             cuts: 0,
             suspicions: 0,
             suspensions: 0,
+            moves: 0,
             memories: (setup.memories.0, 0),
             near: false,
             slow_logger: false,

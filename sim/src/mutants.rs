@@ -55,6 +55,8 @@ pub enum Mutant {
     PromiseNotKept,
     /// Such a logger gives a new incarnation its log before all of it is durable.
     AnsweredBeforeDurable,
+    /// A rank begins on a host that is being emptied.
+    DrainedHostTaken,
     /// Payloads are not logged.
     PayloadNotLogged,
     /// Peers are asked to forget one message too many.

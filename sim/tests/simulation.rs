@@ -154,6 +154,21 @@ fn ranks_access_each_others_memory_in_every_protocol() {
 }
 
 #[test]
+fn ranks_move_under_every_protocol() {
+    for variant in Variant::ALL {
+        let mut moved = 0;
+        for seed in 1..200 {
+            let outcome = check(&setup(seed, Some(variant), None, false));
+            moved += outcome.map_or(0, |outcome| outcome.moved);
+            if moved > 2 {
+                break;
+            }
+        }
+        assert!(moved > 2, "{variant:?}: {moved} ranks");
+    }
+}
+
+#[test]
 fn there_are_orphans_to_roll_back() {
     for variant in [
         Variant::Optimistic,

@@ -11,8 +11,9 @@
 //! | [`determinant`] | the record that both store |
 //! | [`hello`] | the first messages on every authenticated TCP connection |
 //! | [`image_store`] | an agent and a checkpoint server, over TCP |
+//! | [`job_control`], [`job_status`] | a running launcher and its users, over a Unix socket |
 //! | [`traits`] | the facts about a protocol, from the launcher to agents and ranks |
-//! | [`status`] | the page that a rank and its agent share |
+//! | [`status`], [`waiting`] | the page that a rank and its agent share |
 //! | [`header`] | the envelope of a message between two ranks |
 //! | [`names`] | the numbers of the protocols, as types |
 #![forbid(unsafe_code)]
@@ -25,9 +26,12 @@ pub mod foreign_launcher;
 pub mod header;
 pub mod hello;
 pub mod image_store;
+pub mod job_control;
+pub mod job_status;
 pub mod names;
 pub mod status;
 pub mod traits;
+pub mod waiting;
 
 pub use determinant::Determinant;
 pub use header::Header;

@@ -51,6 +51,12 @@ pub mod word {
     /// Boot layer: bytes of its own messages on standard error in this incarnation. They come
     /// before the program's and are not part of them. Counted before they are written.
     pub const BOOT_STDERR: usize = 94;
+    /// Rank: what it waits for, if it sleeps inside of a call ([`crate::waiting`]).
+    pub const WAITING: usize = 96;
+    /// Words of [`WAITING`].
+    pub const WAITING_WORDS: usize = 24;
+    /// Rank: grows while the program polls (`MPI_Test`, `MPI_Iprobe`).
+    pub const POLLS: usize = 120;
     /// Auditor of the dynamic linker (`libftmpi_loads.so`): the process that has loaded an MPI
     /// library that is not ours; 0: none has. Written after the path.
     pub const STRANGER_PID: usize = 255;
@@ -171,7 +177,9 @@ mod tests {
     #[test]
     fn counters_have_words_of_their_own_and_come_back() {
         let mut page = [0u64; PAGE_BYTES / 8];
-        let taken = [word::PHASE, word::BOOT_STDERR, word::FAULT];
+        let mut taken = vec![word::PHASE, word::BOOT_STDERR, word::FAULT, word::POLLS];
+        taken.extend(word::WAITING..word::WAITING + word::WAITING_WORDS);
+        assert!(taken.iter().all(|index| *index < word::STRANGER_PID));
         let mut used = Vec::new();
         Counters::default().store(|index, _| used.push(index));
         assert!(used.iter().all(|index| !taken.contains(index) && *index > word::PHASE));

@@ -63,6 +63,8 @@ pub enum AgentEvent {
     RestoreReady(Box<Restore>),
     /// The process of an incarnation was started, or could not be.
     ProcessStarted(Box<StartOutcome>),
+    /// The health command says something new.
+    Health { bad: Option<String> },
     /// An image of a rank was stored or lost.
     ImageDone { rank: Rank, incarnation: Incarnation, done: Box<StoredImage> },
 }

@@ -49,12 +49,16 @@ impl Agent {
             directory.host_of.clone_from(&job.view.host_of);
             directory.incarnations.clone_from(&job.view.incarnations);
         });
-        let local_images = job.local_images.clone();
+        let (local_images, health) = (job.local_images.clone(), job.health.clone());
         let saved = job.directory.as_ref().and_then(|dir| SavedFiles::of(dir, self.host));
         self.kept_files.begin(saved);
         self.hardware.cpus = job.binding.as_ref().map(CpuAssignments::new);
         self.job = Some(Arc::new(job));
         let host = self.host_name();
+        if let Some((command, interval)) = health {
+            let (process, events) = (self.health.clone(), self.events.clone());
+            tokio::spawn(super::health::watch((command, host.clone()), interval, process, events));
+        }
         if let Some(dir) = local_images {
             match Local::open(&dir.join(format!("host-{}", self.host))) {
                 Ok(local) => self.images.local = Some(Arc::new(local)),

@@ -23,6 +23,7 @@
 //! | [`direct`] | the agent of ranks that another launcher started |
 //! | [`lease`], [`paths`] | how long ranks may run, and whether other hosts can be reached |
 //! | [`cpu_binding`], [`external_load`] | processors |
+//! | [`health`] | the health command |
 
 mod actual_command;
 mod broker;
@@ -37,6 +38,7 @@ mod events;
 mod external_load;
 mod files;
 mod from_caller;
+mod health;
 mod image_results;
 mod incremental_chains;
 mod kept_files;
@@ -139,6 +141,8 @@ pub struct Agent {
     kept_programs: kept_programs::SharedPrograms,
     /// What event loggers tell all hosts.
     clocks: clocks::Clocks,
+    /// The present run of the health command.
+    health: health::HealthProcess,
 }
 
 /// What the agent needs for images of its ranks.
@@ -324,6 +328,7 @@ impl Agent {
             memory_kills: memory_kills::MemoryKills::default(),
             kept_programs: kept_programs::SharedPrograms::default(),
             clocks: clocks::Clocks::default(),
+            health: health::HealthProcess::default(),
         }
     }
 
@@ -398,6 +403,7 @@ impl Agent {
             AgentEvent::OthersSaid { asked, shortest } => self.others_said(asked, shortest),
             AgentEvent::StableClocks(clocks) => self.on_stable_clocks(clocks),
             AgentEvent::ProcessStarted(outcome) => self.process_started(*outcome),
+            AgentEvent::Health { bad } => self.link.send(FromAgent::Health { bad }),
             AgentEvent::RestoreReady(restore) => self.restore_ready(*restore),
             AgentEvent::ImageDone { rank, incarnation, done } => {
                 self.image_done(rank, incarnation, *done);
@@ -409,7 +415,8 @@ impl Agent {
     fn beat(&mut self) {
         // A process that was just started is no orphan, though it is not known yet.
         if !self.starter.is_busy() {
-            processes::reap_orphans(|pid| self.ranks.all().any(|process| process.owns(pid)));
+            let of_rank = |pid| self.ranks.all().any(|process| process.owns(pid));
+            processes::reap_orphans(|pid| of_rank(pid) || self.health.is(pid));
         }
         self.lease.beat(Instant::now());
         self.link.send(FromAgent::Heartbeat { answered: self.lease.answered() });
@@ -417,7 +424,7 @@ impl Agent {
         self.memory_kills.look(Instant::now());
         self.make_room_for_program();
         for process in self.ranks.running() {
-            let report = process.page.report();
+            let report = process.page.report(process.pid().and_then(state_of));
             self.link.report(process.rank, process.incarnation, report);
             if let Some(path) = process.other_mpi() {
                 self.link.report(process.rank, process.incarnation, Report::OtherMpi { path });

@@ -3,8 +3,9 @@
 //! Guarantees: the page cannot shrink under the mapping; every word is read and written as one
 //! atomic; it stays readable after the rank died.
 
-use crate::agent_protocol::Report;
+use crate::agent_protocol::{Doing, Report};
 use ftmpi_wire::status::{Counters, PAGE_BYTES, STRANGER_BYTES, word};
+use ftmpi_wire::waiting;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
@@ -62,11 +63,16 @@ impl Page {
         self.word(index).store(value, Ordering::SeqCst);
     }
 
-    /// For the launcher: what the rank does and has counted.
+    /// For the launcher: what the rank does and has counted. `letter`: the state of its process.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self, letter: Option<char>) -> Report {
         let counters = Box::new(self.counters());
-        Report::Counters { phase: self.get(word::PHASE), counters }
+        let doing = Doing {
+            letter,
+            waiting: waiting::load(|index| self.get(index)),
+            polls: self.get(word::POLLS),
+        };
+        Report::Counters { phase: self.get(word::PHASE), counters, doing: Box::new(doing) }
     }
 
     /// The number of the fault by which the rank killed itself, if it did.

@@ -82,7 +82,7 @@ impl Agent {
         };
         let process = self.ranks.remove(rank).expect("looked up above");
         let incarnation = process.incarnation;
-        self.link.report(rank, incarnation, process.page.report());
+        self.link.report(rank, incarnation, process.page.report(None));
         if let Some(path) = process.other_mpi() {
             self.link.report(rank, incarnation, Report::OtherMpi { path });
         }

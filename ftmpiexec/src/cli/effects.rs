@@ -32,6 +32,8 @@ pub const TABLE: &[(&str, Needs)] = &[
     ("event_rings", Needs::Logger),
     // Also how long standard input may wait for the job's directory.
     ("storage_patience", Needs::Recovery),
+    ("health_command", Needs::Recovery),
+    ("health_interval", Needs::Recovery),
     ("channel_memories", Needs::ChannelMemory),
     ("memory_limit", Needs::ChannelMemory),
     ("piggyback", Needs::Causal),

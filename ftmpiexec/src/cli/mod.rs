@@ -35,9 +35,9 @@ pub use errors::PlanError;
 pub use ftmpi_options::ftmpiexec::{Cli, CommandLine, Part, parse};
 pub use ftmpi_options::values::time as parse_time;
 pub use locality::own_address_towards;
-pub use machinefile::{Machine, ServerDuty};
 #[cfg(test)]
-pub use machinefile::{parse_file as parse_machines, parse_list};
+pub use machinefile::parse_file as parse_machines;
+pub use machinefile::{Machine, ServerDuty, parse_list};
 pub use plan::Plan;
 pub use protocol::traits;
 pub use protocol_choice::{Choice, Reason};

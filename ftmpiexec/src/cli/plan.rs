@@ -99,6 +99,10 @@ pub struct Plan {
     pub storage_patience: Duration,
     /// How long hosts are waited for when all of them are silent at once.
     pub launcher_patience: Duration,
+    /// Time without progress after which the user is told; zero: never.
+    pub stall: Duration,
+    /// The command that says whether a host is well, and the time between two of its runs.
+    pub health: Option<(String, Duration)>,
     /// Faults to inject.
     pub faults: Vec<Fault>,
     /// The rank's number stands before each line.
@@ -229,7 +233,7 @@ impl Plan {
     }
 
     /// Takes note of the hosts whose agents or servers are started by `starter`.
-    pub(super) fn note_remote(&mut self, hosts: impl Iterator<Item = String>) {
+    pub fn note_remote(&mut self, hosts: impl Iterator<Item = String>) {
         if self.starter != Starter::Fork {
             self.remote.extend(hosts.filter(|name| !locality::is_here(name)));
         }
@@ -248,12 +252,7 @@ impl Plan {
         }
         let machines = merge(machines);
         let ranks = program_of.len();
-        if ranks == 0 {
-            return Err(PlanError::NoRanks);
-        }
-        if ranks > RANKS_MAX {
-            return Err(PlanError::TooManyRanks { ranks: ranks as u64, most: RANKS_MAX });
-        }
+        check_size(ranks)?;
         let placement = place(&machines, ranks, cli.placement.ppn)?;
         let faults = faults(cli, ranks, &machines)?;
         let facts = || Facts::of(cli, given, &placement, &machines, &faults);
@@ -310,6 +309,8 @@ impl Plan {
             ppn: cli.placement.ppn,
             storage_patience: cli.fault_tolerance.storage_patience,
             launcher_patience: cli.fault_tolerance.launcher_patience,
+            stall: cli.fault_tolerance.stall,
+            health: health(cli),
             faults,
             prepend_rank: cli.output.prepend_rank,
             whole_lines: cli.output.output.contains(&OutputChoice::Lines),
@@ -360,6 +361,20 @@ impl Plan {
             None => host.to_owned(),
         }
     }
+}
+
+fn check_size(ranks: usize) -> Result<(), PlanError> {
+    match ranks {
+        0 => Err(PlanError::NoRanks),
+        1..=RANKS_MAX => Ok(()),
+        _ => Err(PlanError::TooManyRanks { ranks: ranks as u64, most: RANKS_MAX }),
+    }
+}
+
+/// The health command, and the time between two of its runs.
+fn health(cli: &Cli) -> Option<(String, Duration)> {
+    let command = cli.fault_tolerance.health_command.clone();
+    command.map(|command| (command, cli.fault_tolerance.health_interval))
 }
 
 /// Options that need another one, and options for images where none are taken.

@@ -33,6 +33,13 @@ impl AgentStarter {
         }
     }
 
+    /// One more host.
+    pub fn add(&mut self, host: &str, target: String) {
+        if host != target {
+            self.targets.insert(host.to_owned(), target);
+        }
+    }
+
     /// The command that starts the agent of this host.
     pub fn command(&self, host: &str, remote: bool) -> Command {
         let agent = [self.remote_path.as_os_str(), "--agent".as_ref()];

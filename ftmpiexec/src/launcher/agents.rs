@@ -178,6 +178,13 @@ impl Agents {
         }
     }
 
+    /// A host joins the job; `target`: what the starter is told.
+    pub fn add(&mut self, name: String, remote: bool, target: String) {
+        self.starter.add(&name, target);
+        self.hosts.push(Host { name, remote });
+        self.states.push(AgentState::default());
+    }
+
     /// Ranks of this host get these descriptors.
     pub fn set_from_caller(&mut self, descriptors: Vec<OwnedFd>) {
         let position = |fd| rustix::fs::seek(fd, rustix::fs::SeekFrom::Current(0)).unwrap_or(0);

@@ -40,6 +40,8 @@ impl Launcher {
             }
             Command::Schedule(word) => self.scheduling.send(word),
             Command::TakeImage { rank, incarnation, image, keep } => {
+                let now = self.now();
+                self.observed.image_ordered(rank, image, now);
                 self.order_rank(rank, incarnation, RankOrder::TakeImage { image, keep });
                 self.history.image_ordered(self.begin.elapsed(), rank, image);
             }
@@ -53,6 +55,9 @@ impl Launcher {
             Command::WaveOver(over) => {
                 self.recorder.wave_over(&over);
                 self.history.wave_over(self.begin.elapsed(), &over);
+                if over.complete.is_some() {
+                    self.observed.wave_at = Some(self.now());
+                }
                 if self.plan.verbose {
                     self.printer.notice(notices::wave_over(&over));
                 }

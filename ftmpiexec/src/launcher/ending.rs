@@ -14,7 +14,7 @@ use crate::agent_protocol::{FromAgent, ToAgent};
 use crate::history::Subject;
 use crate::inject::ServerKind;
 use crate::report::file;
-use crate::tuning::{FAREWELL, FAREWELL_SAVING};
+use crate::tuning::{ANSWER_FLUSH, FAREWELL, FAREWELL_SAVING};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -56,6 +56,7 @@ impl Launcher {
             code = 128 + signal;
         }
         self.end_servers(keep, over).await;
+        self.answer_users(keep).await;
         if let Some(text) = text {
             self.history.event(wall, Subject::Notice, None, &text);
             self.printer.notice(text);
@@ -138,6 +139,18 @@ impl Launcher {
         self.servers.stop(keep).await;
         if over && let Some(why) = self.servers.remove_objects().await {
             self.printer.notice(notices::objects_left(&why));
+        }
+    }
+
+    /// Tells users who wait for the end of the job that it has come.
+    async fn answer_users(&mut self, keep: bool) {
+        let directory = self.store.directory().filter(|_| keep);
+        let text = match directory {
+            Some(directory) => notices::stopped_to_go_on(directory.path()),
+            None => "the job has ended".to_owned(),
+        };
+        if self.pending.job_ends(&text) {
+            tokio::time::sleep(ANSWER_FLUSH).await;
         }
     }
 

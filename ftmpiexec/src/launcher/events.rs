@@ -5,6 +5,7 @@ use crate::agent_protocol::FromAgent;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
 use ftmpi_servers::metrics::StateRequest;
 use ftmpi_wire::Rank;
+use ftmpi_wire::job_control::Verb;
 use std::net::SocketAddr;
 use tokio::sync::mpsc;
 
@@ -44,6 +45,8 @@ pub enum LauncherEvent {
     Input(Vec<u8>),
     /// A user asks for images now.
     ImagesWanted(ImageAnswers),
+    /// A user asks for something (`ftmpi-ctl`).
+    Asked { verb: Verb, answers: ImageAnswers },
     /// A user asks for the state of the job.
     StateWanted(StateRequest),
     /// A line for the user.
@@ -78,5 +81,5 @@ pub enum SchedulerEvent {
     Gone,
 }
 
-/// Takes the lines of an answer to the user who asked for images.
+/// Takes the lines of an answer to a user.
 pub type ImageAnswers = mpsc::UnboundedSender<String>;

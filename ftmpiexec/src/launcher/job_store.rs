@@ -5,6 +5,7 @@
 //! would find out again.
 
 use crate::agent_protocol::{ActualCommand, ProcessId};
+use crate::cli::Machine;
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
@@ -119,6 +120,12 @@ impl JobStore {
     pub fn set_node(&mut self, rank: Rank, host: u32) {
         let node = &mut self.saved.node_of[rank.index()];
         self.plan_changed |= std::mem::replace(node, host) != host;
+    }
+
+    /// A host has joined the job.
+    pub fn add_machine(&mut self, machine: Machine) {
+        self.saved.machines.push(machine);
+        self.plan_changed = true;
     }
 
     /// Ranks share memory: those of a host must stay together.

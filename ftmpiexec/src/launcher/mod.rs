@@ -17,7 +17,8 @@
 //! | [`stopping`], [`ending`] | signals, time limits, and the end of the job |
 //! | [`batch_log`], [`recording`] | what a job says by itself; its history |
 //! | [`faults`] | `--inject` |
-//! | [`control`], [`metrics_state`] | users who ask for images or metrics |
+//! | [`control`], [`job_status`], [`observed`] | users who ask (`ftmpi-ctl`); stalls |
+//! | [`metrics_state`] | users who ask for metrics |
 //! | [`protocol_advice`] | what `--protocol auto` chose, and whether another protocol is better |
 //! | [`notices`], [`recovery_notices`] | every sentence about failures and recoveries |
 //! | [`interruption_notices`] | sentences about signals and time limits |
@@ -34,10 +35,12 @@ mod events;
 mod faults;
 mod input;
 mod interruption_notices;
+mod job_status;
 mod job_store;
 mod metrics_state;
 mod network;
 pub mod notices;
+mod observed;
 mod oversubscription;
 mod preflight;
 mod protocol_advice;
@@ -69,12 +72,15 @@ use batch_log::BatchLog;
 use events::LauncherEvent;
 use faults::Injection;
 use ftmpi_protocols::dispatcher::{Dispatcher, Input};
+use ftmpi_protocols::stall::StallWatch;
+use ftmpi_servers::job_control::Registration;
 use ftmpi_transport::auth::{JobKey, Listener};
 use ftmpi_wire::control::LoadedObject;
 use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
 use job_store::JobStore;
 use network::Network;
+use observed::Observed;
 use preflight::{Prepared, check_programs};
 use rank_output::RankOutput;
 use restart_discovery::Discovery;
@@ -115,6 +121,12 @@ struct Launcher {
     injection: Injection,
     /// Who waits for images.
     requests: control::ImageRequests,
+    /// Who waits for something else.
+    pending: control::Pending,
+    /// The entry of this launcher among those that run here.
+    registration: Option<Registration>,
+    observed: Observed,
+    stalls: StallWatch,
     /// Whether some host has more ranks than processors, once that is decided.
     oversubscribed: Option<bool>,
     /// Ranks that have called `MPI_Init`.
@@ -195,7 +207,7 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     let listen = listener.local_addr()?;
     let mut launcher = Launcher::new(plan, (key, listen), prepared, directory, printer, events);
     launcher.agents.set_from_caller(from_caller);
-    launcher.listen_in_directory();
+    launcher.listen_for_users();
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();
     let mut tick = tokio::time::interval(TICK);
@@ -251,6 +263,10 @@ impl Launcher {
             mpir: mpir::Table::new(programs),
             injection: Injection::new(&plan),
             requests: control::ImageRequests::default(),
+            pending: control::Pending::default(),
+            registration: None,
+            observed: Observed::new(plan.placement.len(), plan.machines.len()),
+            stalls: StallWatch::new(plan.stall),
             oversubscribed,
             in_mpi: BTreeSet::new(),
             file_gone: false,
@@ -281,6 +297,7 @@ impl Launcher {
         let now = self.now();
         self.dispatcher.handle(now, input);
         self.carry_out();
+        self.answer_pending();
     }
 
     /// Has its agent pass an order on to a rank.
@@ -323,6 +340,7 @@ impl Launcher {
             LauncherEvent::Scheduler { number, event } => self.on_scheduler(number, event),
             LauncherEvent::Discovered(found) => self.on_discovery(found),
             LauncherEvent::ImagesWanted(answers) => self.images_wanted(answers),
+            LauncherEvent::Asked { verb, answers } => self.asked(verb, answers),
             LauncherEvent::StateWanted(request) => {
                 let _ = request.send(self.metrics_state());
             }
@@ -364,6 +382,7 @@ impl Launcher {
             self.printer.notice(notices::progress_lost(&e));
         }
         self.observe_all();
+        self.look_for_stalls();
         self.show_status();
         self.look_at_batch_log();
     }

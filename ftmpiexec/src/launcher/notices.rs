@@ -3,7 +3,17 @@
 //! A sentence says what happened, to which rank on which host, and what the user can do. Counts
 //! agree with their nouns ([`crate::text`]).
 
+mod continued;
+mod moves;
 pub mod network;
+mod stalls;
+
+pub use continued::{discovery_failed, going_on, hosts_differ, images_do_not_fit};
+pub use moves::{
+    end_asked, job_on_one_machine, last_images_asked, migration, no_images_here, no_such_host,
+    no_such_rank, no_use_of_hosts, nothing_to_go_on_from, refusal, stopped_to_go_on,
+};
+pub use stalls::stall;
 
 use super::recovery_notices;
 use crate::agent::program::is_open_mpi;
@@ -169,44 +179,6 @@ pub fn other_mpi(rank: Rank, host: &str, path: &str) -> String {
     )
 }
 
-// ---- continued jobs -----------------------------------------------------------------------------
-
-/// The job goes on from these images.
-pub fn going_on(from_images: usize, ranks: usize, bytes: u64) -> String {
-    format!(
-        "going on with the job: {from_images} of {} from images ({:.1} MB), {} from the beginning",
-        count(ranks, "rank"),
-        bytes as f64 / 1e6,
-        ranks - from_images
-    )
-}
-
-/// The servers do not say what the job had stored.
-pub fn discovery_failed(why: &dyn Display) -> String {
-    format!("what the job had stored cannot be asked for: {why}")
-}
-
-/// The images of these ranks do not fit their new host.
-pub fn images_do_not_fit(list: &[Rank], host: &str, differences: &[String]) -> String {
-    format!(
-        "{}: images cannot be restored on {host}, different: {}; without an older image that fits \
-         the ranks begin from their start, if the logs reach back to it; use a host like the one \
-         of the images (ftmpiexec --doctor -f FILE compares hosts)",
-        ranks(list),
-        differences.join(", ")
-    )
-}
-
-/// Images cannot move between these hosts.
-pub fn hosts_differ(first: &str, others: &[&str], differences: &[String]) -> String {
-    format!(
-        "images of ranks on {first} cannot be restored on {}, different: {}; after the loss of a \
-         host its ranks need one of the same kind",
-        others.join(", "),
-        differences.join(", ")
-    )
-}
-
 // ---- the job's directory ------------------------------------------------------------------------
 
 /// Users cannot ask for images through the job's directory.
@@ -329,6 +301,14 @@ pub fn notice(notice: &Notice) -> String {
         | Notice::SpareDown { .. }
         | Notice::HostBack { .. }
         | Notice::NoRemedy { .. } => recovery_notices::notice(notice),
+        Notice::Moved { .. }
+        | Notice::Stays { .. }
+        | Notice::Draining { .. }
+        | Notice::Drained { .. }
+        | Notice::Undrained { .. }
+        | Notice::CannotDrain { .. }
+        | Notice::HostJoined { .. }
+        | Notice::HostCannotJoin { .. } => moves::notice(notice),
         Notice::ImageUnusable { rank, image, why } => {
             format!("image {image} of rank {rank} cannot be restored ({why}); the older one serves")
         }
@@ -377,6 +357,11 @@ pub fn cause(cause: &Cause) -> String {
         Cause::Cut { hosts } => network::cut_hosts(hosts),
         Cause::Orphan { why } => why.clone(),
         Cause::Judged(ground) => recovery_notices::ground(ground),
+        Cause::Moves { ranks: moving } => format!(
+            "{} {} to another host",
+            ranks(moving),
+            if moving.len() == 1 { "moves" } else { "move" }
+        ),
         Cause::OfRank { rank, host, cause } => {
             format!("rank {rank} on {host}: {}", self::cause(cause))
         }

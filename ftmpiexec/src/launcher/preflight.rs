@@ -172,6 +172,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
         directory: job_dir.map(|job_dir| job_dir.path().to_owned()),
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         binding: plan.binding.clone(),
+        health: plan.health.clone(),
         stack_limit,
     })
 }

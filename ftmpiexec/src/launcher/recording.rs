@@ -92,7 +92,9 @@ fn subject_of(notice: &Notice) -> (Subject, Option<Rank>) {
             (Subject::Failure, rank)
         }
         Notice::Back { rank, .. } => (Subject::Recovery, Some(*rank)),
-        Notice::Migrates { rank, .. } => (Subject::Host, Some(*rank)),
+        Notice::Migrates { rank, .. } | Notice::Moved { rank, .. } | Notice::Stays { rank, .. } => {
+            (Subject::Host, Some(*rank))
+        }
         Notice::RanksMove { ranks, .. } => match ranks[..] {
             [only] => (Subject::Host, Some(only)),
             _ => (Subject::Host, None),
@@ -102,7 +104,13 @@ fn subject_of(notice: &Notice) -> (Subject, Option<Rank>) {
         | Notice::UsedAgain { .. }
         | Notice::SpareDown { .. }
         | Notice::HostBack { .. }
-        | Notice::NoRemedy { .. } => (Subject::Host, None),
+        | Notice::NoRemedy { .. }
+        | Notice::Draining { .. }
+        | Notice::Drained { .. }
+        | Notice::Undrained { .. }
+        | Notice::CannotDrain { .. }
+        | Notice::HostJoined { .. }
+        | Notice::HostCannotJoin { .. } => (Subject::Host, None),
         Notice::ImageUnusable { rank, .. } | Notice::ImageLost { rank, .. } => {
             (Subject::Image, Some(*rank))
         }

@@ -6,6 +6,7 @@ use super::events::{LauncherEvent, Printed};
 use super::{Launcher, notices, protocol_advice};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
 use ftmpi_protocols::dispatcher::{ImageFacts, Input};
+use ftmpi_wire::job_status::Health;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::time::Duration;
 
@@ -29,6 +30,10 @@ impl Launcher {
             FromAgent::PathBack { host: other } => self.path_back(host, other),
             FromAgent::Notice(line) => self.printer.notice(line),
             FromAgent::Terminate => self.agent_terminated(host),
+            FromAgent::Health { bad } => {
+                let health = if bad.is_some() { Health::Bad } else { Health::Good };
+                self.set_health(host, health, bad);
+            }
             FromAgent::Output { rank, stream, offset, bytes } => {
                 self.print_output(host, (rank, stream), offset, bytes);
             }
@@ -162,11 +167,17 @@ impl Launcher {
             Report::ImageFailed { image, why } => {
                 self.recorder.image_failed();
                 self.history.image_lost(self.now(), rank, image, &why);
+                self.observed.image_over(rank, image);
                 self.requests.answer(rank, Err(&why));
                 Input::ImageFailed { rank, incarnation, image, why }
             }
-            Report::Counters { counters, .. } => {
+            Report::Counters { phase, counters, doing } => {
                 self.recorder.counters(rank, *counters);
+                if self.dispatcher.location(rank).1 == incarnation {
+                    let progress = self.recorder.progress(rank);
+                    let now = self.now();
+                    self.observed.reports(rank, phase, *doing, progress, now);
+                }
                 Input::Received { rank, bytes: counters.bytes_received }
             }
             Report::OtherMpi { path } => {
@@ -206,6 +217,8 @@ impl Launcher {
         self.agents.get_mut(host).processes.insert(rank, process);
         self.store.set_process(rank, host, process);
         self.recorder.spawned(rank, incarnation, process.pid, self.now());
+        let now = self.now();
+        self.observed.begins(rank, now);
         if self.plan.verbose {
             let name = self.agents.name(host);
             self.printer.notice(notices::spawned(rank, incarnation, process.pid, name));
@@ -236,6 +249,8 @@ impl Launcher {
     fn image_stored(&mut self, (host, rank): (u32, Rank), image: ImageFacts, took_ns: u64) {
         self.recorder.image_committed(image.bytes, took_ns);
         self.history.image_durable(self.now(), rank, image.image, image.bytes);
+        let now = self.now();
+        self.observed.image_stored(rank, image, now);
         if let Some(facts) = &self.agents.get(host).restore_facts {
             self.store.set_image_facts(rank, facts);
         }

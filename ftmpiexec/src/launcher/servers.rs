@@ -22,6 +22,7 @@ use crate::job_dir::plan_file::SavedServer;
 use crate::tuning::{SERVER_STATE_LIMIT, SERVER_STOP_LIMIT};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::Rank;
+use ftmpi_wire::job_status::ServerStatus;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -239,6 +240,22 @@ impl Servers {
         server.address = Some(address);
         server.up = true;
         Ok(Some(server.kind))
+    }
+
+    /// The servers, for people.
+    pub fn statuses(&self) -> Vec<ServerStatus> {
+        let status = |server: &Server| ServerStatus {
+            name: format!("{} {}", server.kind.name(), server.number),
+            host: server.place.clone(),
+            up: server.up,
+            address: server.address.map(|address| address.to_string()),
+            restarts: server.launch.saturating_sub(1),
+            ranks: match server.serves.len() == self.size {
+                true => Vec::new(),
+                false => server.serves.iter().map(|rank| rank.0).collect(),
+            },
+        };
+        self.servers.iter().map(status).collect()
     }
 
     /// Whether every server listens.

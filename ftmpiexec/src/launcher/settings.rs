@@ -56,6 +56,11 @@ fn places(machines: &[Machine], ppn: Option<u32>, placement: &[u32]) -> Vec<Plac
     machines.iter().zip(all).map(place).collect()
 }
 
+/// What a host can take that joins a running job.
+pub(super) fn place_of_new_host(machine: &Machine, ppn: Option<u32>) -> Place {
+    places(std::slice::from_ref(machine), ppn, &[]).pop().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +77,7 @@ mod tests {
         assert_eq!(slots, [3, 1, 0, 3, 1, 3]);
         assert_eq!((places[1].most, places[1].switch.as_deref()), (Some(4), Some("s")));
         assert!(!places[2].spare && places[3].spare && places[5].spare);
+        let joins = |slots, ppn| place_of_new_host(&Machine::new("d".to_owned(), slots), ppn).slots;
+        assert_eq!((joins(Some(2), None), joins(None, None), joins(None, Some(4))), (2, 1, 4));
     }
 }

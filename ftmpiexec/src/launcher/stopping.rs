@@ -106,7 +106,7 @@ impl Launcher {
         })
     }
 
-    fn suspend(&mut self) {
+    pub(super) fn suspend(&mut self) {
         self.run.suspending = true;
         self.notify_dispatcher(Input::Suspend { grace: self.plan.grace });
     }

@@ -6,7 +6,7 @@ use super::remedies::remedy;
 use crate::history::History;
 use crate::history::view::seconds;
 use crate::launcher::notices;
-use ftmpi_protocols::dispatcher::{Dispatcher, Failure};
+use ftmpi_protocols::dispatcher::{Dispatcher, Failure, Migration, MoveCause, MoveState};
 use ftmpi_protocols::judge::Recovery;
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::status::Counters;
@@ -30,6 +30,8 @@ pub struct RunReport {
     /// Incarnations that were rolled back: they depended on what a failed rank lost, or had lost
     /// what another rank needs.
     orphans: Vec<FailureReport>,
+    /// Ranks that moved without a failure.
+    migrations: Vec<MigrationReport>,
     checkpoints: Checkpoints,
     waves: WavesReport,
     messages: Messages,
@@ -63,6 +65,30 @@ struct FailureReport {
     lost_s: Option<f64>,
     /// What the user can do.
     remedy: Option<&'static str>,
+}
+
+/// A rank that moved, or was to move, without a failure.
+#[derive(Debug, Serialize)]
+struct MigrationReport {
+    rank: u32,
+    from: String,
+    to: Option<String>,
+    at_s: f64,
+    /// `asked`, `drained` or `health`.
+    cause: &'static str,
+    /// `done`, `failed` or `under way`.
+    outcome: &'static str,
+    /// Why the rank stayed.
+    why: Option<String>,
+    image: Option<u64>,
+    /// From the request until the image was durable.
+    image_ms: Option<f64>,
+    /// From then until the old incarnation had ended.
+    end_ms: Option<f64>,
+    /// From then to the first message of the new incarnation.
+    restore_ms: Option<f64>,
+    /// From the request until the rank was at full speed, and all that returned with it.
+    total_ms: Option<f64>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -261,6 +287,7 @@ impl Recorder {
             exit_code,
             failures: failures(dispatcher.failures()),
             orphans: failures(dispatcher.orphans()),
+            migrations: dispatcher.migrations().iter().map(|m| self.migration_report(m)).collect(),
             checkpoints: self.checkpoints(),
             waves: WavesReport {
                 complete: self.waves.count,
@@ -326,6 +353,39 @@ impl Recorder {
     pub(super) fn detected_after(&self, failure: &Failure) -> Option<Duration> {
         let dead = Incarnation(failure.incarnation.0.saturating_sub(1));
         self.detect.get(&(failure.rank, dead)).copied()
+    }
+
+    fn migration_report(&self, migration: &Migration) -> MigrationReport {
+        let name = |host: u32| self.hosts.get(host as usize).cloned().unwrap_or_default();
+        let span = |from: Option<Duration>, to: Option<Duration>| {
+            from.zip(to).map(|(from, to)| milliseconds(to.saturating_sub(from)))
+        };
+        let (asked, image_at) = (Some(migration.asked_at), migration.image.map(|(_, at)| at));
+        MigrationReport {
+            rank: migration.rank.0,
+            from: name(migration.from),
+            to: migration.to.map(name),
+            at_s: seconds(migration.asked_at),
+            cause: match migration.cause {
+                MoveCause::Asked => "asked",
+                MoveCause::Drained => "drained",
+                MoveCause::Unhealthy { .. } => "health",
+            },
+            outcome: match migration.state {
+                MoveState::Done => "done",
+                MoveState::Failed(_) => "failed",
+                _ => "under way",
+            },
+            why: match &migration.state {
+                MoveState::Failed(why) => Some(why.to_string()),
+                _ => None,
+            },
+            image: migration.image.map(|(image, _)| image.0),
+            image_ms: span(asked, image_at),
+            end_ms: span(image_at, migration.ended_at),
+            restore_ms: span(migration.ended_at, migration.hello_at),
+            total_ms: span(asked, migration.back_at),
+        }
     }
 
     fn checkpoints(&self) -> Checkpoints {

@@ -215,6 +215,22 @@ impl Recorder {
         self.servers_failed
     }
 
+    /// A host has joined the job.
+    pub fn host_added(&mut self, name: String) {
+        self.hosts.push(name);
+    }
+
+    /// The process that a rank is now.
+    pub fn pid(&self, rank: Rank) -> Option<u32> {
+        let last = self.processes[rank.index()].last();
+        last.filter(|process| process.to_s.is_none()).map(|process| process.pid)
+    }
+
+    /// Waves that counted, and waves that did not.
+    pub fn waves_counted(&self) -> (u64, u64) {
+        (self.waves.count, self.waves_void)
+    }
+
     /// How many images became durable.
     pub fn images(&self) -> u64 {
         self.durations.count

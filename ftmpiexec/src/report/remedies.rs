@@ -35,6 +35,7 @@ pub fn remedy(cause: &Cause) -> Option<&'static str> {
         Cause::Ended(_)
         | Cause::LeftWithoutExit
         | Cause::LogNeeded { .. }
+        | Cause::Moves { .. }
         | Cause::Orphan { .. } => return None,
     })
 }

@@ -73,18 +73,18 @@ pub struct Inside(());
 
 /// The guard of every `#[entry]`.
 #[inline(always)]
-pub fn enter() -> Inside {
-    ftmpi_runtime::enter();
+pub fn enter(call: &'static &'static str) -> Inside {
+    ftmpi_runtime::enter(call);
     Inside(())
 }
 
 /// The guard of a call that the standard allows before `MPI_Init`, from several threads at once
 /// (MPI-4.1, 11.4.1). One of them starts MPI, the others wait for it.
-pub fn enter_first() -> Inside {
+pub fn enter_first(call: &'static &'static str) -> Inside {
     if !is_running() && !has_ended() {
         ftmpi_runtime::let_threads_in();
     }
-    enter()
+    enter(call)
 }
 
 impl Drop for Inside {

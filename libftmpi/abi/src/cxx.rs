@@ -39,7 +39,7 @@ const POINTER: c_int = 0;
 /// The operation is a function of C++.
 #[unsafe(no_mangle)]
 pub extern "C" fn MPII_Op_set_cxx(op: Op, call: usize) {
-    let _guard = enter();
+    let _guard = enter(&"");
     CALL_OP.store(call, Ordering::Relaxed);
     if let (Some(job), Ok(id)) = (job(), op.id()) {
         job.ops.set_invoke(id, invoke);
@@ -64,7 +64,7 @@ fn invoke(
 /// The error handler is a function of C++.
 #[unsafe(no_mangle)]
 pub extern "C" fn MPII_Errhandler_set_cxx(handler: Errhandler, call: usize) {
-    let _guard = enter();
+    let _guard = enter(&"");
     CALL_HANDLER.store(call, Ordering::Relaxed);
     if let (Some(job), Ok(id)) = (job(), handler.id()) {
         job.errhandler_set_language(id, Language::Cxx);
@@ -109,7 +109,7 @@ struct Proxied {
 /// The functions of the key are functions of C++.
 #[unsafe(no_mangle)]
 pub extern "C" fn MPII_Keyval_set_proxy(keyval: Keyval, copy_proxy: usize, delete_proxy: usize) {
-    let _guard = enter();
+    let _guard = enter(&"");
     let (Some(job), Ok(id)) = (job(), keyval.id()) else { return };
     job.keyvals.replace_callbacks(id, |callbacks| {
         // Keys are few, and a freed key lives as long as objects hold it: the state stays.

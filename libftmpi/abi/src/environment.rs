@@ -41,7 +41,8 @@ pub extern "C" fn MPI_Init_thread(
 ) -> c_int {
     // Another thread may be in a call that is allowed before this one.
     let several = required >= MPI_THREAD_SERIALIZED;
-    let _inside = if several { enter_first() } else { enter() };
+    let call = &"MPI_Init_thread";
+    let _inside = if several { enter_first(call) } else { enter(call) };
     let code = start("MPI_Init_thread", required);
     provided.put_if_wanted(LEVEL.load(Ordering::Relaxed));
     code

@@ -111,7 +111,7 @@ macro_rules! is_complete {
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
         pub extern "C" fn $name(request: Request) -> c_int {
-            let _inside = enter();
+            let _inside = enter(&"MPIX_Request_is_complete");
             let mut complete = false;
             on_requests("MPIX_Request_is_complete", |job| {
                 complete = job.request_get_status(request)?.is_some();

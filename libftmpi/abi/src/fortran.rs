@@ -82,7 +82,7 @@ pub unsafe extern "C" fn MPIR_Dup_fn(
 /// The program has made this key in Fortran.
 #[unsafe(no_mangle)]
 pub extern "C" fn ftmpi_fortran_keyval(kind: KindNumber, keyval: Keyval, is_address: c_int) {
-    let _guard = enter();
+    let _guard = enter(&"");
     from_fortran::keyval(kind, keyval, is_address);
 }
 
@@ -123,7 +123,7 @@ impl Drop for Sections {
 /// memory back.
 #[unsafe(no_mangle)]
 pub extern "C" fn ftmpi_fortran_stage(request: u32, state: *mut c_void, act: Stage) {
-    let _guard = enter();
+    let _guard = enter(&"");
     if let Some(job) = job() {
         job.stage_request(Request(request), Box::new(Sections { state, act }));
     }
@@ -137,7 +137,7 @@ pub extern "C" fn ftmpi_fortran_attribute_set(
     keyval: Keyval,
     is_address: c_int,
 ) {
-    let _guard = enter();
+    let _guard = enter(&"");
     from_fortran::set(kind, object, keyval, is_address);
 }
 
@@ -149,7 +149,7 @@ pub extern "C" fn ftmpi_fortran_attribute_get(
     keyval: Keyval,
     value: Out<isize>,
 ) {
-    let _guard = enter();
+    let _guard = enter(&"");
     if let Some(number) = from_fortran::get(kind, object, keyval) {
         value.put_if_wanted(number as isize);
     }

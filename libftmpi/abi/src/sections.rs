@@ -46,7 +46,7 @@ pub unsafe extern "C" fn ftmpi_fortran_section(
     whole: c_int,
     made: Out<Datatype>,
 ) -> c_int {
-    let _guard = enter();
+    let _guard = enter(&"");
     // SAFETY: the caller's promise.
     let call = unsafe { named(call) };
     let compose = |job: &mut Job| -> Result<()> {
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn ftmpi_fortran_partitions(
     buffer: BufMut,
     datatype: Datatype,
 ) -> c_int {
-    let _guard = enter();
+    let _guard = enter(&"");
     // SAFETY: the caller's promise.
     let call = unsafe { named(call) };
     on_requests(call, |job| {

@@ -89,7 +89,7 @@ pub fn store(place: BufMut, bytes: &[u8]) -> Result<(), E> {
 pub extern "C" fn MPI_T_init_thread(required: c_int, provided: Out<c_int>) -> c_int {
     USERS.fetch_add(1, Ordering::Relaxed);
     let several = required >= MPI_THREAD_MULTIPLE && {
-        let _inside = enter_first();
+        let _inside = enter_first(&"MPI_T_init_thread");
         environment::join(MPI_THREAD_MULTIPLE).is_ok_and(|()| environment::lets_threads_in())
     };
     provided.put_if_wanted(if several { MPI_THREAD_MULTIPLE } else { MPI_THREAD_SERIALIZED });

@@ -6,8 +6,8 @@
 //! symbol that a tool may have taken over. (A Rust `cdylib` drops weak and assembler-made symbols
 //! from its export list; therefore both are strong.)
 //!
-//! `#[entry(guard = path)]` also binds the result of `path()` for the length of the body: what it
-//! returns is dropped when the call returns to the program.
+//! `#[entry(guard = path)]` also binds the result of `path(&"MPI_X")` for the length of the body:
+//! what it returns is dropped when the call returns to the program.
 //!
 //! The unexpanded source is ordinary Rust.
 
@@ -149,7 +149,8 @@ fn expand(function: ItemFn, guard: Option<Path>) -> syn::Result<Tokens> {
         names.push(n);
     }
     let inputs = &sig.inputs;
-    let guarded = guard.map(|g| quote!(let _guard = #g();));
+    let text = name.to_string();
+    let guarded = guard.map(|g| quote!(let _guard = #g(&#text);));
     let call = if unsafety.is_some() {
         // SAFETY (of the expansion): the wrapper has the body's own contract.
         quote!(unsafe { #hidden(#(#names),*) })

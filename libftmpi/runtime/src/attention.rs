@@ -1,12 +1,40 @@
 //! Flags that a call looks at when it ends, and how deep the program is inside the library.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 /// Set by the signal handler: the control socket has something that must not wait.
 pub static URGENT: AtomicBool = AtomicBool::new(false);
 
+/// What there is to do at the end of a call: [`REPORT_CALL_ENDS`], [`WAIT_IS_SHOWN`].
+pub(crate) static AT_CALL_END: AtomicU8 = AtomicU8::new(0);
 /// The engine is called at the end of every call (`Link::report_call_ends`).
-pub(crate) static REPORT_CALL_ENDS: AtomicBool = AtomicBool::new(false);
+pub(crate) const REPORT_CALL_ENDS: u8 = 1;
+/// The agent was told what this call waits for.
+pub(crate) const WAIT_IS_SHOWN: u8 = 2;
+
+/// Sets or clears a bit of [`AT_CALL_END`].
+pub(crate) fn at_call_end(bit: u8, wanted: bool) {
+    if wanted {
+        AT_CALL_END.fetch_or(bit, Ordering::Relaxed);
+    } else {
+        AT_CALL_END.fetch_and(!bit, Ordering::Relaxed);
+    }
+}
+
+/// The name of the function that the program called last.
+static CALL: AtomicPtr<&'static str> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The program has called this function.
+#[inline(always)]
+pub(crate) fn set_call(name: &'static &'static str) {
+    CALL.store(std::ptr::from_ref(name).cast_mut(), Ordering::Relaxed);
+}
+
+/// The name of the function that the program called last.
+pub(crate) fn call() -> &'static str {
+    // SAFETY: null, or what `set_call` was given, which lives for ever and is never written.
+    unsafe { CALL.load(Ordering::Relaxed).as_ref() }.copied().unwrap_or_default()
+}
 
 /// How deep the program is inside the library: calls, and calls from callbacks.
 static DEPTH: AtomicU32 = AtomicU32::new(0);

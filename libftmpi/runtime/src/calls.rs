@@ -3,18 +3,22 @@
 //! Guarantees: the engine is used by one thread at a time; the signal handler does what is urgent
 //! only while no call is under way.
 
-use crate::attention::{REPORT_CALL_ENDS, URGENT, depth, set_depth, step_in, step_out};
+use crate::attention::{
+    AT_CALL_END, REPORT_CALL_ENDS, URGENT, WAIT_IS_SHOWN, at_call_end, depth, set_call, set_depth,
+    step_in, step_out,
+};
 use crate::job;
 use crate::threads;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// Begin of a call.
+/// Begin of a call of this function.
 #[inline]
-pub fn enter() {
+pub fn enter(name: &'static &'static str) {
     if threads::on() && !threads::is_mine() {
         threads::take();
     }
     set_depth(depth() + 1);
+    set_call(name);
     compiler_fence(Ordering::SeqCst);
 }
 
@@ -30,7 +34,7 @@ pub fn leave() {
     if URGENT.load(Ordering::Relaxed) {
         attend();
     }
-    if REPORT_CALL_ENDS.load(Ordering::Relaxed) {
+    if AT_CALL_END.load(Ordering::Relaxed) != 0 {
         call_ends();
     }
     compiler_fence(Ordering::SeqCst);
@@ -106,7 +110,14 @@ fn call_ends() {
     }
     // SAFETY: nobody else is inside.
     if let Some(job) = unsafe { job::slot().as_mut() } {
-        job.engine.call_ends();
+        let due = AT_CALL_END.load(Ordering::Relaxed);
+        if due & WAIT_IS_SHOWN != 0 {
+            at_call_end(WAIT_IS_SHOWN, false);
+            job.engine.link.hide_wait();
+        }
+        if due & REPORT_CALL_ENDS != 0 {
+            job.engine.call_ends();
+        }
     }
 }
 

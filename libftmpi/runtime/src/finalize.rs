@@ -70,7 +70,7 @@ pub(crate) extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
         return;
     }
     if FINALIZE_AT_EXIT.swap(false, Ordering::Relaxed) && code == 0 {
-        enter();
+        enter(&"MPI_Finalize");
         finalize();
         leave();
     }
@@ -88,7 +88,7 @@ pub(crate) extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
         }
         return;
     }
-    enter();
+    enter(&"MPI_Finalize");
     engine.link.status.phase(Phase::Exiting);
     // SAFETY: flushes the program's streams, so that its output is out before it counts as done.
     unsafe { libc::fflush(std::ptr::null_mut()) };

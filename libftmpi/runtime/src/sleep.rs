@@ -231,9 +231,11 @@ impl Sleeper {
     }
 
     /// Sleeps until the doorbell rings or a descriptor is readable, `timeout_ms` at the most.
-    pub fn sleep(&mut self, timeout_ms: i32) {
-        self.ticket().sleep(timeout_ms);
+    /// `false`: nothing came.
+    pub fn sleep(&mut self, timeout_ms: i32) -> bool {
+        let came = self.ticket().sleep(timeout_ms);
         self.slept();
+        came
     }
 
     /// A sleep is over: it is no sign that others need the processor.
@@ -251,13 +253,13 @@ pub struct Ticket {
 
 impl Ticket {
     /// As [`Sleeper::sleep`].
-    pub fn sleep(self, timeout_ms: i32) {
+    pub fn sleep(self, timeout_ms: i32) -> bool {
         // Without the barrier a ring might be missed; then the rank looks often.
         let timeout = if self.barrier { timeout_ms } else { timeout_ms.min(1) };
         // SAFETY: all-zero events are valid, and the kernel writes at most eight.
         let mut events: [libc::epoll_event; 8] = unsafe { std::mem::zeroed() };
         // SAFETY: the array lives over the call.
-        unsafe { libc::epoll_wait(self.epoll, events.as_mut_ptr(), 8, timeout) };
+        unsafe { libc::epoll_wait(self.epoll, events.as_mut_ptr(), 8, timeout) != 0 }
     }
 }
 

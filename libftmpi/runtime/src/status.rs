@@ -41,6 +41,13 @@ impl StatusPage {
         }
     }
 
+    /// As [`StatusPage::set`], in the order of the program.
+    pub fn set_ordered(self, index: usize, value: u64) {
+        if let Some(page) = self.0 {
+            page[index].store(value, Ordering::SeqCst);
+        }
+    }
+
     /// A word that the agent writes.
     #[inline]
     #[must_use]

@@ -10,6 +10,8 @@ pub(crate) const CONTROL_EVERY: u32 = 512;
 /// after each sleep: what comes then is not urgent, but what is left there ends every sleep at
 /// once.
 pub(crate) const SOCKET_EVERY: u32 = 4096;
+/// Sleeps after which a wait is shown to people, though something woke the rank each time.
+pub(crate) const SLEEPS_PER_NOTE: u32 = 64;
 /// Time for which ranks stand still for others that do not come into the library.
 pub(crate) const STAND_PATIENCE: Duration = Duration::from_secs(30);
 /// Time for which ranks stand still for others that are in the library and only have to stop their

@@ -10,9 +10,11 @@ mod peers;
 mod sharing;
 #[cfg(test)]
 mod tests;
+mod wait_note;
 
 use self::agent::AgentConnection;
 use self::peers::Peers;
+use self::wait_note::WaitNote;
 use crate::attention::URGENT;
 use crate::boot::Boot;
 use crate::control::close;
@@ -44,6 +46,8 @@ pub struct World {
     pub(crate) agent: AgentConnection,
     pub(crate) status: StatusPage,
     pub(crate) sleeper: Option<Sleeper>,
+    /// What the agent was told about the wait of this rank.
+    wait: WaitNote,
     pub(crate) boot: Option<Boot>,
     peers: Peers,
     logger: Option<Logger>,
@@ -96,6 +100,7 @@ impl World {
             agent: AgentConnection::none(),
             status: StatusPage::NONE,
             sleeper: None,
+            wait: WaitNote::default(),
             boot: None,
             peers: Peers::new([Incarnation(0)], false),
             logger: None,
@@ -121,6 +126,7 @@ impl World {
         self.agent.begin();
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
         self.status = StatusPage::map(page);
+        self.wait = WaitNote::default();
         self.boot = boot;
         let no_image = match &self.boot {
             None => Some("the boot library is not loaded".to_owned()),
@@ -341,6 +347,7 @@ impl World {
     /// `Link::rest` where other threads may want to come in.
     #[inline(never)]
     fn rest_among_others(&mut self) {
+        self.wait.in_vain = false;
         let Some(sleeper) = &mut self.sleeper else {
             // A process of its own: only other threads can bring what the call waits for.
             threads::wake(None);
@@ -367,8 +374,10 @@ impl World {
         if !self.is_ready() {
             let ticket = sleeper.ticket();
             let limit = if self.peers.socket_full { 1 } else { 10 };
-            threads::sleep(Some(|| ticket.sleep(limit)));
+            let mut came = true;
+            threads::sleep(Some(|| came = ticket.sleep(limit)));
             std::hint::black_box(world);
+            self.wait.slept(came);
             if let Some(sleeper) = &mut self.sleeper {
                 sleeper.slept();
             }
@@ -376,6 +385,11 @@ impl World {
         self.peers.socket_full = false;
         self.peers.set_sleeping(false);
         self.look_around();
+    }
+
+    /// The call that waited ends.
+    pub(crate) fn hide_wait(&mut self) {
+        self.wait.hide(self.status);
     }
 
     /// What woke this rank may be on the control socket or the logger's.

@@ -4,7 +4,7 @@ use crate::choices::{
     AcknowledgeChoice, BetweenChoice, EventsChoice, PiggybackChoice, ProtocolName,
     StableVectorChoice, Switch, TrackingChoice, WaveChoice, WtimeChoice,
 };
-use crate::values::{U32_MAX, number, path, time};
+use crate::values::{U32_MAX, number, path, time, time_limit};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -89,6 +89,24 @@ pub struct FaultTolerance {
     /// more other hosts.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub launcher_patience: Duration,
+    /// Say who waits for whom after this time without progress
+    ///
+    /// One line names the ranks, the calls and since when they wait. A circle of waits is called a
+    /// deadlock. 0 means never.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time_limit)]
+    pub stall: Duration,
+    /// Command that says whether a host is well
+    ///
+    /// The agent of each host runs it with sh -c. An exit code that is not 0 means that the host
+    /// may fail soon: its ranks move to other hosts. The last line that it prints is the reason.
+    /// Default: none.
+    #[arg(long, value_name = "COMMAND")]
+    pub health_command: Option<String>,
+    /// Time between two runs of --health-command
+    ///
+    /// A run ends after this time, or after 30s.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    pub health_interval: Duration,
     /// How events that travel with messages are chosen
     ///
     /// For --protocol causal and --between causal.

@@ -2,7 +2,7 @@
 
 use super::Dispatcher;
 use super::rank_state::Stage;
-use ftmpi_wire::Rank;
+use ftmpi_wire::{ImageNo, Rank};
 
 /// What a rank does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,19 @@ impl Activity {
 }
 
 impl Dispatcher {
+    /// Whether a host is used no more.
+    #[must_use]
+    pub fn is_given_up(&self, host: u32) -> bool {
+        self.hosts.is_gone(host)
+    }
+
+    /// The newest wave of each cluster that counts, and whether one is under way.
+    #[must_use]
+    pub fn waves(&self) -> Vec<(Option<ImageNo>, bool)> {
+        let clusters = self.clusters.iter().map(|cluster| &cluster.waves);
+        clusters.map(|waves| (waves.newest(), waves.is_under_way())).collect()
+    }
+
     /// What this rank does.
     #[must_use]
     pub fn activity(&self, rank: Rank) -> Activity {

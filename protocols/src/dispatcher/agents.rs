@@ -7,7 +7,7 @@
 
 use super::Dispatcher;
 use super::failures::Failed;
-use super::hosts::Want;
+use super::hosts::{Arrival, Want};
 use super::messages::Command;
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::{RankState, Stage};
@@ -18,9 +18,11 @@ use std::collections::BTreeMap;
 
 impl Dispatcher {
     pub(super) fn agent_up(&mut self, host: u32) {
-        if self.hosts.up(host) {
-            let host = self.settings.hosts[host as usize].clone();
-            self.notify(Notice::HostBack { host });
+        let name = self.settings.hosts[host as usize].clone();
+        match self.hosts.up(host) {
+            Arrival::Expected => {}
+            Arrival::Back => self.notify(Notice::HostBack { host: name }),
+            Arrival::Joined => self.notify(Notice::HostJoined { host: name }),
         }
         if !self.hosts.all_settled() {
             return;
@@ -28,6 +30,7 @@ impl Dispatcher {
         if self.hosts.is_shunned(host) {
             self.leave_shunned(host);
         }
+        self.leave_drained_hosts();
         for rank in (0..self.ranks.len() as u32).map(Rank) {
             let state = &self.ranks[rank.index()];
             let waits = state.stage == Stage::Waiting && self.hosts.is_up(state.host);
@@ -129,7 +132,12 @@ impl Dispatcher {
             let again = self.hosts.give_up(host, self.now);
             return self.notify(Notice::SpareDown { host: name, why: why.to_owned(), again });
         }
+        let joins = self.hosts.is_joining(host) && !self.hosts.is_gone(host);
         self.hosts.give_up(host, self.now);
+        if joins {
+            let why = why.to_owned();
+            return self.notify(Notice::HostCannotJoin { host: name, why });
+        }
         self.move_from(host, why, true);
         if !self.ended {
             self.all_go_on();
@@ -206,13 +214,12 @@ impl Dispatcher {
         }
     }
 
-    /// Hosts that were shunned are better than none.
+    /// Hosts that were shunned are better than none, and after them those that are drained.
     fn last_resort(&mut self, want: Want) -> Option<u32> {
         let shunned = self.hosts.shunned_and_there();
-        if shunned.is_empty() {
-            return None;
+        if !shunned.is_empty() {
+            self.use_again(&shunned);
         }
-        self.use_again(&shunned);
-        self.hosts.target(want)
+        self.hosts.target(want).or_else(|| self.hosts.last_target(want))
     }
 }

@@ -89,9 +89,7 @@ impl Dispatcher {
         for rank in ranks {
             self.bring_back(*rank, failure.cause.clone(), failure.named);
         }
-        for gone in self.gone_without_exit() {
-            self.bring_back(gone, Cause::LeftWithoutExit, None);
-        }
+        self.bring_back_who_left();
     }
 
     /// Whether this rank returns with a cluster and has not said hello in any incarnation. Such a

@@ -3,7 +3,8 @@
 //!
 //! Guarantees: ranks go to a spare host first, then to free slots, then, where that is allowed, to
 //! hosts without a free slot. A host without slots, a host beyond its limit and a host that is
-//! shunned get no rank. A host that was given up is tried again from time to time.
+//! shunned get no rank, and one that is drained gets a rank only where no other host is left. A
+//! host that was given up is tried again from time to time.
 
 use super::Settings;
 use std::time::Duration;
@@ -58,6 +59,9 @@ pub(super) struct Hosts {
     condition: Vec<Condition>,
     ranks: Vec<u32>,
     shunned: Vec<bool>,
+    drained: Vec<Drained>,
+    /// It joins a running job, and was not up yet.
+    joining: Vec<bool>,
     awaited: Vec<Option<Awaited>>,
     oversubscribe: bool,
     retry: Option<Duration>,
@@ -74,6 +78,27 @@ pub(super) struct Want {
     pub(super) up: bool,
 }
 
+/// Whether a host is being emptied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drained {
+    No,
+    /// A user said so.
+    Asked,
+    /// Monitoring said so.
+    Unhealthy,
+}
+
+/// What it means that a host has an agent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// It was expected.
+    Expected,
+    /// The host had been given up.
+    Back,
+    /// The host has joined a running job.
+    Joined,
+}
+
 impl Hosts {
     pub(super) fn new(settings: &Settings) -> Self {
         let hosts = settings.hosts.len();
@@ -88,10 +113,24 @@ impl Hosts {
             condition: vec![Condition::Coming { before: false }; hosts],
             ranks,
             shunned: vec![false; hosts],
+            drained: vec![Drained::No; hosts],
+            joining: vec![false; hosts],
             awaited: vec![None; hosts],
             oversubscribe: settings.recovery.oversubscribe,
             retry: settings.recovery.retry,
         }
+    }
+
+    /// One more host, which nobody waits for.
+    pub(super) fn add(&mut self, place: Place) -> u32 {
+        self.places.push(place);
+        self.condition.push(Condition::Coming { before: true });
+        self.ranks.push(0);
+        self.shunned.push(false);
+        self.drained.push(Drained::No);
+        self.joining.push(true);
+        self.awaited.push(None);
+        self.condition.len() as u32 - 1
     }
 
     pub(super) fn places(&self) -> &[Place] {
@@ -102,11 +141,20 @@ impl Hosts {
         0..self.condition.len() as u32
     }
 
-    /// An agent is up. `true`: its host had been given up.
-    pub(super) fn up(&mut self, host: u32) -> bool {
+    /// An agent is up.
+    pub(super) fn up(&mut self, host: u32) -> Arrival {
         let before = std::mem::replace(&mut self.condition[host as usize], Condition::Up);
         self.awaited[host as usize] = None;
-        matches!(before, Condition::Gone(_) | Condition::Tried)
+        match before {
+            _ if std::mem::take(&mut self.joining[host as usize]) => Arrival::Joined,
+            Condition::Gone(_) | Condition::Tried => Arrival::Back,
+            Condition::Coming { .. } | Condition::Up => Arrival::Expected,
+        }
+    }
+
+    /// Whether it is to join a running job, and has not come yet.
+    pub(super) fn is_joining(&self, host: u32) -> bool {
+        self.joining[host as usize]
     }
 
     pub(super) fn down(&mut self, host: u32) {
@@ -178,7 +226,7 @@ impl Hosts {
         fresh
     }
 
-    /// A host may have ranks again. `true`: it was shunned.
+    /// A host is shunned no more; whether it was. It stays drained.
     pub(super) fn use_again(&mut self, host: u32) -> bool {
         std::mem::replace(&mut self.shunned[host as usize], false)
     }
@@ -188,12 +236,40 @@ impl Hosts {
         self.all().filter(|host| self.is_shunned(*host) && !self.is_gone(*host)).collect()
     }
 
+    pub(super) fn drain(&mut self, host: u32, asked: bool) {
+        let how = if asked { Drained::Asked } else { Drained::Unhealthy };
+        self.drained[host as usize] = how;
+    }
+
+    pub(super) fn undrain(&mut self, host: u32) {
+        self.drained[host as usize] = Drained::No;
+    }
+
+    pub(super) fn is_drained(&self, host: u32) -> bool {
+        self.drained[host as usize] != Drained::No
+    }
+
+    pub(super) fn is_drained_by_user(&self, host: u32) -> bool {
+        self.drained[host as usize] == Drained::Asked
+    }
+
+    /// Whether ranks leave the host, and none begins there while another host takes it.
+    pub(super) fn is_left(&self, host: u32) -> bool {
+        self.is_shunned(host) || self.is_drained(host)
+    }
+
     /// How gladly a host takes so many ranks: 0 as a spare, 1 in free slots, 2 beyond its slots;
     /// `None`: not at all.
     fn class(&self, host: u32, ranks: u32) -> Option<u32> {
+        if self.is_drained(host) { None } else { self.class_if_drained(host, ranks) }
+    }
+
+    /// As [`Self::class`], where hosts that are drained are the last resort.
+    fn class_if_drained(&self, host: u32, ranks: u32) -> Option<u32> {
         let place = &self.places[host as usize];
         let then = self.ranks[host as usize].saturating_add(ranks);
-        if self.is_gone(host) || self.is_shunned(host) || place.slots == 0 {
+        let is_there = !self.is_gone(host) && !self.is_joining(host);
+        if !is_there || self.is_shunned(host) || place.slots == 0 {
             return None;
         }
         match then <= place.slots {
@@ -206,12 +282,33 @@ impl Hosts {
 
     /// The host to which ranks move.
     pub(super) fn target(&self, want: Want) -> Option<u32> {
+        self.best(want, |host| self.class(host, want.ranks))
+    }
+
+    /// The same where no other host is left but those that are drained.
+    pub(super) fn last_target(&self, want: Want) -> Option<u32> {
+        self.best(want, |host| self.class_if_drained(host, want.ranks))
+    }
+
+    fn best(&self, want: Want, class: impl Fn(u32) -> Option<u32>) -> Option<u32> {
         let hosts = self.all().filter(|host| Some(*host) != want.not);
-        let able = hosts.filter_map(|host| Some((host, self.class(host, want.ranks)?)));
+        let able = hosts.filter_map(|host| Some((host, class(host)?)));
         let able = able.filter(|(host, _)| !want.up || self.is_up(*host));
         let load = |host: u32| self.ranks[host as usize];
         able.min_by_key(|(host, class)| (!self.is_up(*host), *class, load(*host), *host))
             .map(|(host, _)| host)
+    }
+
+    /// Whether a host takes so many ranks now.
+    pub(super) fn can_take(&self, host: u32, ranks: u32) -> bool {
+        self.is_up(host) && self.class(host, ranks).is_some()
+    }
+
+    /// Whether the other hosts take so many ranks now.
+    pub(super) fn others_take(&self, host: u32, ranks: u32) -> bool {
+        let others = self.all().filter(|other| *other != host);
+        let room = |other: u32| (1..=ranks).take_while(|more| self.can_take(other, *more)).count();
+        others.map(room).sum::<usize>() >= ranks as usize
     }
 
     /// For each host, whether it is lost.
@@ -222,7 +319,7 @@ impl Hosts {
 
     /// For each host, whether it can take so many ranks now.
     pub(super) fn takes(&self, ranks: u32) -> Vec<bool> {
-        self.all().map(|host| self.is_up(host) && self.class(host, ranks).is_some()).collect()
+        self.all().map(|host| self.can_take(host, ranks)).collect()
     }
 
     /// For each host, its ranks.

@@ -311,12 +311,12 @@ fn hosts_that_do_not_reach_each_other_are_not_kept_apart_for_ever() {
 }
 
 proptest! {
-    /// Whatever happens to hosts and ranks, no rank begins on a host without slots or beyond a
-    /// limit, and no event counts as more than one failure.
+    /// Whatever happens to hosts and ranks, no rank begins on a host without slots, beyond a
+    /// limit, or on a drained one while another takes it; no event counts as more than one failure.
     #[test]
     fn slots_are_respected_and_events_counted_once(
         protocol in prop_oneof![Just("pessimistic"), Just("coordinated"), Just("hierarchical")],
-        events in proptest::collection::vec((0..8_u32, 0..5_u32, 0..6_u32), 0..40),
+        events in proptest::collection::vec((0..10_u32, 0..5_u32, 0..6_u32), 0..40),
     ) {
         let mut setting = settings(6, 3, protocol);
         setting.hosts.extend(["store".to_owned(), "spare".to_owned()]);
@@ -335,12 +335,16 @@ proptest! {
                 4 => Input::Tick,
                 5 => Input::Noticed(Fact::Suspect { host, why: "heat".to_owned() }),
                 6 => Input::Noticed(Fact::Sound { host }),
+                7 => Input::Drain { host },
+                8 => Input::Undrain { host },
                 _ => ended(rank, incarnation.0, BUS_ERROR, 7),
             };
             dispatcher.handle(now, input);
             for command in obey(&mut dispatcher, now) {
                 if let Command::Start { host, .. } = command {
                     prop_assert_ne!(host, 3);
+                    let hosts = &dispatcher.hosts;
+                    prop_assert!(!hosts.is_drained(host) || !hosts.others_take(host, 1));
                 }
             }
             prop_assert!(dispatcher.restarts() <= restarts + 1);

@@ -74,6 +74,9 @@ impl Dispatcher {
         self.commands.push_back(Command::ImageFailed { rank, incarnation, image });
         self.report_lost_image(rank, image, why);
         self.last_image_failed(rank, image, why);
+        if !self.in_waves() {
+            self.migration_image_failed(rank, image, why);
+        }
     }
 
     pub(super) fn scheduler_up(&mut self) {

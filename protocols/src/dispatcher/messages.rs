@@ -1,5 +1,6 @@
 //! Inputs and commands of the dispatcher.
 
+use super::hosts::Place;
 use super::notice::{Cause, EndReason, Notice};
 use crate::judge::{Fact, Named};
 use crate::scheduler::scheduler_process::{Order, Word};
@@ -333,6 +334,37 @@ pub enum Input {
         /// The time.
         grace: Duration,
     },
+    /// A rank is to move, to this host or to any other one.
+    Migrate {
+        /// Who.
+        rank: Rank,
+        /// Index of the host.
+        to: Option<u32>,
+    },
+    /// All ranks are to leave a host, and no rank is to begin there.
+    Drain {
+        /// Index of the host.
+        host: u32,
+    },
+    /// A host takes ranks again.
+    Undrain {
+        /// Index of the host.
+        host: u32,
+    },
+    /// What monitoring says about a host.
+    Health {
+        /// Index of the host.
+        host: u32,
+        /// Why it may fail soon; none: nothing is wrong.
+        bad: Option<String>,
+    },
+    /// A host joins the job. It gets the next index.
+    HostAdded {
+        /// Its name.
+        name: String,
+        /// What it can take.
+        place: Place,
+    },
     /// The job cannot go on for now, though what it has stored may be sound: it is kept.
     GiveUp {
         /// For the launcher.
@@ -346,6 +378,20 @@ pub enum Input {
         code: i32,
         /// One line, or empty.
         text: String,
+    },
+}
+
+/// Why a rank moves without a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MoveCause {
+    /// A user asked for this very rank.
+    Asked,
+    /// A user drains its host.
+    Drained,
+    /// Its host may fail soon.
+    Unhealthy {
+        /// One line, from monitoring.
+        why: String,
     },
 }
 
@@ -424,8 +470,8 @@ pub enum Command {
         keep: Option<[ImageNo; crate::waves::KEPT]>,
     },
     /// End the process of the rank at once, or make sure that it does not begin: all ranks of its
-    /// cluster return to an earlier wave, or the rank is an orphan. The dispatcher waits for its
-    /// end.
+    /// cluster return to an earlier wave, or the rank is an orphan, or it moves. The dispatcher
+    /// waits for its end.
     Kill {
         /// Who.
         rank: Rank,

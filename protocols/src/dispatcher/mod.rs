@@ -14,6 +14,8 @@
 //!   loss of a host is one failure.
 //! - What is done about a failure is what the [judge](crate::judge) says. Ranks move only to hosts
 //!   that take ranks ([`Place`]).
+//! - Ranks move without a failure on request, and no rank begins on a host that is being emptied
+//!   while another one can take it (`migrate`).
 //! - The job ends exactly once, with a code and at most one reason.
 //!
 //! After the dispatcher of MPICH-V (Bouteiller et al., MPICH-V2, SC 2003, §4; mpich-v-2006 §3.1).
@@ -32,6 +34,10 @@ mod logger;
 #[cfg(test)]
 mod logger_tests;
 mod messages;
+mod migrate;
+#[cfg(test)]
+mod migrate_tests;
+mod migration;
 mod moves;
 mod network;
 #[cfg(test)]
@@ -49,7 +55,10 @@ mod tests;
 
 pub use activity::Activity;
 pub use hosts::Place;
-pub use messages::{Command, Ending, Failure, ImageFacts, Input, MemoryLimit, Past, signal_name};
+pub use messages::{
+    Command, Ending, Failure, ImageFacts, Input, MemoryLimit, MoveCause, Past, signal_name,
+};
+pub use migration::{Migration, MoveFailure, MoveState, Refusal};
 pub use network::{NetworkEnd, NetworkNotice};
 pub use notice::{Cause, EndReason, LastImages, Notice};
 pub use settings::Settings;
@@ -100,6 +109,8 @@ pub struct Dispatcher {
     logger_trouble: logger::LoggerTrouble,
     cuts: network::Cuts,
     suspension: Option<suspend::Suspension>,
+    /// Ranks that move, or have moved, without a failure.
+    migrations: Vec<Migration>,
     ended: bool,
     now: Duration,
 }
@@ -149,6 +160,7 @@ impl Dispatcher {
             logger_trouble: logger::LoggerTrouble::default(),
             cuts: network::Cuts::default(),
             suspension: None,
+            migrations: Vec::new(),
             ended: false,
             now: Duration::ZERO,
         }
@@ -244,6 +256,11 @@ impl Dispatcher {
                 self.orphan(rank, incarnation, &why, before);
             }
             Input::Suspend { grace } => self.suspend(grace),
+            Input::Migrate { rank, to } => self.migrate(rank, to),
+            Input::Drain { host } => self.drain(host, &MoveCause::Drained),
+            Input::Undrain { host } => self.undrain_and_use(host),
+            Input::Health { host, bad } => self.health(host, bad),
+            Input::HostAdded { name, place } => self.add_host(name, place),
             Input::Spawned { rank, incarnation } => self.spawned(rank, incarnation),
             Input::CannotStart { rank, incarnation, code, why } => {
                 self.cannot_start(rank, incarnation, code, why);
@@ -288,6 +305,7 @@ impl Dispatcher {
             }
         }
         if !self.ended {
+            self.look_at_migrations();
             self.look_at_suspension();
         }
     }
@@ -392,6 +410,7 @@ impl Dispatcher {
             failure.hello_at = Some(now);
             failure.image = resumed;
         }
+        self.migration_began(rank, incarnation);
         let pause = self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank));
         if pause {
             self.image_ended(rank);
@@ -485,17 +504,6 @@ impl Dispatcher {
     /// Is this incarnation being ended?
     fn is_stopping(&self, rank: Rank, incarnation: Incarnation) -> bool {
         self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation))
-    }
-
-    /// An incarnation that was to end has ended, or will never begin.
-    fn stopped(&mut self, rank: Rank) {
-        match self.cluster_of(rank) {
-            Some(cluster) => {
-                self.next_incarnation(rank);
-                self.go_on(cluster);
-            }
-            None => self.orphan_ended(rank),
-        }
     }
 
     /// No new incarnation is to begin from this image.

@@ -1,11 +1,15 @@
 //! Ranks that leave their hosts because the judge says so: dead ones, and living ones that are
 //! ended for it.
 //!
+//! Whoever moves a rank (the judge, a cut, a user) names its next host in `moves_to`; the rank
+//! counts there from then on. It goes there in [`Dispatcher::next_incarnation`], and nowhere else
+//! while it has a process.
+//!
 //! Guarantees:
 //! - A rank begins on its new host only after its old process has ended.
 //! - Ranks that share memory move together.
 //! - A new incarnation begins on a host that is shunned only where no other host takes it; then the
-//!   host is shunned no more.
+//!   host is shunned no more. It may stay drained, for users say so.
 
 use super::Dispatcher;
 use super::failures::Failed;
@@ -42,7 +46,9 @@ impl Dispatcher {
         }
         if let Fact::Sound { .. } = fact {
             self.ask(fact);
-            return self.use_again(&hosts);
+            self.use_again(&hosts);
+            self.leave_drained_hosts();
+            return self.all_go_on();
         }
         if !self.settings.traits.is_fault_tolerant() {
             return;
@@ -138,7 +144,7 @@ impl Dispatcher {
     // ---- one rank -------------------------------------------------------------------------------
 
     /// Chooses the host of a rank's next incarnation, with those that it shares memory with.
-    fn plan_move(&mut self, rank: Rank) -> Option<u32> {
+    pub(super) fn plan_move(&mut self, rank: Rank) -> Option<u32> {
         if self.settings.together && !self.in_waves() {
             return None;
         }
@@ -154,16 +160,29 @@ impl Dispatcher {
         let want = |up| Want { ranks: all.len() as u32, not: Some(from), up };
         let to = self.hosts.target(want(true)).or_else(|| self.hosts.target(want(false)))?;
         for rank in all {
-            self.hosts.moved(from, to);
-            self.ranks[rank.index()].moves_to = Some(to);
+            self.begins_next_on(rank, to);
         }
         Some(to)
     }
 
+    /// The next incarnation of a rank begins on this host, whatever was planned.
+    pub(super) fn begins_next_on(&mut self, rank: Rank, to: u32) {
+        let state = &mut self.ranks[rank.index()];
+        let before = state.moves_to.replace(to).unwrap_or(state.host);
+        self.hosts.moved(before, to);
+    }
+
+    /// A rank without a process is on the host that was chosen for it.
+    pub(super) fn is_there(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank.index()];
+        state.host = state.moves_to.take().unwrap_or(state.host);
+    }
+
     /// The rank has a new incarnation, on the host that was chosen for it.
     pub(super) fn next_incarnation(&mut self, rank: Rank) {
-        let from = self.ranks[rank.index()].host;
-        if self.ranks[rank.index()].moves_to.is_none() && self.hosts.is_shunned(from) {
+        let (from, incarnation) = self.location(rank);
+        self.migration_goes_on(rank, incarnation.next());
+        if self.ranks[rank.index()].moves_to.is_none() && self.hosts.is_left(from) {
             // A job that shares memory returns as a whole: the others follow.
             match self.plan_move(rank) {
                 Some(to) => {
@@ -176,17 +195,16 @@ impl Dispatcher {
             }
         }
         self.keep_fit(rank);
-        let state = &mut self.ranks[rank.index()];
-        state.host = state.moves_to.take().unwrap_or(from);
-        state.new_incarnation();
+        self.is_there(rank);
+        self.ranks[rank.index()].new_incarnation();
     }
 
-    /// If the host that was chosen for a rank has been lost or shunned since, another one is
-    /// chosen, also for those that share memory with it; without another one they stay.
+    /// If the host that was chosen for a rank has been lost, shunned or drained since, another one
+    /// is chosen, also for those that share memory with it; without another one they stay.
     fn keep_fit(&mut self, rank: Rank) {
         let state = &self.ranks[rank.index()];
         let (from, Some(to)) = (state.host, state.moves_to) else { return };
-        if !self.hosts.is_gone(to) && !self.hosts.is_shunned(to) {
+        if !self.hosts.is_gone(to) && !self.hosts.is_left(to) {
             return;
         }
         let follows = |other: &Rank| {
@@ -229,9 +247,9 @@ impl Dispatcher {
     }
 
     /// A rank that waits for its host waits for its new one.
-    fn settle(&mut self, rank: Rank) {
-        let Some(to) = self.ranks[rank.index()].moves_to.take() else { return };
-        self.ranks[rank.index()].host = to;
+    pub(super) fn settle(&mut self, rank: Rank) {
+        let Some(to) = self.ranks[rank.index()].moves_to else { return };
+        self.is_there(rank);
         if self.hosts.is_up(to) && !self.is_rolling(rank) && self.hosts.all_settled() {
             self.announce_and_start(rank);
         }
@@ -242,11 +260,11 @@ impl Dispatcher {
         let cause = self.cause_of(verdict);
         for &rank in ranks {
             let state = &self.ranks[rank.index()];
-            let incarnation = state.incarnation;
             if !matches!(state.stage, Stage::Starting | Stage::Spawned | Stage::Running) {
                 continue;
             }
-            let failure = Failure::now(rank, incarnation.next(), self.now, cause.clone());
+            let next = state.incarnation.next();
+            let failure = Failure::now(rank, next, self.now, cause.clone());
             self.failures.push(failure.judged(Some(verdict.named)));
             if let Some(cluster) = self.cluster_of(rank) {
                 let cause = self.of_rank(rank, cause.clone());
@@ -256,15 +274,27 @@ impl Dispatcher {
                 }
                 continue;
             }
-            self.ranks[rank.index()].stage = Stage::Stopping;
-            if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
-                self.image_ended(rank);
-            }
-            self.waits_no_more(rank);
-            self.commands.push_back(Command::Kill { rank, incarnation });
-            for gone in self.gone_without_exit() {
-                self.bring_back(gone, Cause::LeftWithoutExit, None);
-            }
+            self.end_one(rank);
+            self.bring_back_who_left();
+        }
+    }
+
+    /// Ends the living incarnation of a rank whose next one is to begin.
+    pub(super) fn end_one(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank.index()];
+        state.stage = Stage::Stopping;
+        let incarnation = state.incarnation;
+        if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
+            self.image_ended(rank);
+        }
+        self.waits_no_more(rank);
+        self.commands.push_back(Command::Kill { rank, incarnation });
+    }
+
+    /// Ranks that have left without a word may have logs that are needed.
+    pub(super) fn bring_back_who_left(&mut self) {
+        for gone in self.gone_without_exit() {
+            self.bring_back(gone, Cause::LeftWithoutExit, None);
         }
     }
 }

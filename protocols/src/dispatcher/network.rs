@@ -2,15 +2,16 @@
 //! both.
 //!
 //! The ranks of one of the two hosts move to hosts that reach all others; where there is none, the
-//! job ends and can be continued. A rank moves when its old incarnation has ended.
+//! job ends and can be continued. A rank moves when its old incarnation has ended, as all ranks do
+//! (`moves`).
 //!
-//! Guarantees: a cut between hosts with ranks is never without an answer. No rank moves to a host
-//! that is cut off from a host with ranks. Moving is looked at again whenever something has
-//! changed, so a second cut meanwhile is answered as well. It counts as one restart.
+//! Guarantees: a cut between hosts with ranks is never without an answer. No rank moves because of
+//! it to a host that is cut off from a host with ranks. Moving is looked at again whenever
+//! something has changed, so a second cut meanwhile is answered as well. It counts as one restart.
 
 use super::Dispatcher;
 use super::failures::Failed;
-use super::messages::{Command, Failure};
+use super::messages::Failure;
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::{RankState, Stage};
 use super::suspend::SUSPENDED;
@@ -227,12 +228,9 @@ impl Dispatcher {
         self.notify(Notice::Network(notice));
         let cause = Cause::Cut { hosts };
         for &(rank, to) in targets {
-            match self.ranks[rank.index()].stage {
-                Stage::Starting | Stage::Spawned | Stage::Running | Stage::Stopping => {
-                    self.hosts.moved(leaving, to);
-                    self.ranks[rank.index()].moves_to = Some(to);
-                }
-                Stage::Waiting | Stage::Done(_) => self.change_host(rank, to),
+            self.begins_next_on(rank, to);
+            if matches!(self.ranks[rank.index()].stage, Stage::Waiting | Stage::Done(_)) {
+                self.is_there(rank);
             }
         }
         if self.in_waves() {
@@ -252,9 +250,7 @@ impl Dispatcher {
         for &(rank, _) in targets {
             self.end_to_move(rank, &cause);
         }
-        for gone in self.gone_without_exit() {
-            self.bring_back(gone, Cause::LeftWithoutExit, None);
-        }
+        self.bring_back_who_left();
     }
 
     /// Ends the incarnation of a rank whose next one begins elsewhere.
@@ -268,22 +264,12 @@ impl Dispatcher {
                 self.announce_and_start(rank);
             }
             Stage::Starting | Stage::Spawned | Stage::Running => {
-                self.ranks[rank.index()].stage = Stage::Stopping;
-                if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
-                    self.image_ended(rank);
-                }
-                self.waits_no_more(rank);
                 let failure = Failure::now(rank, incarnation.next(), self.now, cause.clone());
                 self.failures.push(failure.judged(Some(BY_NETWORK)));
-                self.commands.push_back(Command::Kill { rank, incarnation });
+                self.end_one(rank);
             }
             Stage::Waiting | Stage::Stopping | Stage::Done(_) => {}
         }
-    }
-
-    fn change_host(&mut self, rank: Rank, to: u32) {
-        let from = std::mem::replace(&mut self.ranks[rank.index()].host, to);
-        self.hosts.moved(from, to);
     }
 
     fn names(&self, (a, b): Pair) -> [String; 2] {

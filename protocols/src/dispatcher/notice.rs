@@ -2,7 +2,8 @@
 //!
 //! The launcher has one sentence for each of these values (`ftmpiexec/src/launcher/notices.rs`).
 
-use super::messages::Ending;
+use super::messages::{Ending, MoveCause};
+use super::migration::{MoveFailure, Refusal};
 use super::network::{NetworkEnd, NetworkNotice};
 use crate::judge::{Ground, Named};
 use ftmpi_wire::{ImageNo, Rank};
@@ -58,6 +59,11 @@ pub enum Cause {
     },
     /// A detector has the rank, or its host, given up.
     Judged(Ground),
+    /// Ranks of the cluster move to other hosts.
+    Moves {
+        /// The ranks.
+        ranks: Vec<Rank>,
+    },
     /// A cause of one rank, where several ranks are concerned.
     OfRank {
         /// The rank.
@@ -200,6 +206,68 @@ pub enum Notice {
     },
     /// A host is said to be about to fail, and no other host takes its ranks.
     NoRemedy {
+        /// Name of the host.
+        host: String,
+        /// One line.
+        why: String,
+    },
+    /// A rank has moved without a failure, and is at full speed.
+    Moved {
+        /// The rank.
+        rank: Rank,
+        /// Name of the host that it left.
+        from: String,
+        /// Name of its new host.
+        to: String,
+        /// The image that it took along, and the time until the image was durable.
+        image: Option<(ImageNo, Duration)>,
+        /// From the request.
+        took: Duration,
+    },
+    /// A rank that was to move stays.
+    Stays {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// Why.
+        why: MoveFailure,
+    },
+    /// All ranks leave a host.
+    Draining {
+        /// Name of the host.
+        host: String,
+        /// Why.
+        cause: MoveCause,
+        /// How many ranks have to move.
+        ranks: usize,
+    },
+    /// No rank is left on a host that was to be emptied.
+    Drained {
+        /// Name of the host.
+        host: String,
+    },
+    /// A host takes ranks again.
+    Undrained {
+        /// Name of the host.
+        host: String,
+    },
+    /// Monitoring says that a host may fail soon, and its ranks cannot leave it.
+    CannotDrain {
+        /// Name of the host.
+        host: String,
+        /// What monitoring says.
+        cause: MoveCause,
+        /// Why they cannot.
+        refusal: Refusal,
+    },
+    /// A host has joined the running job.
+    HostJoined {
+        /// Name of the host.
+        host: String,
+    },
+    /// A host was to join the running job, and its agent cannot be started.
+    HostCannotJoin {
         /// Name of the host.
         host: String,
         /// One line.

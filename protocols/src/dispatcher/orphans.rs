@@ -17,9 +17,8 @@
 
 use super::Dispatcher;
 use super::failures::Failed;
-use super::messages::{Command, Failure};
+use super::messages::Failure;
 use super::notice::{Cause, EndReason, Notice};
-use super::rank_state::Stage;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Dispatcher {
@@ -61,24 +60,24 @@ impl Dispatcher {
                 return self.give_up(1, EndReason::NoOlderImage { rank, host, why });
             }
         }
-        let state = &mut self.ranks[rank.index()];
-        state.stage = Stage::Stopping;
-        let (image, why) = (state.images.newest(), why.to_owned());
+        let (image, why) = (self.ranks[rank.index()].images.newest(), why.to_owned());
         self.notify(Notice::RollsBack { rank, host, why, image });
-        if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
-            self.image_ended(rank);
-        }
-        self.waits_no_more(rank);
         self.orphans.push(failure);
-        self.commands.push_back(Command::Kill { rank, incarnation });
-        for gone in self.gone_without_exit() {
-            self.bring_back(gone, Cause::LeftWithoutExit, None);
+        self.end_one(rank);
+        self.bring_back_who_left();
+    }
+
+    /// An incarnation that was to end has ended, or will never begin.
+    pub(super) fn stopped(&mut self, rank: Rank) {
+        self.next_incarnation(rank);
+        match self.cluster_of(rank) {
+            Some(cluster) => self.go_on(cluster),
+            None => self.begins_alone(rank),
         }
     }
 
-    /// Its old incarnation has ended.
-    pub(super) fn orphan_ended(&mut self, rank: Rank) {
-        self.next_incarnation(rank);
+    /// Its old incarnation has ended: it was an orphan, or it moves.
+    fn begins_alone(&mut self, rank: Rank) {
         if self.hosts.is_up(self.ranks[rank.index()].host) {
             self.announce_and_start(rank);
         }

@@ -223,6 +223,9 @@ impl Dispatcher {
             for &rank in stored {
                 self.image_wasted(rank, over.wave);
             }
+            if let Some(first) = self.clusters[cluster].waves.ranks().first().copied() {
+                self.migration_image_failed(first, over.wave, "a rank has no image in its wave");
+            }
         }
         self.commands.push_back(Command::WaveOver(over));
     }
@@ -277,7 +280,11 @@ impl Dispatcher {
             self.failures.push(failure.judged(*named));
         }
         self.go_on(number);
-        // What others have sent to the returning ranks may be in logs that are gone.
+        self.return_those_who_left(failure.code);
+    }
+
+    /// What others have sent to returning ranks may be in logs that are gone.
+    pub(super) fn return_those_who_left(&mut self, code: i32) {
         let gone =
             if self.settings.traits.replays() { self.gone_without_exit() } else { Vec::new() };
         for rank in gone {
@@ -291,7 +298,7 @@ impl Dispatcher {
                     self.now,
                     cause.clone(),
                 ));
-                let needed = Failed { cause, named: None, code: failure.code };
+                let needed = Failed { cause, named: None, code };
                 if self.return_cluster(other, &[], &needed) {
                     self.go_on(other);
                 }
@@ -361,6 +368,9 @@ impl Dispatcher {
     /// The cluster begins new incarnations as soon as all its old ones have ended and all its hosts
     /// are up.
     pub(super) fn go_on(&mut self, number: usize) {
+        if self.clusters[number].rolling {
+            self.leave_drained_hosts();
+        }
         let cluster = &self.clusters[number];
         let ready = |rank: &Rank| {
             let state = &self.ranks[rank.index()];

@@ -59,7 +59,7 @@ impl Dispatcher {
     }
 
     /// The highest number of its images so far.
-    fn images_before(&self, rank: Rank) -> ImageNo {
+    pub(super) fn images_before(&self, rank: Rank) -> ImageNo {
         match self.cluster_of(rank) {
             Some(cluster) => self.clusters[cluster].waves.last_issued(),
             None => self.ranks[rank.index()].images.last_issued(),
@@ -67,7 +67,7 @@ impl Dispatcher {
     }
 
     /// The newest image that it could go on from; of a wave only if that is complete.
-    fn newest_image(&self, rank: Rank) -> ImageNo {
+    pub(super) fn newest_image(&self, rank: Rank) -> ImageNo {
         let newest = match self.cluster_of(rank) {
             Some(cluster) => self.clusters[cluster].waves.newest(),
             None => self.ranks[rank.index()].images.newest(),

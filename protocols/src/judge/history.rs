@@ -43,6 +43,11 @@ impl History {
         }
     }
 
+    pub(super) fn host_added(&mut self) {
+        self.faults.push(VecDeque::new());
+        self.losses.push(None);
+    }
+
     pub(super) fn record(&mut self, fact: &Fact, now: Duration) {
         match *fact {
             Fact::Process { rank, host, ending, progress } => {

@@ -244,6 +244,12 @@ impl Judge {
         Some(verdict)
     }
 
+    /// One more host.
+    pub fn host_added(&mut self, host: HostName) {
+        self.hosts.push(host);
+        self.history.host_added();
+    }
+
     /// The rank has saved its progress: earlier deaths at one place count no more.
     pub fn progressed(&mut self, rank: Rank) {
         self.history.progressed(rank);

@@ -29,6 +29,7 @@
 //! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
 //! | [`one_process`] | all | a rank has one process, and each is of a later incarnation |
 //! | [`placement`] | all | ranks begin only on hosts that take them, and slots are respected |
+//! | [`drained_hosts`] | all | no rank begins on a host that is being emptied |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
 //! | [`one_incarnation`] | waves | no incarnation begins while an old one of its cluster runs |
@@ -36,6 +37,7 @@
 pub mod consistent_cut;
 pub mod cut_noticed;
 pub mod dependencies;
+pub mod drained_hosts;
 pub mod failed_clusters;
 pub mod greatest_state;
 pub mod last_images;

@@ -67,11 +67,21 @@ impl Placement {
         }
     }
 
+    /// Whether a host takes any number of ranks, drained or not. (Of one with a limit, ranks that
+    /// are on their way may take the rest.)
+    #[must_use]
+    pub fn takes_any(&self, host: usize) -> bool {
+        let place = self.place(host);
+        !self.shunned.contains(&host) && place.slots > 0 && place.most.is_none()
+    }
+
     /// Ranks have moved to a host, while the ranks are on these hosts and no other rank moves.
-    pub fn moves_to(&self, to: usize, hosts: &[usize]) {
+    /// `closed`: hosts that are being emptied.
+    pub fn moves_to(&self, to: usize, hosts: &[usize], closed: impl Fn(usize) -> bool) {
         let is_free = |host: &usize| {
             *host != to
                 && !self.shunned.contains(host)
+                && !closed(*host)
                 && on(*host, hosts) < self.place(*host).slots
         };
         let free = self.up.iter().find(|host| is_free(host));

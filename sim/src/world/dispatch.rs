@@ -243,6 +243,7 @@ impl World {
                 Command::Notify(notice) => {
                     self.note(|| format!("the dispatcher reports {notice:?}"));
                     self.hosts_are_told(&notice);
+                    self.hears_notice(&notice);
                     continue;
                 }
                 Command::End { code: SUSPENDED, reason, .. } => {
@@ -291,7 +292,11 @@ impl World {
             let round = self.dispatch.round_of(self.cluster_of(of_rank.index()));
             // (It may not have begun there yet.)
             let (host, _) = self.dispatch.machine.location(of_rank);
-            self.order(host as usize, command, round);
+            let host = match command {
+                Command::Start { .. } => self.begins_on(of_rank.index(), host as usize),
+                _ => host as usize,
+            };
+            self.order(host, command, round);
         }
     }
 
@@ -321,7 +326,9 @@ impl World {
                 let hosts: Vec<usize> =
                     all().map(|rank| machine.location(rank).0 as usize).collect();
                 if all().all(|rank| ranks.contains(&rank) || is_still(rank)) {
-                    self.seen.placement.moves_to(number(to), &hosts);
+                    let drained = &self.seen.drained_hosts;
+                    let closed = |host| drained.contains(host);
+                    self.seen.placement.moves_to(number(to), &hosts, closed);
                 }
             }
             _ => {}
@@ -393,6 +400,7 @@ impl World {
             (host.up, host.was_up, host.broken) = (false, false, false);
             host.agent += 1;
         }
+        self.seen.drained_hosts.are_forgotten();
         self.dispatch.launcher += 1;
         self.dispatch.down = true;
         let delay = self.below(800);

@@ -105,6 +105,8 @@ pub(super) enum Event {
     Relaunch(u64),
     /// The user wants to go on later.
     Suspend,
+    /// Somebody wants ranks elsewhere.
+    Move,
     AgentDies,
     HostBreaks,
     HostSuspected,

@@ -74,6 +74,7 @@ impl World {
             }
             Event::Relaunch(launcher) => self.relaunch(launcher),
             Event::Suspend => self.suspend(),
+            Event::Move => self.ranks_move(),
             Event::AtScheduler(scheduler, word) => self.notify_scheduler(scheduler, *word),
             Event::Ordered(scheduler, order) => self.ordered(scheduler, order),
             Event::Tick => self.tick(),

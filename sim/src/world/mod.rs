@@ -28,6 +28,7 @@ mod files;
 mod handle;
 mod hosts;
 mod memories;
+mod migrations;
 mod outside;
 mod processes;
 mod rings;
@@ -227,6 +228,7 @@ impl World {
                 images: 0,
                 waves: 0,
                 restored: 0,
+                moved: 0,
                 orphans: 0,
                 replayed: 0,
                 events: 0,
@@ -273,6 +275,7 @@ impl World {
                 }
                 let mut outcome = world.outcome.clone();
                 outcome.orphans = world.seen.rolled_back;
+                outcome.moved = world.moved();
                 outcome.events = events;
                 outcome.digests =
                     world.processes.iter().filter_map(|process| process.digest).collect();

@@ -5,10 +5,10 @@ use super::{Setup, World};
 use crate::invariants::dependencies::{Dependencies, Frame, Truth};
 use crate::invariants::{consistent_cut, greatest_state, log_cuts, only_orphans, stable_images};
 use crate::invariants::{
-    cut_noticed::CutNoticed, failed_clusters::FailedClusters, last_images::LastImages,
-    old_incarnations::OldIncarnations, one_incarnation::OneIncarnation, one_process::OneProcess,
-    placement::Placement, refused::Refused, sends_wait::SendsWait, suspension_ends::SuspensionEnds,
-    whole_waves::WholeWaves,
+    cut_noticed::CutNoticed, drained_hosts::DrainedHosts, failed_clusters::FailedClusters,
+    last_images::LastImages, old_incarnations::OldIncarnations, one_incarnation::OneIncarnation,
+    one_process::OneProcess, placement::Placement, refused::Refused, sends_wait::SendsWait,
+    suspension_ends::SuspensionEnds, whole_waves::WholeWaves,
 };
 use ftmpi_protocols::optimistic::history::Interval;
 use ftmpi_protocols::received::Received;
@@ -36,6 +36,7 @@ pub(super) struct Seen {
     pub(super) sends_wait: SendsWait,
     pub(super) whole_waves: WholeWaves,
     pub(super) failed_clusters: FailedClusters,
+    pub(super) drained_hosts: DrainedHosts,
     pub(super) one_incarnation: OneIncarnation,
     pub(super) refused: Refused,
     /// A disk has damaged an image.

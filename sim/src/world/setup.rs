@@ -64,6 +64,8 @@ pub struct Setup {
     pub suspicions: u32,
     /// How often the user suspends the job, which is then continued.
     pub suspensions: u32,
+    /// How often somebody moves a rank, or empties a host.
+    pub moves: u32,
     /// A deliberate bug.
     pub mutant: Option<Mutant>,
     /// Print what happens.
@@ -97,6 +99,8 @@ pub struct Outcome {
     pub waves: u64,
     /// Incarnations that began from an image.
     pub restored: u32,
+    /// Ranks that moved without a failure.
+    pub moved: u64,
     /// Incarnations that were rolled back.
     pub orphans: u64,
     /// Determinants that were replayed.

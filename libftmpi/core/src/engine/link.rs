@@ -8,6 +8,7 @@ use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 pub use ftmpi_wire::header::Exact;
 use ftmpi_wire::status::Counters;
+use ftmpi_wire::waiting::Waiting;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control::FromRank, event_log};
 
 /// A frame on its way out. The link keeps its progress in it.
@@ -195,6 +196,13 @@ pub trait Link {
     fn notify_agent(&mut self, message: FromRank);
     /// Nothing came: spins, yields or sleeps until something may have come.
     fn rest(&mut self);
+    /// Whether the last rest was a sleep in which nothing came, or one of many sleeps.
+    fn slept_in_vain(&self) -> bool {
+        false
+    }
+    /// Tells people what this rank waits for. `progress` grows with every message: the same wait
+    /// for another message is another wait.
+    fn publish_wait(&mut self, _waiting: Waiting, _progress: u64) {}
     /// Gives others a turn on the processor, where they need it. `false`: it is not the time for
     /// that.
     fn give_turn(&mut self) -> bool {

@@ -396,6 +396,11 @@ impl Matcher {
         self.messages.get_mut(id.0)
     }
 
+    /// The posted receive of this node.
+    pub fn posted_at(&self, at: u32) -> &Posted {
+        self.posted.get(at)
+    }
+
     /// Nodes of all posted receives, in the order in which they were posted.
     pub fn posted(&self) -> Vec<u32> {
         let mut nodes = self.posted.keys();

@@ -61,6 +61,7 @@ mod state;
 mod tasks;
 mod time;
 mod tuning;
+mod waiting;
 mod waves;
 
 pub use crate::ids::{MessageId, ReqId, TaskId};

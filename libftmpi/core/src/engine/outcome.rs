@@ -3,7 +3,8 @@
 
 use super::Engine;
 use super::link::Link;
-use super::request::{Completion, RequestKind, Source};
+use super::request::Completion;
+use super::waiting::Awaited;
 use crate::ids::ReqId;
 use ftmpi_protocols::protocol::{self, Answer};
 
@@ -35,13 +36,10 @@ impl<L: Link> Engine<L> {
     /// Waits until the request is complete, and ends it.
     #[inline]
     pub fn wait(&mut self, id: ReqId) -> Completion {
-        let first = match &self.state.requests.get(id).kind {
-            RequestKind::Recv { .. } if self.state.hooks.memory => Some(self.state.me),
-            RequestKind::Recv { from: Source::Rank(rank), .. } => Some(*rank),
-            _ => None,
-        };
+        let awaited = Awaited::Request(id);
+        let first = awaited.first(&self.state);
         while !self.is_done(id) {
-            self.block_on(first);
+            self.block_on(first, awaited);
         }
         self.finish(id)
     }

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::link::Link;
 use super::request::{Envelope, Source, Tag};
+use super::waiting::Awaited;
 use crate::ids::MessageId;
 use ftmpi_protocols::protocol::{self, Answer, Pin};
 use ftmpi_wire::{Rank, Ssn};
@@ -18,7 +19,7 @@ impl<L: Link> Engine<L> {
             if let Some(id) = self.state.matcher.find_identity(source, ssn) {
                 return (self.state.matcher.message(id).envelope(), id);
             }
-            self.block_on(Some(source));
+            self.block_on(Some(source), Awaited::Message(Source::Rank(source)));
         }
     }
 
@@ -77,7 +78,7 @@ impl<L: Link> Engine<L> {
                 }
                 return seen;
             }
-            self.block_on(first);
+            self.block_on(first, Awaited::Message(from));
         }
     }
 

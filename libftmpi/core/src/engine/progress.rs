@@ -7,6 +7,7 @@ use super::Engine;
 use super::link::Link;
 use super::state::channels::ChannelPhase;
 use super::tuning::{ATTEND_PATIENCE_NS, NARROW_RUN, POLLS_BEFORE_RELAX};
+use super::waiting::Awaited;
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::FromRank;
 
@@ -80,11 +81,13 @@ impl<L: Link> Engine<L> {
     /// One step of waiting: progress, or rest if nothing came.
     #[inline]
     pub fn block(&mut self) {
-        self.block_on(None);
+        self.block_on(None, Awaited::Anything);
     }
 
+    /// As [`Engine::block`]; `first` is looked at before the others, and `awaited` is what people
+    /// are told if the wait is long.
     #[inline]
-    pub(super) fn block_on(&mut self, first: Option<Rank>) {
+    pub(super) fn block_on(&mut self, first: Option<Rank>, awaited: Awaited) {
         if self.progress_from(first) {
             self.idle_polls = 0;
             if let Some(rank) = first {
@@ -97,14 +100,14 @@ impl<L: Link> Engine<L> {
             self.idle_polls += 1;
             if self.idle_polls > self.link.looks() {
                 self.idle_polls -= self.link.looks_between();
-                self.idle();
+                self.idle(awaited);
             }
         }
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn idle(&mut self) {
+    pub(super) fn idle(&mut self, awaited: Awaited) {
         self.state.protocol.flush();
         self.work();
         self.take_due_image();
@@ -117,6 +120,9 @@ impl<L: Link> Engine<L> {
         let counters = self.counters();
         self.link.publish(&counters);
         self.link.rest();
+        if self.link.slept_in_vain() {
+            self.publish_wait(awaited);
+        }
     }
 
     /// Whether the protocol repeats a rank's course from what it logged.

@@ -2,7 +2,7 @@
 
 use super::channels::{Channel, ChannelReceiver};
 use super::{World, reach_point};
-use crate::attention::{REPORT_CALL_ENDS, URGENT};
+use crate::attention::{REPORT_CALL_ENDS, URGENT, WAIT_IS_SHOWN, at_call_end, call};
 use crate::control::close;
 use crate::logger::Logger;
 use crate::sleep::{self, Sleeper};
@@ -13,6 +13,8 @@ use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_transport::{shm, tcp};
 use ftmpi_wire::control::FromRank;
+use ftmpi_wire::status::word;
+use ftmpi_wire::waiting::Waiting;
 use ftmpi_wire::{ImageNo, Incarnation, Rank, Ssn, event_log};
 use std::sync::atomic::Ordering;
 
@@ -187,6 +189,7 @@ impl Link for World {
         if threads::on() && threads::may_let_go() {
             return self.rest_among_others();
         }
+        self.wait.in_vain = false;
         let Some(sleeper) = &mut self.sleeper else { return };
         if !sleeper.tired() {
             return;
@@ -197,11 +200,22 @@ impl Link for World {
             let sleeper = self.sleeper.as_mut().expect("just seen");
             // Nothing reports that a full socket has room again, so the rank looks for it. The
             // other limit bounds the cost of a missed ring of the doorbell.
-            sleeper.sleep(if self.peers.socket_full { 1 } else { 10 });
+            let came = sleeper.sleep(if self.peers.socket_full { 1 } else { 10 });
+            self.wait.slept(came);
         }
         self.peers.socket_full = false;
         self.peers.set_sleeping(false);
         self.look_around();
+    }
+
+    fn slept_in_vain(&self) -> bool {
+        self.wait.in_vain
+    }
+
+    fn publish_wait(&mut self, waiting: Waiting, progress: u64) {
+        let waiting = Waiting { call: call().to_owned(), ..waiting };
+        self.wait.show(self.status, waiting, progress, Self::now_ns());
+        at_call_end(WAIT_IS_SHOWN, true);
     }
 
     fn give_turn(&mut self) -> bool {
@@ -217,6 +231,8 @@ impl Link for World {
             threads::let_in();
             std::hint::black_box(world);
         }
+        self.wait.polls += 1;
+        self.status.set(word::POLLS, self.wait.polls);
         sleep::give_way();
     }
 
@@ -284,7 +300,7 @@ impl Link for World {
     }
 
     fn report_call_ends(&mut self, wanted: bool) {
-        REPORT_CALL_ENDS.store(wanted, Ordering::Relaxed);
+        at_call_end(REPORT_CALL_ENDS, wanted);
     }
 
     fn share(&mut self, piece: Piece) -> Option<UserPtr> {

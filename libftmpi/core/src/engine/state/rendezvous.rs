@@ -70,6 +70,20 @@ impl Rendezvous {
         ssns.into_iter().filter_map(|ssn| self.take(to, ssn)?.request).collect()
     }
 
+    /// The ranks that have not answered this request.
+    pub fn receivers(&self, request: ReqId) -> impl Iterator<Item = Rank> {
+        let announced = self.announced.iter();
+        let announced = announced.filter(move |(_, wait)| wait.request == Some(request));
+        let unanswered = self.unacknowledged.iter().filter(move |(_, of)| **of == request);
+        announced.map(|((to, _), _)| *to).chain(unanswered.map(|((to, _), _)| *to))
+    }
+
+    /// The ranks that have not answered some send.
+    pub fn all_receivers(&self) -> impl Iterator<Item = Rank> {
+        let waiting = self.announced.keys().chain(self.unacknowledged.keys());
+        waiting.map(|(to, _)| *to)
+    }
+
     /// The payloads of this request that wait, each with its receiver.
     pub fn of_request(&mut self, request: ReqId) -> impl Iterator<Item = (Rank, &mut Announced)> {
         self.announced

@@ -1,0 +1,276 @@
+//! The socket where users ask the running job, and the address for metrics.
+//!
+//! The socket is in the directory of the job; a job without a directory has a folder for it
+//! (`ftmpi_servers::job_control`). Guarantees: only the user of the job and the administrator are
+//! answered, whoever can reach the socket. A request is bounded in bytes and in time, and so is the
+//! number of users at a time. A request that makes no sense is refused, and costs nothing else.
+//!
+//! One line asks: a request (`ftmpi_wire::job_control`), or the word `images`, as `ftmpi-ckpt
+//! request` writes it.
+
+mod verbs;
+
+pub use verbs::Pending;
+use verbs::say;
+
+use super::events::{ImageAnswers, LauncherEvent};
+use super::{Launcher, notices};
+use crate::metrics_page;
+use crate::output::Printer;
+use crate::tuning::{CONTROL_CONNECTIONS_MAX, QUESTION_LIMIT};
+use ftmpi_protocols::dispatcher::Input;
+use ftmpi_servers::connections::Connections;
+use ftmpi_servers::job_control::Registration;
+use ftmpi_servers::metrics;
+use ftmpi_wire::job_control::{Answer, REQUEST_BYTES_MAX, Request, SOCKET, VERSION, Verb};
+use ftmpi_wire::{ImageNo, Rank};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+/// How the answers to a request for images look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// For the word `images`.
+    Word,
+    /// For a request.
+    Request,
+}
+
+/// A user who waits for images of these ranks.
+#[derive(Debug)]
+struct ImageRequest {
+    ranks: BTreeSet<Rank>,
+    answers: ImageAnswers,
+    style: Style,
+}
+
+/// All users who wait for images.
+#[derive(Debug, Default)]
+pub struct ImageRequests(Vec<ImageRequest>);
+
+impl ImageRequests {
+    /// A user asks for images of these ranks.
+    fn add(&mut self, ranks: BTreeSet<Rank>, answers: ImageAnswers, style: Style) {
+        self.0.push(ImageRequest { ranks, answers, style });
+        self.finish();
+    }
+
+    /// An image of a rank was stored, with this number and so many bytes; or why there is none.
+    pub fn answer(&mut self, rank: Rank, outcome: Result<(ImageNo, u64), &str>) {
+        for request in &mut self.0 {
+            if !request.ranks.remove(&rank) {
+                continue;
+            }
+            match (request.style, outcome) {
+                (Style::Word, Ok((image, bytes))) => {
+                    let answer = json!({ "rank": rank, "image": image, "bytes": bytes });
+                    let _ = request.answers.send(answer.to_string());
+                }
+                (Style::Word, Err(why)) => {
+                    let answer = json!({ "rank": rank, "why": why });
+                    let _ = request.answers.send(answer.to_string());
+                }
+                (Style::Request, Ok((image, bytes))) => {
+                    let (rank, image) = (rank.0, image.0);
+                    say(&request.answers, &Answer::Image { rank, image, bytes });
+                }
+                (Style::Request, Err(why)) => {
+                    let (rank, why) = (rank.0, why.to_owned());
+                    say(&request.answers, &Answer::NoImage { rank, why });
+                }
+            }
+        }
+        self.finish();
+    }
+
+    /// Ends the answers that are complete.
+    fn finish(&mut self) {
+        self.0.retain(|request| {
+            let done = request.ranks.is_empty();
+            if done {
+                match request.style {
+                    Style::Word => {
+                        let _ = request.answers.send(json!({ "done": true }).to_string());
+                    }
+                    Style::Request => {
+                        say(&request.answers, &Answer::Done("these are all images".to_owned()));
+                    }
+                }
+            }
+            !done
+        });
+    }
+}
+
+/// Listens in this directory.
+///
+/// # Errors
+/// No socket can be made there: some shared file systems have none.
+fn listen(directory: &Path, events: mpsc::UnboundedSender<LauncherEvent>) -> io::Result<()> {
+    // The name of a socket must be short; the path of a directory may be long.
+    let folder = std::fs::File::open(directory)?;
+    let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
+    // The socket of a launcher that died: this launcher holds the lock now.
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path)?;
+    tokio::spawn(async move {
+        let _folder = folder;
+        let mut open = Connections::new(CONTROL_CONNECTIONS_MAX);
+        loop {
+            let Some((stream, _)) = open.accepted(listener.accept().await).await else { continue };
+            if !is_allowed(&stream) {
+                continue;
+            }
+            open.spawn(serve(stream, events.clone()));
+        }
+    });
+    Ok(())
+}
+
+/// Removes the socket: the job is over.
+pub fn close(directory: &Path) {
+    let _ = std::fs::remove_file(directory.join(SOCKET));
+}
+
+/// The user of this job, and the administrator.
+fn is_allowed(stream: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
+}
+
+/// What a line of a user asks for.
+///
+/// # Errors
+/// It makes no sense here; the text is for the user.
+fn request_of(line: &str) -> Result<Verb, String> {
+    let request: Request = serde_json::from_str(line)
+        .map_err(|e| format!("this is no request ({e}); use the ftmpi-ctl of this ftmpi"))?;
+    if request.version != VERSION {
+        let theirs = request.version;
+        return Err(format!(
+            "the launcher speaks version {VERSION} and not {theirs}; use the ftmpi-ctl of this ftmpi"
+        ));
+    }
+    Ok(request.verb)
+}
+
+async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>) {
+    let (read, mut write) = stream.into_split();
+    let mut question = String::new();
+    let mut read = BufReader::new(read.take(REQUEST_BYTES_MAX));
+    let asked = tokio::time::timeout(QUESTION_LIMIT, read.read_line(&mut question)).await;
+    if !matches!(asked, Ok(Ok(1..))) {
+        return;
+    }
+    let (sender, mut answers) = mpsc::unbounded_channel::<String>();
+    match question.trim() {
+        "images" => {
+            let _ = events.send(LauncherEvent::ImagesWanted(sender));
+        }
+        line => match request_of(line) {
+            Ok(verb) => {
+                let _ = events.send(LauncherEvent::Asked { verb, answers: sender });
+            }
+            Err(why) => {
+                say(&sender, &Answer::Refused(why));
+                drop(sender);
+            }
+        },
+    }
+    while let Some(answer) = answers.recv().await {
+        if write.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Answers every request at this address with what the report would say now, in a process of its
+/// own.
+///
+/// # Errors
+/// The address cannot be used.
+pub fn serve_metrics(
+    address: SocketAddr,
+    printer: &Printer,
+    events: &mpsc::UnboundedSender<LauncherEvent>,
+) -> anyhow::Result<()> {
+    let (at, socket) = metrics::bind(address)?;
+    printer.notice(notices::metrics_at(at));
+    let (asking, telling) = (events.clone(), events.clone());
+    let ask = move |question| {
+        let _ = asking.send(LauncherEvent::StateWanted(question));
+    };
+    let tell = move |ended, why: &str| {
+        let _ = telling.send(LauncherEvent::Notice(notices::metrics_ended(ended, why)));
+    };
+    tokio::spawn(metrics_page::keep(socket, ask, tell));
+    Ok(())
+}
+
+impl Launcher {
+    /// Lets users ask, through the job's directory if there is one, and lists the job among those
+    /// that run here.
+    pub(super) fn listen_for_users(&mut self) {
+        let directory = self.store.directory().map(|directory| directory.path().to_owned());
+        if let Some(directory) = &directory
+            && let Err(e) = listen(directory, self.events.clone())
+        {
+            return self.printer.notice(notices::no_control_socket(&e));
+        }
+        // Nobody needs to be listed: the directory of a job names the job as well.
+        self.registration = Registration::make(std::process::id(), directory.as_deref()).ok();
+        if let Some(folder) = self.registration.as_ref().and_then(Registration::folder) {
+            let _ = listen(folder, self.events.clone());
+        }
+    }
+
+    /// A user asks for an image of every rank.
+    pub(super) fn images_wanted(&mut self, answers: ImageAnswers) {
+        self.take_images_for(answers, Style::Word);
+    }
+
+    /// As [`Launcher::images_wanted`], by a request.
+    fn images_asked(&mut self, answers: ImageAnswers) {
+        if self.plan.ckpt_interval.is_none() {
+            return say(&answers, &Answer::Refused(notices::no_images_here()));
+        }
+        self.take_images_for(answers, Style::Request);
+    }
+
+    fn take_images_for(&mut self, answers: ImageAnswers, style: Style) {
+        let ranks = self.dispatcher.can_take_images().into_iter().collect();
+        self.notify_dispatcher(Input::ImagesWanted);
+        self.requests.add(ranks, answers, style);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_no_request_is_refused_with_what_to_use() {
+        let migrate = r#"{"version":1,"verb":{"migrate":{"rank":3,"to":"b"}}}"#;
+        assert_eq!(request_of(migrate), Ok(Verb::Migrate { rank: 3, to: "b".into() }));
+        for wrong in [
+            "",
+            "status",
+            "{}",
+            r#"{"version":1,"verb":"reboot"}"#,
+            r#"{"version":1,"verb":{"migrate":{"rank":-1,"to":"b"}}}"#,
+            r#"{"version":1,"verb":{"migrate":{"rank":1,"to":"b","force":true}}}"#,
+            r#"{"version":2,"verb":"status"}"#,
+            &"[".repeat(4000),
+        ] {
+            let why = request_of(wrong).unwrap_err();
+            assert!(why.contains("use the ftmpi-ctl of this ftmpi"), "{wrong}: {why}");
+        }
+    }
+}

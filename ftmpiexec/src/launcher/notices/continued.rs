@@ -1,0 +1,41 @@
+//! Sentences about jobs that are continued, and about images that may not fit their hosts.
+
+use crate::text::{count, ranks};
+use ftmpi_wire::Rank;
+use std::fmt::Display;
+
+/// The job goes on from these images.
+pub fn going_on(from_images: usize, ranks: usize, bytes: u64) -> String {
+    format!(
+        "going on with the job: {from_images} of {} from images ({:.1} MB), {} from the beginning",
+        count(ranks, "rank"),
+        bytes as f64 / 1e6,
+        ranks - from_images
+    )
+}
+
+/// The servers do not say what the job had stored.
+pub fn discovery_failed(why: &dyn Display) -> String {
+    format!("what the job had stored cannot be asked for: {why}")
+}
+
+/// The images of these ranks do not fit their new host.
+pub fn images_do_not_fit(list: &[Rank], host: &str, differences: &[String]) -> String {
+    format!(
+        "{}: images cannot be restored on {host}, different: {}; without an older image that fits \
+         the ranks begin from their start, if the logs reach back to it; use a host like the one \
+         of the images (ftmpiexec --doctor -f FILE compares hosts)",
+        ranks(list),
+        differences.join(", ")
+    )
+}
+
+/// Images cannot move between these hosts.
+pub fn hosts_differ(first: &str, others: &[&str], differences: &[String]) -> String {
+    format!(
+        "images of ranks on {first} cannot be restored on {}, different: {}; after the loss of a \
+         host its ranks need one of the same kind",
+        others.join(", "),
+        differences.join(", ")
+    )
+}

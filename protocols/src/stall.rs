@@ -1,0 +1,364 @@
+//! Ranks that make no progress: who waits for whom, which ranks wait for each other in a circle,
+//! and when that is worth a word.
+//!
+//! Calling convention: [`explain`] answers a question and remembers nothing. [`StallWatch::look`]
+//! gets the state of all ranks from time to time and returns what is to be said now.
+//!
+//! Guarantees:
+//! - A deadlock is claimed only of ranks that cannot go on, whatever the others do: each of them
+//!   sleeps in a call, and everything that could end its wait is among them or has ended.
+//! - A rank that computes is never said to stall by itself, only if others wait for it so long.
+//! - Ranks that are being restored or that move are not said to stall: their recovery is reported.
+//! - The same stall is reported once, and its end once.
+
+use ftmpi_wire::job_status::{RankState, RankStatus, WaitReason};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// Why ranks do not go on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stall {
+    /// These ranks wait for each other, each for the next one and the last for the first.
+    Deadlock(Vec<u32>),
+    /// Ranks wait for a rank that does not wait itself.
+    For {
+        /// That rank.
+        root: u32,
+        /// What it does.
+        state: RankState,
+        /// The ranks that wait for it, also by way of others.
+        waiting: Vec<u32>,
+    },
+}
+
+impl Stall {
+    /// The ranks that are meant when the stall is compared with an earlier one.
+    fn key(&self) -> (u32, bool) {
+        match self {
+            Self::Deadlock(cycle) => (cycle.iter().copied().min().unwrap_or(0), true),
+            Self::For { root, .. } => (*root, false),
+        }
+    }
+}
+
+/// The ranks that could end the wait of this rank; none: it waits for no rank.
+fn peers_of(rank: &RankStatus, size: usize) -> Option<Vec<u32>> {
+    let wait = rank.wait.as_ref().filter(|_| rank.state == RankState::Waiting)?;
+    let by_ranks = [WaitReason::Message, WaitReason::Send, WaitReason::Collective];
+    if !by_ranks.contains(&wait.reason) {
+        return None;
+    }
+    let others = || (0..size as u32).filter(|other| *other != rank.rank).collect();
+    let peers: Vec<u32> = if wait.any_source { others() } else { wait.peers.clone() };
+    let peers: Vec<u32> = peers.into_iter().filter(|peer| (*peer as usize) < size).collect();
+    (!peers.is_empty()).then_some(peers)
+}
+
+/// Whether a rank can still do something for others.
+fn may_act(state: RankState) -> bool {
+    !matches!(state, RankState::Done | RankState::Finalizing)
+}
+
+/// Why ranks wait, deadlocks first. `ranks[n]` is rank `n`.
+#[must_use]
+pub fn explain(ranks: &[RankStatus]) -> Vec<Stall> {
+    let size = ranks.len();
+    let edges: Vec<Option<Vec<u32>>> = ranks.iter().map(|rank| peers_of(rank, size)).collect();
+    let root_of = roots(ranks, &edges);
+    let mut stalls: Vec<Stall> = cycles(ranks, &edges, &root_of);
+    let mut waiting: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (rank, root) in root_of.iter().enumerate() {
+        if let Some(root) = root.filter(|root| *root != rank as u32) {
+            waiting.entry(root).or_default().push(rank as u32);
+        }
+    }
+    let state = |root: u32| ranks[root as usize].state;
+    stalls.extend(waiting.into_iter().map(|(root, waiting)| Stall::For {
+        root,
+        state: state(root),
+        waiting,
+    }));
+    stalls
+}
+
+/// For each rank that can go on some day, the rank that must act first: itself, if it does not
+/// wait.
+fn roots(ranks: &[RankStatus], edges: &[Option<Vec<u32>>]) -> Vec<Option<u32>> {
+    let mut root_of: Vec<Option<u32>> = vec![None; ranks.len()];
+    for (rank, edge) in edges.iter().enumerate() {
+        if edge.is_none() && may_act(ranks[rank].state) {
+            root_of[rank] = Some(rank as u32);
+        }
+    }
+    loop {
+        let mut changed = false;
+        for (rank, edge) in edges.iter().enumerate() {
+            let Some(peers) = edge.as_ref().filter(|_| root_of[rank].is_none()) else { continue };
+            let one = ranks[rank].wait.as_ref().is_some_and(|wait| wait.one_is_enough);
+            let known = |peer: &u32| root_of[*peer as usize];
+            let free = if one {
+                peers.iter().find_map(known)
+            } else if peers.iter().all(|peer| known(peer).is_some()) {
+                // The rank that does something is of more interest than one that waits as well.
+                peers.iter().find_map(known)
+            } else {
+                None
+            };
+            if free.is_some() {
+                root_of[rank] = free;
+                changed = true;
+            }
+        }
+        if !changed {
+            return root_of;
+        }
+    }
+}
+
+/// The ranks that can never go on: cycles of them, and those that wait for a rank that has ended.
+fn cycles(ranks: &[RankStatus], edges: &[Option<Vec<u32>>], root_of: &[Option<u32>]) -> Vec<Stall> {
+    let stuck = |rank: u32| root_of[rank as usize].is_none();
+    let mut found: BTreeSet<Stall> = BTreeSet::new();
+    let mut behind: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for begin in (0..ranks.len() as u32).filter(|rank| stuck(*rank)) {
+        let mut path = VecDeque::from([begin]);
+        let mut at = begin;
+        loop {
+            let Some(peers) = &edges[at as usize] else {
+                // It has ended, or is about to.
+                if at != begin {
+                    behind.entry(at).or_default().push(begin);
+                }
+                break;
+            };
+            let Some(next) = peers.iter().copied().find(|peer| stuck(*peer)) else { break };
+            if let Some(place) = path.iter().position(|rank| *rank == next) {
+                let mut cycle: Vec<u32> = path.into_iter().skip(place).collect();
+                let least = cycle.iter().enumerate().min_by_key(|(_, rank)| **rank);
+                let turn = least.map_or(0, |(place, _)| place);
+                cycle.rotate_left(turn);
+                found.insert(Stall::Deadlock(cycle));
+                break;
+            }
+            path.push_back(next);
+            at = next;
+        }
+    }
+    let ended = behind.into_iter().map(|(root, waiting)| Stall::For {
+        root,
+        state: ranks[root as usize].state,
+        waiting,
+    });
+    found.into_iter().chain(ended).collect()
+}
+
+/// What is to be said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StallNews {
+    /// Nothing has gone on for so long.
+    Begins(Stall),
+    /// A rank was stopped, and nobody waits for it.
+    Stopped(u32),
+    /// A stall that was reported is over.
+    Ends {
+        /// The rank that goes on.
+        rank: u32,
+    },
+}
+
+/// Notices stalls.
+#[derive(Debug)]
+pub struct StallWatch {
+    limit: Duration,
+    told: BTreeMap<(u32, bool), bool>,
+}
+
+impl StallWatch {
+    /// Reports what has lasted for `limit`; zero: nothing is ever reported.
+    #[must_use]
+    pub fn new(limit: Duration) -> Self {
+        Self { limit, told: BTreeMap::new() }
+    }
+
+    /// The state of all ranks now.
+    pub fn look(&mut self, ranks: &[RankStatus]) -> Vec<StallNews> {
+        if self.limit.is_zero() {
+            return Vec::new();
+        }
+        let limit = self.limit.as_secs_f64();
+        let mut news = Vec::new();
+        let mut present = BTreeSet::new();
+        let long = |rank: &u32| waits_long(&ranks[*rank as usize], limit);
+        let recovers = ranks.iter().any(|rank| is_recovering(rank.state));
+        let stalls = if recovers { Vec::new() } else { explain(ranks) };
+        for stall in stalls {
+            let last = match &stall {
+                Stall::Deadlock(cycle) => cycle.iter().all(long),
+                Stall::For { waiting, .. } => waiting.iter().any(long),
+            };
+            let key = stall.key();
+            if last || self.told.contains_key(&key) {
+                present.insert(key);
+            }
+            if last && self.told.insert(key, true).is_none() {
+                news.push(StallNews::Begins(stall));
+            }
+        }
+        for rank in ranks.iter().filter(|rank| rank.state == RankState::Stopped) {
+            let key = (rank.rank, false);
+            if rank.state_s >= limit {
+                present.insert(key);
+                if self.told.insert(key, true).is_none() {
+                    news.push(StallNews::Stopped(rank.rank));
+                }
+            } else if self.told.contains_key(&key) {
+                present.insert(key);
+            }
+        }
+        if !recovers {
+            let over: Vec<(u32, bool)> =
+                self.told.keys().filter(|key| !present.contains(key)).copied().collect();
+            for key in over {
+                self.told.remove(&key);
+                news.push(StallNews::Ends { rank: key.0 });
+            }
+        }
+        news
+    }
+}
+
+fn waits_long(rank: &RankStatus, limit: f64) -> bool {
+    rank.wait.as_ref().is_some_and(|wait| wait.since_s >= limit)
+}
+
+fn is_recovering(state: RankState) -> bool {
+    matches!(
+        state,
+        RankState::WaitsForHost
+            | RankState::Starting
+            | RankState::Restoring
+            | RankState::CatchingUp
+            | RankState::Ending
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftmpi_wire::job_status::Wait;
+
+    fn rank(number: u32, state: RankState) -> RankStatus {
+        RankStatus {
+            rank: number,
+            host: "h".into(),
+            incarnation: 0,
+            pid: None,
+            state,
+            state_s: 0.0,
+            wait: None,
+            idle_s: 0.0,
+            image: None,
+            taking_image_s: None,
+            log_bytes: 0,
+            log_limit_bytes: None,
+            messages_sent: 0,
+            messages_received: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            failures: 0,
+        }
+    }
+
+    fn waits(number: u32, peers: &[u32], since_s: f64) -> RankStatus {
+        let wait = Wait {
+            call: Some("MPI_Recv".into()),
+            reason: WaitReason::Message,
+            peers: peers.to_vec(),
+            any_source: peers.is_empty(),
+            one_is_enough: peers.is_empty(),
+            tag: None,
+            since_s,
+        };
+        RankStatus { wait: Some(wait), ..rank(number, RankState::Waiting) }
+    }
+
+    fn computes(number: u32) -> RankStatus {
+        rank(number, RankState::Computing)
+    }
+
+    #[test]
+    fn a_circle_of_waits_is_a_deadlock_and_the_ranks_behind_it_are_not_in_it() {
+        let ranks = [waits(0, &[1], 9.0), waits(1, &[2], 9.0), waits(2, &[1], 9.0)];
+        assert_eq!(explain(&ranks), [Stall::Deadlock(vec![1, 2])]);
+    }
+
+    #[test]
+    fn any_source_is_no_deadlock_while_one_rank_can_act() {
+        let ranks = [waits(0, &[], 9.0), waits(1, &[0], 9.0), computes(2)];
+        let expected = Stall::For { root: 2, state: RankState::Computing, waiting: vec![0, 1] };
+        assert_eq!(explain(&ranks), [expected]);
+        let ranks = [waits(0, &[], 9.0), waits(1, &[0], 9.0), waits(2, &[0], 9.0)];
+        assert_eq!(explain(&ranks), [Stall::Deadlock(vec![0, 1])]);
+    }
+
+    #[test]
+    fn who_waits_for_a_rank_that_has_ended_waits_for_ever() {
+        let ranks = [waits(0, &[1], 9.0), rank(1, RankState::Finalizing)];
+        let expected = Stall::For { root: 1, state: RankState::Finalizing, waiting: vec![0] };
+        assert_eq!(explain(&ranks), [expected]);
+    }
+
+    #[test]
+    fn what_no_rank_can_end_is_not_blamed_on_one() {
+        let mut logger = waits(0, &[1], 9.0);
+        logger.wait.as_mut().unwrap().reason = WaitReason::EventLogger;
+        let expected = Stall::For { root: 0, state: RankState::Waiting, waiting: vec![1] };
+        assert_eq!(explain(&[logger, waits(1, &[0], 9.0)]), [expected]);
+    }
+
+    #[test]
+    fn a_peer_that_does_not_exist_is_no_reason_to_panic() {
+        assert_eq!(explain(&[waits(0, &[70], 9.0)]), []);
+    }
+
+    #[test]
+    fn a_stall_is_told_once_and_its_end_once() {
+        let mut watch = StallWatch::new(Duration::from_secs(60));
+        let at = |since| [waits(0, &[1], since), waits(1, &[0], since)];
+        assert_eq!(watch.look(&at(59.0)), []);
+        let told = watch.look(&at(61.0));
+        assert_eq!(told, [StallNews::Begins(Stall::Deadlock(vec![0, 1]))]);
+        assert_eq!(watch.look(&at(62.0)), []);
+        let over = watch.look(&[computes(0), computes(1)]);
+        assert_eq!(over, [StallNews::Ends { rank: 0 }]);
+        assert_eq!(watch.look(&[computes(0), computes(1)]), []);
+    }
+
+    #[test]
+    fn a_stopped_rank_is_told_with_and_without_ranks_that_wait() {
+        let mut watch = StallWatch::new(Duration::from_secs(10));
+        let stopped = RankStatus { state_s: 11.0, ..rank(1, RankState::Stopped) };
+        let told = watch.look(&[computes(0), stopped.clone()]);
+        assert_eq!(told, [StallNews::Stopped(1)]);
+        let mut watch = StallWatch::new(Duration::from_secs(10));
+        let told = watch.look(&[waits(0, &[1], 11.0), stopped]);
+        let expected = Stall::For { root: 1, state: RankState::Stopped, waiting: vec![0] };
+        assert_eq!(told, [StallNews::Begins(expected)], "in one line");
+    }
+
+    #[test]
+    fn a_rank_that_computes_for_long_is_no_stall_until_others_wait_as_long() {
+        let mut watch = StallWatch::new(Duration::from_secs(10));
+        let busy = RankStatus { state_s: 1000.0, idle_s: 1000.0, ..computes(1) };
+        assert_eq!(watch.look(&[waits(0, &[1], 9.0), busy.clone()]), []);
+        assert_eq!(watch.look(&[waits(0, &[1], 10.0), busy]).len(), 1);
+        assert_eq!(StallWatch::new(Duration::ZERO).look(&[waits(0, &[0], 99.0)]), []);
+    }
+
+    #[test]
+    fn recovery_is_no_stall() {
+        let mut watch = StallWatch::new(Duration::from_secs(10));
+        let ranks = [waits(0, &[1], 50.0), rank(1, RankState::Restoring)];
+        assert_eq!(watch.look(&ranks), []);
+    }
+}
