@@ -68,7 +68,7 @@ write() { # DESTINATION
 
 programs() {
     for program in ftmpiexec ftmpi-event-logger ftmpi-channel-memory ftmpi-checkpoint-server \
-        ftmpi-checkpoint-scheduler ftmpi-ckpt ftmpi-ctl; do
+        ftmpi-checkpoint-scheduler ftmpi-ckpt ftmpi-ctl ftmpi-top; do
         put "$target/$program" "$dist/bin/$program" 755
     done
     put "$top/tools/ftmpicc" "$dist/bin/ftmpicc" 755

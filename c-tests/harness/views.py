@@ -1,16 +1,20 @@
-"""Tests what people look at: lines of batch jobs, the page of `--report`, the timeline of `--trace`, files for
-Prometheus and Grafana. Pages are also opened in a browser without a screen, where there is one."""
+"""Tests what people look at: lines of batch jobs, the page of `--report`, the timeline of `--trace`, the dashboard,
+`ftmpi-top`, files for Prometheus and Grafana. Pages are also opened in a browser without a screen, where there is one."""
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import shutil
+import signal
+import socket
 import subprocess
+import time
 from pathlib import Path
 
 from . import reports
-from .core import ROOT, Outcome, Setting, run, which
+from .core import ROOT, Outcome, Setting, descendants, kill, run, which
 from .jobs import RANKS, Jobs
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -50,7 +54,8 @@ def dom(setting: Setting, where: str, budget_ms: int) -> str | None:
     profile = setting.new_folder("browser")
     command = [browser(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                "--no-first-run", "--disable-extensions", f"--user-data-dir={profile}",
-               f"--virtual-time-budget={budget_ms}", "--dump-dom", where]
+               # Events that never end stop virtual time.
+               f"--{'timeout' if where.startswith('http') else 'virtual-time-budget'}={budget_ms}", "--dump-dom", where]
     outcome = run(command, timeout=60)
     shutil.rmtree(profile, ignore_errors=True)
     return outcome.out if outcome.code is not None else None
@@ -154,6 +159,111 @@ def opened(setting: Setting, page: Path) -> None:
     return None
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def get(port: int, path: str, host: str = "localhost", **headers: str) -> tuple[int, str]:
+    """Status and text of an answer; redirections are not followed."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request("GET", path, headers={"Host": host, **headers})
+        answer = connection.getresponse()
+        return answer.status, answer.headers.get("Set-Cookie", "") + answer.read().decode()
+    except OSError as error:
+        return 0, str(error)
+    finally:
+        connection.close()
+
+
+def first_events(port: int, wanted: int) -> list[dict]:
+    """The first states that a viewer is sent."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    found: list[dict] = []
+    try:
+        connection.request("GET", "/events", headers={"Host": "localhost"})
+        answer = connection.getresponse()
+        while len(found) < wanted:
+            line = answer.readline().decode()
+            if not line:
+                break
+            if line.startswith("data: {\"exposure"):
+                found.append(json.loads(line.removeprefix("data: ")))
+    except OSError:
+        pass
+    finally:
+        connection.close()
+    return found
+
+
+def dashboard_problems(port: int, other: int) -> dict[str, str | None]:
+    """What is wrong with the page of a running job; `other` is one on all addresses."""
+    code, page = get(port, "/")
+    request = REQUESTS.search(re.sub(r'href="/(status|metrics)"', "", page))
+    problems = {"dashboard": f"{code} {page[:100]}" if code != 200 or request else None}
+    events = first_events(port, 2)
+    states = [event["status"] for event in events]
+    right = len(states) == 2 and len(states[0]["ranks"]) == RANKS and states[0]["job"]["elapsed_s"] < states[1]["job"]["elapsed_s"]
+    problems["dashboard: states"] = None if right and events[0]["exposure"]["text"] else f"{events}"[:300]
+    refused = [get(port, "/status", host="evil.example")[0], get(other, "/status")[0], get(other, "/?token=x")[0]]
+    problems["dashboard: strangers are refused"] = None if refused == [403] * 3 else f"answered with {refused}"
+    code, text = get(port, "/metrics")
+    problems["dashboard: metrics"] = None if code == 200 and "ftmpi_job_ranks 4" in text else f"{code} {text[:100]}"
+    return problems
+
+
+def live(setting: Setting, jobs: Jobs) -> None:
+    """A running job, seen by `ftmpi-top` and through the dashboard."""
+    results = setting.results
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        return results.bad("views: live", why)
+    where = setting.new_folder("views-live")
+    port, other = free_port(), free_port()
+    top = [setting.dist / "bin" / "ftmpi-top", "--once"]
+    options = ["--job-dir", where / "job", "--ckpt-interval", "500ms"]
+    words = [str(word) for word in setting.mpiexec(RANKS, *options, "--dashboard", str(port), *job.command(8))]
+    second = [str(word) for word in setting.mpiexec(2, "--protocol", "none", "--dashboard", f"0.0.0.0:{other}", *job.command(8))]
+    with open(where / "said", "w+") as said, open(where / "second", "w+") as more:
+        running = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True),
+                   subprocess.Popen(second, stdout=subprocess.DEVNULL, stderr=more, start_new_session=True)]
+        try:
+            until = time.monotonic() + 20
+            while time.monotonic() < until and (get(port, "/status")[0] != 200 or get(other, "/")[0] != 403):
+                time.sleep(0.1)
+            for name, problem in dashboard_problems(port, other).items():
+                results.check(f"views: {name}", problem)
+            token = re.search(r"\?token=(\w+)", (where / "second").read_text())
+            answer = get(other, f"/?token={token[1]}") if token else (0, (where / "second").read_text())
+            results.check("views: a token opens the page", None if answer[0] == 303 and "HttpOnly" in answer[1] else f"{answer}")
+            plain = run([*top, where / "job"], timeout=20)
+            whole = plain.code == 0 and "if a rank died now: " in plain.out and plain.out.count("  rank ") == RANKS
+            results.check("views: ftmpi-top", None if whole else plain.output_tail())
+            state = run([*top, "--json", where / "job"], timeout=20)
+            whole = state.code == 0 and len(json.loads(state.out)["ranks"]) == RANKS
+            results.check("views: ftmpi-top --json", None if whole else state.output_tail())
+            absent = run([*top, where], timeout=20)
+            results.check("views: ftmpi-top without a job", None if absent.code and absent.err else f"{absent}")
+            if browser() is None:
+                results.skip("views: dashboard in a browser", "no chromium")
+            else:
+                shown = in_browser(setting, f"http://localhost:{port}/", 4000)
+                if shown is None:
+                    results.skip("views: dashboard in a browser", "the browser is too slow here")
+                else:
+                    gone = [word for word in ('aria-label="rank 3', "If a rank died now", ">live<") if word not in shown]
+                    results.check("views: dashboard in a browser", f"it does not show {gone}: {shown[-400:]}" if gone else None)
+        finally:
+            for process in running:
+                below = descendants(process.pid)
+                kill([process.pid], signal.SIGTERM)
+                process.wait()
+                kill(below)
+    return None
+
+
 def silence(setting: Setting, jobs: Jobs) -> None:
     """A short job that runs well says nothing by itself."""
     job, why = jobs.make("waitany", setting.seed)
@@ -191,4 +301,5 @@ def views(setting: Setting) -> None:
     jobs = Jobs(setting, 2.5)
     one_run(setting, jobs)
     silence(setting, jobs)
+    live(setting, jobs)
     monitoring(setting)

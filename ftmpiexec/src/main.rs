@@ -11,12 +11,12 @@ mod history;
 mod inject;
 mod job_dir;
 mod launcher;
-mod metrics_page;
 mod mpir;
 mod nested;
 mod os_text;
 mod output;
 mod own_link;
+mod page_process;
 mod pages;
 mod report;
 mod restore_facts;
@@ -30,6 +30,7 @@ use ftmpi_checkpoint::{inheritance, thread_creation};
 use ftmpi_options::terminal;
 use ftmpi_wire::direct_start::AGENT_OPTION;
 use ftmpi_wire::foreign_launcher::ForeignLauncher;
+use page_process::Page;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -68,10 +69,10 @@ fn main() -> ExitCode {
             Err(error) => complain("agent of ranks: ", &error),
         };
     }
-    if arguments.get(1).is_some_and(|first| first == metrics_page::OPTION) {
-        return match metrics_page::run() {
+    if let Some(page) = arguments.get(1).and_then(|first| Page::of_option(first)) {
+        return match page_process::run(page) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain("metrics page: ", &error),
+            Err(error) => complain(&format!("{}: ", page.title()), &error),
         };
     }
     if arguments.get(1).is_some_and(|first| first == restore_facts::OPTION) {

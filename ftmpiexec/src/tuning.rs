@@ -103,6 +103,8 @@ pub const CONTROL_CONNECTIONS_MAX: usize = 64;
 pub const METRICS_STARTS_MAX: u32 = 5;
 /// Pause before that process is started again.
 pub const METRICS_RESTART_PAUSE: Duration = Duration::from_secs(1);
+/// How long a page goes on after its launcher is gone, so that viewers learn of it.
+pub const PAGE_LINGER: Duration = Duration::from_millis(300);
 /// How long a launcher waits for the lock of a job's directory: its predecessor may be dying.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 /// How long a user who interrupts the end of a job waits for text without a reader.

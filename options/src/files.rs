@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::render::{completions, manual, markdown};
-use crate::{ckpt, ctl, ftmpiexec, servers, wrappers};
+use crate::{ckpt, ctl, ftmpiexec, servers, top, wrappers};
 use clap::{Command, CommandFactory};
 
 /// The reference of all options, below the top of the repository.
@@ -13,6 +13,7 @@ fn programs() -> Vec<Command> {
         ftmpiexec::Cli::command(),
         ckpt::CkptArgs::command(),
         ctl::CtlArgs::command(),
+        top::TopArgs::command(),
         servers::EventLoggerArgs::command(),
         servers::CheckpointServerArgs::command(),
         servers::CheckpointSchedulerArgs::command(),
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn every_program_has_a_manual_page_and_three_completions() {
         let files = share();
-        assert_eq!(files.len(), 10 * 4);
+        assert_eq!(files.len(), 11 * 4);
         for (path, contents) in &files {
             assert!(contents.len() > 100, "{path}");
             assert!(!contents.contains("\u{1b}["), "{path} has colours");

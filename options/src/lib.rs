@@ -6,7 +6,7 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`ftmpiexec`], [`servers`], [`ckpt`], [`ctl`], [`wrappers`] | the tables, a field per option |
+//! | [`ftmpiexec`], [`servers`], and one module for each other program | the tables of options |
 //! | [`choices`], [`values`] | what options accept |
 //! | [`errors`], [`foreign`] | every text about a wrong command line; options of other launchers |
 //! | [`sbatch`] | the words of `ftmpiexec sbatch` |
@@ -29,5 +29,6 @@ pub mod render;
 pub mod sbatch;
 pub mod servers;
 pub mod terminal;
+pub mod top;
 pub mod values;
 pub mod wrappers;

@@ -4,7 +4,7 @@
 
 use crate::os_text;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
@@ -114,6 +114,17 @@ pub fn size(text: &str) -> Result<u64, ValueError> {
 /// It is not one.
 pub fn address(text: &str) -> Result<SocketAddr, ValueError> {
     text.parse().map_err(|_| ValueError::Address(text.to_owned()))
+}
+
+/// A network address with a port, or a port of this host's loopback address.
+///
+/// # Errors
+/// It is neither.
+pub fn local_address(text: &str) -> Result<SocketAddr, ValueError> {
+    match text.parse::<u16>() {
+        Ok(port) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        Err(_) => address(text),
+    }
 }
 
 /// The address of an object store. It holds no secrets: those come from the environment.

@@ -9,6 +9,8 @@
 //! | [`image_note`] | the facts about an image that its container holds |
 //! | [`scheduler`] | the checkpoint scheduler, which stores nothing |
 //! | [`client`] | what an agent asks of the servers |
+//! | [`dashboard`] | the web page of a job |
+//! | [`exposure`] | what would be lost if something died now |
 //! | [`metrics`] | the metrics of servers and launcher, in the text format of Prometheus |
 //! | [`connections`] | callers that are not known: a bounded number at a time |
 //! | [`host_memory`] | memory that the job may use on a host |
@@ -23,8 +25,10 @@ pub mod channel_memory;
 pub mod checksummed_file;
 pub mod client;
 pub mod connections;
+pub mod dashboard;
 pub mod event_logger;
 pub mod event_store;
+pub mod exposure;
 pub mod files;
 pub mod host_memory;
 pub mod image_note;

@@ -36,6 +36,26 @@ pub(crate) mod metrics {
     pub const STATE_LIMIT: Duration = Duration::from_secs(5);
 }
 
+/// The web page of a job.
+pub(crate) mod dashboard {
+    use std::time::Duration;
+
+    /// Connections at a time. Others make room.
+    pub const CONNECTIONS_MAX: usize = 32;
+    /// Viewers at a time: a team and its screens.
+    pub const VIEWERS_MAX: usize = 16;
+    /// Time in which a request must have come.
+    pub const CONNECTION_LIMIT: Duration = Duration::from_secs(10);
+    /// Time of one connection: browsers connect again by themselves.
+    pub const VIEW_LIMIT: Duration = Duration::from_secs(3600);
+    /// Time between two states.
+    pub const INTERVAL: Duration = Duration::from_secs(1);
+    /// The launcher tells its state for one of so many parts of its time, at the most.
+    pub const STATE_SHARE: u32 = 50;
+    /// Time that the launcher gets to answer.
+    pub const STATE_LIMIT: Duration = Duration::from_secs(5);
+}
+
 /// Event logs on disk.
 pub(crate) mod event_log {
     /// Bytes after which a segment is closed: pruning removes segments as a whole.

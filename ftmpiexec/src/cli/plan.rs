@@ -66,6 +66,8 @@ pub struct Plan {
     pub job_dir: Option<PathBuf>,
     /// Address of the metrics.
     pub metrics: Option<std::net::SocketAddr>,
+    /// Address of the dashboard.
+    pub dashboard: Option<std::net::SocketAddr>,
     /// File of `--report`.
     pub report: Option<PathBuf>,
     /// File of `--trace`.
@@ -291,6 +293,7 @@ impl Plan {
             progress: cli.output.progress,
             in_batch_system: allocation.is_some(),
             metrics: cli.output.metrics,
+            dashboard: cli.output.dashboard,
             force_tcp: cli.network.transport == TransportChoice::Tcp,
             memory_limit: cli.fault_tolerance.memory_limit.map(|mib| mib.to_string()),
             event_rings: cli.fault_tolerance.event_rings == Switch::On

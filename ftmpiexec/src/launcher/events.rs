@@ -3,6 +3,7 @@
 use super::discovered::{DiscoveryError, Found};
 use crate::agent_protocol::FromAgent;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
+use ftmpi_servers::dashboard::Question;
 use ftmpi_servers::metrics::StateRequest;
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_control::Verb;
@@ -48,7 +49,7 @@ pub enum LauncherEvent {
     /// A user asks for something (`ftmpi-ctl`).
     Asked { verb: Verb, answers: ImageAnswers },
     /// A user asks for the state of the job.
-    StateWanted(StateRequest),
+    StateWanted(Question, StateRequest),
     /// A line for the user.
     Notice(String),
 }

@@ -18,7 +18,7 @@
 //! | [`batch_log`], [`recording`] | what a job says by itself; its history |
 //! | [`faults`] | `--inject` |
 //! | [`control`], [`job_status`], [`observed`] | users who ask (`ftmpi-ctl`); stalls |
-//! | [`metrics_state`] | users who ask for metrics |
+//! | [`page_links`], [`metrics_state`] | users who ask for metrics |
 //! | [`protocol_advice`] | what `--protocol auto` chose, and whether another protocol is better |
 //! | [`notices`], [`recovery_notices`] | every sentence about failures and recoveries |
 //! | [`interruption_notices`] | sentences about signals and time limits |
@@ -42,6 +42,7 @@ mod network;
 pub mod notices;
 mod observed;
 mod oversubscription;
+mod page_links;
 mod preflight;
 mod protocol_advice;
 mod rank_output;
@@ -341,8 +342,8 @@ impl Launcher {
             LauncherEvent::Discovered(found) => self.on_discovery(found),
             LauncherEvent::ImagesWanted(answers) => self.images_wanted(answers),
             LauncherEvent::Asked { verb, answers } => self.asked(verb, answers),
-            LauncherEvent::StateWanted(request) => {
-                let _ = request.send(self.metrics_state());
+            LauncherEvent::StateWanted(question, request) => {
+                let _ = request.send(self.state_wanted(question));
             }
             LauncherEvent::Notice(line) => self.printer.notice(line),
             LauncherEvent::Printed { host, launch, bytes, upto, read } => {

@@ -18,7 +18,7 @@ pub use stalls::stall;
 use super::recovery_notices;
 use crate::agent::program::is_open_mpi;
 use crate::heartbeat;
-use crate::metrics_page::Ended;
+use crate::page_process::{Ended, Page};
 use crate::text::{count, count_of, ranks};
 use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
 use ftmpi_protocols::judge::Named;
@@ -97,13 +97,24 @@ pub fn metrics_at(address: SocketAddr) -> String {
     format!("metrics at http://{address}/metrics")
 }
 
-/// The process of the metrics page ended, and why.
-pub fn metrics_ended(ended: Ended, why: &str) -> String {
+/// The dashboard of the job is at this address.
+pub fn dashboard_at(address: SocketAddr, token: Option<&str>) -> String {
+    let host = match address.ip().is_unspecified() {
+        true => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        false if address.is_ipv6() => format!("[{}]", address.ip()),
+        false => address.ip().to_string(),
+    };
+    let token = token.map_or(String::new(), |token| format!("?token={token}"));
+    format!("dashboard at http://{host}:{}/{token}", address.port())
+}
+
+/// The process of a page ended, and why.
+pub fn page_ended(page: Page, ended: Ended, why: &str) -> String {
     let then = match ended {
         Ended::StartsAgain => "it is started again",
         Ended::ForGood => "the job goes on without it",
     };
-    format!("the metrics page ended ({why}); {then}")
+    format!("{} ended ({why}); {then}", page.title())
 }
 
 // ---- ranks --------------------------------------------------------------------------------------

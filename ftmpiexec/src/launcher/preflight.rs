@@ -4,7 +4,7 @@
 use super::events::LauncherEvent;
 use super::input::StandardInput;
 use super::servers::Servers;
-use super::{control, oversubscription};
+use super::{oversubscription, page_links};
 use crate::agent::program::{self, ProgramError};
 use crate::agent_protocol::Job;
 use crate::cli::Plan;
@@ -72,9 +72,7 @@ impl Prepared {
         );
         let input_ended = known.map(Progress::input_ended);
         let input = StandardInput::new(job_dir, input_ended, events.clone())?;
-        if let Some(address) = plan.metrics {
-            control::serve_metrics(address, printer, events)?;
-        }
+        page_links::serve(plan, printer, events)?;
         if let Some(directory) = job_dir.filter(|_| plan.continued.is_none()) {
             directory.save(&saved)?;
         }

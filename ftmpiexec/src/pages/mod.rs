@@ -1,7 +1,9 @@
-//! Pages that people look at in a browser: the page of `--report`, as one file.
+//! Pages that people look at in a browser: the page of `--report`, as one file, and the page of
+//! `--dashboard`.
 //!
-//! Guarantees: a page makes no request: neither its markup nor its code names another file, and its
-//! content security policy allows none. Only the style and the code that this module put into the
+//! Guarantees: the page of a report makes no request: neither its markup nor its code names another
+//! file, and its content security policy allows none. The page of the dashboard asks nobody but the
+//! server that it came from. Only the style and the code that this module put into the
 //! page run, which the policy names by their hashes. Text of a job (names, messages, paths) is
 //! data: it is embedded so that it cannot end its element, and code shows it as text, never as
 //! markup.
@@ -13,6 +15,8 @@ const STYLE: &str = include_str!("style.css");
 const COMMON: &str = include_str!("common.js");
 const REPORT: &str = include_str!("report.html");
 const REPORT_CODE: &str = include_str!("report.js");
+const DASHBOARD: &str = include_str!("dashboard.html");
+const DASHBOARD_CODE: &str = include_str!("dashboard.js");
 
 /// The page of a report.
 #[must_use]
@@ -23,6 +27,14 @@ pub fn report(data: &Value) -> String {
         REPORT,
         &[("policy", &policy), ("style", STYLE), ("data", &embedded(data)), ("code", &code)],
     )
+}
+
+/// The page of the dashboard, and its content security policy.
+#[must_use]
+pub fn dashboard() -> (String, String) {
+    let code = format!("{COMMON}{DASHBOARD_CODE}");
+    let page = fill(DASHBOARD, &[("style", STYLE), ("code", &code)]);
+    (page, format!("{}; connect-src 'self'; frame-ancestors 'none'", policy(&code)))
 }
 
 /// A policy that allows this code, the style of the pages, and no request.
@@ -115,8 +127,17 @@ mod tests {
     }
 
     #[test]
-    fn a_page_names_no_other_file_and_its_policy_names_its_code() {
-        let page = report(&json!({}));
+    fn pages_name_no_other_file_and_their_policies_name_their_code() {
+        let (live, policy) = dashboard();
+        assert!(policy.contains("connect-src 'self'") && !policy.contains("unsafe"));
+        check(&report(&json!({})), None);
+        check(&live, Some(&policy));
+    }
+
+    /// `policy`: of a page that has it in a header.
+    fn check(page: &str, policy: Option<&str>) {
+        let own = ["href=\"/status\"", "href=\"/metrics\""];
+        let page = own.iter().fold(page.to_owned(), |page, link| page.replace(link, ""));
         let links = page.replace("http://www.w3.org/2000/svg", "").replace("href=\"data:,\"", "");
         for word in [
             "src=",
@@ -139,9 +160,12 @@ mod tests {
             assert!(!links.contains(word), "{word}");
         }
         let code = page.rsplit_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
-        assert!(page.contains(&hash(code)), "the policy allows the code of the page");
+        assert!(
+            policy.unwrap_or(&page).contains(&hash(code)),
+            "the policy allows the code of the page"
+        );
         let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
-        assert!(page.contains(&hash(style)), "the policy allows its style");
+        assert!(policy.unwrap_or(&page).contains(&hash(style)), "the policy allows its style");
         assert!(!page.contains("{{"), "every place is filled");
     }
 }

@@ -177,6 +177,7 @@ mod tests {
             "--report",
             "--trace",
             "--metrics",
+            "--dashboard",
             "--restart",
             "--inject",
             "--iface",

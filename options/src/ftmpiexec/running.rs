@@ -1,7 +1,7 @@
 //! What a job prints and writes, how long it runs, how its parts reach each other, and tests.
 
 use crate::choices::{LauncherKind, OutputChoice, TransportChoice};
-use crate::values::{address, path, time, time_limit};
+use crate::values::{address, local_address, path, time, time_limit};
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -52,6 +52,12 @@ pub struct Output {
     /// At http://IP:PORT/metrics while the job runs.
     #[arg(long, value_name = "IP:PORT", value_parser = address)]
     pub metrics: Option<SocketAddr>,
+    /// Show the job as a web page
+    ///
+    /// At http://IP:PORT/ while the job runs; PORT alone means 127.0.0.1:PORT. On a loopback
+    /// address the page is for you. On another address it needs the token that is printed.
+    #[arg(long, value_name = "IP:PORT", value_parser = local_address)]
+    pub dashboard: Option<SocketAddr>,
     /// Print more about what happens
     #[arg(short, long)]
     pub verbose: bool,

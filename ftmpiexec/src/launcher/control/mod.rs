@@ -1,4 +1,4 @@
-//! The socket where users ask the running job, and the address for metrics.
+//! The socket where users ask the running job.
 //!
 //! The socket is in the directory of the job; a job without a directory has a folder for it
 //! (`ftmpi_servers::job_control`). Guarantees: only the user of the job and the administrator are
@@ -15,19 +15,15 @@ use verbs::say;
 
 use super::events::{ImageAnswers, LauncherEvent};
 use super::{Launcher, notices};
-use crate::metrics_page;
-use crate::output::Printer;
 use crate::tuning::{CONTROL_CONNECTIONS_MAX, QUESTION_LIMIT};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_servers::connections::Connections;
 use ftmpi_servers::job_control::Registration;
-use ftmpi_servers::metrics;
 use ftmpi_wire::job_control::{Answer, REQUEST_BYTES_MAX, Request, SOCKET, VERSION, Verb};
 use ftmpi_wire::{ImageNo, Rank};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -189,29 +185,6 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>)
             return;
         }
     }
-}
-
-/// Answers every request at this address with what the report would say now, in a process of its
-/// own.
-///
-/// # Errors
-/// The address cannot be used.
-pub fn serve_metrics(
-    address: SocketAddr,
-    printer: &Printer,
-    events: &mpsc::UnboundedSender<LauncherEvent>,
-) -> anyhow::Result<()> {
-    let (at, socket) = metrics::bind(address)?;
-    printer.notice(notices::metrics_at(at));
-    let (asking, telling) = (events.clone(), events.clone());
-    let ask = move |question| {
-        let _ = asking.send(LauncherEvent::StateWanted(question));
-    };
-    let tell = move |ended, why: &str| {
-        let _ = telling.send(LauncherEvent::Notice(notices::metrics_ended(ended, why)));
-    };
-    tokio::spawn(metrics_page::keep(socket, ask, tell));
-    Ok(())
 }
 
 impl Launcher {
