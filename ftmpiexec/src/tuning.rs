@@ -242,6 +242,10 @@ pub const DIRECT_LINK_LIMIT: Duration = Duration::from_secs(120);
 /// Ranks of such a job that have the order to end and compute are killed after this time, if the
 /// launcher has not done it.
 pub const DIRECT_KILL_AFTER: Duration = Duration::from_secs(2);
+/// How long such an agent waits until the launcher has read why the job ends.
+pub const DIRECT_READ_LIMIT: Duration = Duration::from_secs(2);
+/// Between two looks whether it has, and what it may need to pass it on.
+pub const DIRECT_READ_PAUSE: Duration = Duration::from_millis(10);
 /// First pause between two attempts to make a channel.
 pub const RETRY_FIRST: Duration = Duration::from_millis(20);
 /// Longest pause between two attempts to make a channel.

@@ -21,6 +21,10 @@ use std::net::SocketAddr;
 /// The first argument of `ftmpiexec` as an agent of ranks that are there already.
 pub const AGENT_OPTION: &str = "--agent-of-ranks";
 
+/// What is said of a rank that ends too early.
+pub const ENDED_EARLY: &str = "ended before all ranks had called MPI_Finalize, and this launcher \
+    restarts none (ftmpiexec does): the job ends";
+
 /// Bytes of a text in a key-value space: Hydra takes 1024.
 pub const TEXT_BYTES_MAX: usize = 900;
 

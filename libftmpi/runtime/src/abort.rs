@@ -1,9 +1,12 @@
 //! `MPI_Abort`, and the wait for the end that the dispatcher decides.
 
+use crate::direct_start;
 use crate::ending::die;
 use crate::job;
+use crate::tuning::{AGENT_SAYS_WHY, ERRORS_READ_PAUSE};
 use crate::world::World;
 use ftmpi_wire::control::{FromRank, ToRank};
+use std::time::Instant;
 
 /// `MPI_Abort`: ends the whole job.
 pub fn abort(code: i32) -> ! {
@@ -25,7 +28,18 @@ pub(crate) fn abort_with(world: &mut World, code: i32, text: String) -> ! {
         die(code)
     };
     control.send(&FromRank::Abort { code, text: text.clone() }, None);
-    crate::direct_start::abort(code, &text);
+    if direct_start::has_joined() {
+        // The agent says why before the launcher kills it with the ranks.
+        let end = Instant::now() + AGENT_SAYS_WHY;
+        while Instant::now() < end {
+            match world.agent.control().map(|control| control.receive(false)) {
+                None | Some(Some((ToRank::Die { .. }, _))) => break,
+                Some(_) => std::thread::sleep(ERRORS_READ_PAUSE),
+            }
+        }
+        direct_start::abort(code, &text);
+        die(code);
+    }
     wait_for_the_end(world)
 }
 

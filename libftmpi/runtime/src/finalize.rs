@@ -2,12 +2,14 @@
 //!
 //! Guarantees: a rank stays until no other rank may need its log.
 
+use crate::abort::abort_with;
 use crate::calls::{enter, leave};
 use crate::direct_start;
 use crate::job::{self, get};
 use ftmpi_core::engine::Link;
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::control::FromRank;
+use ftmpi_wire::direct_start::ENDED_EARLY;
 use ftmpi_wire::status::Phase;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -81,10 +83,8 @@ pub(crate) extern "C" fn at_exit(code: libc::c_int, _: *mut libc::c_void) {
     if !engine.link.agent.all_finalized {
         if direct_start::has_joined() {
             // Launchers take such an end for a good one, and other ranks may wait for this one.
-            // SAFETY: flushes the program's streams: the launcher kills this process.
-            unsafe { libc::fflush(std::ptr::null_mut()) };
             let code = if code == 0 { 1 } else { code };
-            direct_start::abort(code, "ended without MPI_Finalize");
+            abort_with(&mut engine.link, code, ENDED_EARLY.into());
         }
         return;
     }

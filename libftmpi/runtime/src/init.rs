@@ -164,6 +164,7 @@ fn rank_of_another_launcher() -> Option<RankEnv> {
         Err(why) => why,
     };
     eprintln!("ftmpi: {why}");
+    direct_start::until_errors_are_read();
     std::process::exit(1)
 }
 

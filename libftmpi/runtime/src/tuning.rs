@@ -50,3 +50,10 @@ pub(crate) const EXTERNAL_LOAD: u64 = 300;
 pub(crate) const HASTE_MIN: u32 = 16;
 /// Waits in which a rank sleeps at once, at the most.
 pub(crate) const HASTE_MAX: u32 = 4096;
+
+/// How long a rank that another launcher started waits until its agent has said why the job ends.
+pub(crate) const AGENT_SAYS_WHY: Duration = Duration::from_secs(3);
+/// How long such a rank, before it ends by an error, waits until the launcher has read the error.
+pub(crate) const ERRORS_READ_LIMIT: Duration = Duration::from_secs(2);
+/// Between two looks whether it has, and what it may need to pass it on.
+pub(crate) const ERRORS_READ_PAUSE: Duration = Duration::from_millis(10);

@@ -5,6 +5,7 @@
 //! ends the job; afterwards its end is an ordinary one, so nobody waits for it.
 
 use ftmpi_wire::Rank;
+use ftmpi_wire::direct_start::ENDED_EARLY;
 use serde::{Deserialize, Serialize};
 
 /// What happens to a rank, from the agent of its host.
@@ -45,6 +46,9 @@ pub enum Order {
     End {
         /// The exit code.
         code: i32,
+        /// The rank that gives this code to the launcher; the others end a moment later, because
+        /// launchers take the code of the first end that they see.
+        by: Option<Rank>,
         /// Why, for the user.
         why: String,
     },
@@ -100,11 +104,8 @@ impl Course {
             Input::Gone(rank) if self.running == 0 => self.leave(rank),
             Input::Gone(rank) => {
                 let host = self.hosts.get(rank.index())?;
-                let why = format!(
-                    "rank {rank} on {host} ended before all ranks had called MPI_Finalize, and this \
-                     launcher restarts none (ftmpiexec does): the job ends"
-                );
-                self.end(1, why)
+                let why = format!("rank {rank} on {host}: {ENDED_EARLY}");
+                self.end(1, None, why)
             }
             Input::Abort { rank, code, text } => {
                 let host = self.hosts.get(rank.index())?;
@@ -112,15 +113,15 @@ impl Course {
                     "" => format!("rank {rank} on {host}: MPI_Abort with code {code}"),
                     text => format!("rank {rank} on {host}: {text}"),
                 };
-                self.end(code, why)
+                self.end(code, Some(rank), why)
             }
-            Input::Failed { why, .. } => self.end(1, why),
+            Input::Failed { why, .. } => self.end(1, None, why),
         }
     }
 
-    fn end(&mut self, code: i32, why: String) -> Option<Order> {
+    fn end(&mut self, code: i32, by: Option<Rank>, why: String) -> Option<Order> {
         self.over = true;
-        Some(Order::End { code, why })
+        Some(Order::End { code, by, why })
     }
 
     /// The rank is so far now; whether that is news.
@@ -167,7 +168,7 @@ mod tests {
     fn a_death_ends_the_job_once() {
         let mut course = course();
         assert_eq!(course.on(Input::Finalizing(Rank(1))), None);
-        let Some(Order::End { code: 1, why }) = course.on(Input::Gone(Rank(1))) else {
+        let Some(Order::End { code: 1, by: None, why }) = course.on(Input::Gone(Rank(1))) else {
             panic!("nobody waits for it")
         };
         assert!(why.contains("rank 1 on b") && why.contains("ftmpiexec"), "{why}");
@@ -178,9 +179,14 @@ mod tests {
     #[test]
     fn abort_ends_the_job_with_its_code() {
         let abort = |text: &str| Input::Abort { rank: Rank(2), code: 7, text: text.into() };
-        let Some(Order::End { code: 7, why }) = course().on(abort("")) else { panic!() };
+        let Some(Order::End { code: 7, by: Some(Rank(2)), why }) = course().on(abort("")) else {
+            panic!()
+        };
         assert_eq!(why, "rank 2 on b: MPI_Abort with code 7");
-        let Some(Order::End { code: 7, why }) = course().on(abort("no memory")) else { panic!() };
+        let Some(Order::End { code: 7, by: Some(Rank(2)), why }) = course().on(abort("no memory"))
+        else {
+            panic!()
+        };
         assert_eq!(why, "rank 2 on b: no memory");
     }
 

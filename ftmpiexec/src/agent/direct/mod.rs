@@ -21,7 +21,9 @@ mod links;
 mod members;
 
 use super::segments::Segments;
-use crate::tuning::{DIRECT_KILL_AFTER, DIRECT_LINK_LIMIT, FAREWELL_FLUSH};
+use crate::tuning::{
+    DIRECT_KILL_AFTER, DIRECT_LINK_LIMIT, DIRECT_READ_LIMIT, DIRECT_READ_PAUSE, FAREWELL_FLUSH,
+};
 use anyhow::{Context, bail, ensure};
 use channels::Channels;
 use course::{Course, Input, Order};
@@ -113,6 +115,8 @@ struct NodeAgent {
     begin: Instant,
     /// Since when the job ends.
     ending: Option<Instant>,
+    /// What all ranks get after one of them.
+    last_order: Option<ToRank>,
     all_exiting: bool,
 }
 
@@ -145,6 +149,18 @@ fn all_processors() -> rustix::thread::CpuSet {
     let mut cpus = rustix::thread::CpuSet::new();
     (0..rustix::thread::CpuSet::MAX_CPU).for_each(|cpu| cpus.set(cpu));
     cpus
+}
+
+/// Waits until the launcher has read what was written to the standard error: it ends all ranks when
+/// one has ended, and throws away what it has not read.
+fn until_errors_are_read() {
+    let end = Instant::now() + DIRECT_READ_LIMIT;
+    let errors = std::io::stderr();
+    while rustix::io::ioctl_fionread(&errors).is_ok_and(|unread| unread > 0) && Instant::now() < end
+    {
+        std::thread::sleep(DIRECT_READ_PAUSE);
+    }
+    std::thread::sleep(DIRECT_READ_PAUSE);
 }
 
 fn receive(starter: &mut UnixStream) -> anyhow::Result<Vec<u8>> {
@@ -248,6 +264,7 @@ impl NodeAgent {
             decisions,
             begin: Instant::now(),
             ending: None,
+            last_order: None,
             all_exiting: false,
         }
     }
@@ -311,7 +328,7 @@ impl NodeAgent {
             Event::FirstGone(why) => {
                 if !self.all_exiting && self.ending.is_none() {
                     eprintln!("ftmpi: {why}: the job ends");
-                    self.obey(&Order::End { code: 1, why: String::new() });
+                    self.obey(&Order::End { code: 1, by: None, why: String::new() });
                 }
             }
         }
@@ -387,6 +404,7 @@ impl NodeAgent {
                 if let Some(order) = course.on(input) {
                     if let Order::End { why, .. } = &order {
                         eprintln!("ftmpi: {why}");
+                        until_errors_are_read();
                     }
                     for agent in agents.values() {
                         let _ = agent.send(order.clone());
@@ -406,7 +424,7 @@ impl NodeAgent {
             {
                 let outbox = links::accept_agent(caller, host, events);
                 if self.ending.is_some() {
-                    let _ = outbox.send(Order::End { code: 1, why: String::new() });
+                    let _ = outbox.send(Order::End { code: 1, by: None, why: String::new() });
                 }
                 agents.insert(host, outbox);
             }
@@ -434,9 +452,17 @@ impl NodeAgent {
                 self.all_exiting = true;
                 ToRank::AllExiting
             }
-            Order::End { code, .. } => {
+            Order::End { code, by, .. } => {
                 self.ending.get_or_insert_with(Instant::now);
-                ToRank::Die { code: *code }
+                let message = ToRank::Die { code: *code };
+                if let Some(by) = by {
+                    if let Some(member) = self.members.get(by) {
+                        member.send(&message, Vec::new());
+                    }
+                    self.last_order = Some(message);
+                    return;
+                }
+                message
             }
         };
         for member in self.members.values() {
@@ -454,6 +480,13 @@ impl NodeAgent {
                 && agents.len() + 1 < self.hosts.names.len()
             {
                 self.fail("the agents of some hosts do not come".into());
+            }
+        }
+        if self.ending.is_some_and(|since| since.elapsed() > DIRECT_KILL_AFTER / 2)
+            && let Some(message) = self.last_order.take()
+        {
+            for member in self.members.values() {
+                member.send(&message, Vec::new());
             }
         }
         if self.ending.is_some_and(|since| since.elapsed() > DIRECT_KILL_AFTER) {

@@ -23,6 +23,7 @@ mod pmix;
 mod pmix_library;
 mod stream;
 
+use crate::tuning::{ERRORS_READ_LIMIT as READ_LIMIT, ERRORS_READ_PAUSE as READ_PAUSE};
 use ftmpi_wire::control::{RANK_ENV, RankEnv};
 use ftmpi_wire::direct_start::{
     Agents, Card, Hosts, JobCard, RANKS_MAX, Setup, decode_addresses, encode_addresses,
@@ -31,6 +32,7 @@ use ftmpi_wire::{DecodeError, Incarnation, Rank};
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Allows a process of another launcher to be a job of one rank.
 const SINGLETON_ENV: &str = "FTMPI_SINGLETON";
@@ -123,7 +125,18 @@ pub(crate) fn join(
         return Ok(None);
     };
     let joined = space.and_then(|space| match space {
-        Some(space) => join_through(space, &variable).map(Some),
+        Some(mut space) => match join_through(space.as_mut(), &variable) {
+            Ok(rank) => {
+                *SPACE.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(space);
+                JOINED.store(true, Ordering::Relaxed);
+                Ok(Some(rank))
+            }
+            Err(error) => {
+                // Launchers kill all ranks when one closes this connection: first it says why.
+                std::mem::forget(space);
+                Err(error)
+            }
+        },
         None => Ok(None),
     });
     joined.map_err(|error| {
@@ -132,7 +145,7 @@ pub(crate) fn join(
 }
 
 fn join_through(
-    mut space: Box<dyn KeyValueSpace>,
+    space: &mut dyn KeyValueSpace,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<RankEnv> {
     let Identity { rank, size, app_number } = *space.identity();
@@ -166,12 +179,10 @@ fn join_through(
     space.put("agent", &format!("{}{}", started.is_some() as u8, encode_addresses(addresses)))?;
     space.fence()?;
     if let Some((agent, hosts)) = &mut started {
-        let agents = agents(space.as_mut(), hosts)?;
+        let agents = agents(space, hosts)?;
         agent.tell(&agents)?;
     }
     agent::enter(&job, own.node, rank, app_number)?;
-    *SPACE.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(space);
-    JOINED.store(true, Ordering::Relaxed);
     let env = RankEnv { rank: Rank(rank), incarnation: Incarnation(0), restore: false, died: 0 };
     // SAFETY: MPI_Init may change the environment. By this, what the process starts knows that it
     // is no rank of this job.
@@ -218,8 +229,25 @@ pub(crate) fn finalize() {
     }
 }
 
+/// Waits until the launcher has read what this process wrote to its standard error: launchers that
+/// end ranks throw away what they have not read.
+pub(crate) fn until_errors_are_read() {
+    let end = Instant::now() + READ_LIMIT;
+    let mut unread: libc::c_int = 0;
+    // SAFETY: asks a descriptor for a number, which is written to a local.
+    while unsafe { libc::ioctl(libc::STDERR_FILENO, libc::FIONREAD, &raw mut unread) } == 0
+        && unread > 0
+        && Instant::now() < end
+    {
+        std::thread::sleep(READ_PAUSE);
+    }
+    // Read, and on its way through the launcher.
+    std::thread::sleep(READ_PAUSE);
+}
+
 /// Asks the launcher for the end of all ranks.
 pub(crate) fn abort(code: i32, text: &str) {
+    until_errors_are_read();
     let Ok(mut space) = SPACE.try_lock() else { return };
     if let Some(space) = space.as_mut() {
         space.abort(code, text);
@@ -285,7 +313,7 @@ mod tests {
     #[test]
     fn who_wants_fault_tolerance_is_told_the_launcher() {
         let wanted = |name: &str| (name == PROTOCOL_ENV).then(|| "pessimistic".to_owned());
-        let error = join_through(Box::new(fake(0, 4, &[])), wanted).unwrap_err().to_string();
+        let error = join_through(&mut fake(0, 4, &[]), wanted).unwrap_err().to_string();
         assert!(error.contains("ftmpiexec -n 4 --protocol pessimistic PROGRAM"), "{error}");
     }
 
