@@ -270,6 +270,11 @@ def port_scanner(setting: Setting) -> None:
                           f"{note}, {len(scanner.ports)} ports")
 
 
+def in_shared_memory() -> set[str]:
+    """Names in /dev/shm, without those of unit tests, which run at the same time."""
+    return {name for name in os.listdir("/dev/shm") if not name.startswith("ftmpi-unit-test-")}
+
+
 def nothing_left_behind(setting: Setting) -> None:
     """Ctrl-C, SIGTERM and a kill of the launcher leave nothing behind."""
     job, why = Jobs(setting, 30).make("master_worker", setting.seed)
@@ -278,7 +283,7 @@ def nothing_left_behind(setting: Setting) -> None:
         return
     for name, number in (("SIGINT", 2), ("SIGTERM", 15), ("SIGKILL", 9)):
         where = setting.new_folder("bad")
-        shm = set(os.listdir("/dev/shm"))
+        shm = in_shared_memory()
         process = subprocess.Popen(
             [str(w) for w in [*setting.mpiexec(RANKS), job.program, *job.arguments]],
             cwd=where, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -305,8 +310,9 @@ def nothing_left_behind(setting: Setting) -> None:
                 os.kill(pid, 9)
             except ProcessLookupError:
                 pass
-        if problem is None and set(os.listdir("/dev/shm")) - shm:
-            problem = f"left in shared memory: {set(os.listdir('/dev/shm')) - shm}"
+        left = in_shared_memory() - shm
+        if problem is None and left:
+            problem = f"left in shared memory: {left}"
         setting.results.check(f"{name} to the launcher leaves no process", problem)
 
 

@@ -337,7 +337,9 @@ pub(in crate::image_store) async fn connect(server: &Arc<Server>, conn: u64) -> 
 
 /// In main memory, if possible: the faults decide what a sync is good for.
 pub(in crate::image_store) fn directory() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("ftmpi-unit-test-");
+    folder.tempdir_in("/dev/shm").or_else(|_| folder.tempdir()).unwrap()
 }
 
 /// The images of a job, and what its ranks have heard about them.
