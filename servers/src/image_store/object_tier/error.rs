@@ -7,6 +7,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectStoreError {
     /// The object store refuses, or does not answer.
+    #[cfg(feature = "object-store")]
     #[error("{address}: {text}")]
     Store {
         /// The address of the store.
