@@ -6,6 +6,7 @@
 # make wheel      makes a package for pip; make deb: for Debian; make tarball: a tree with an environment module
 # make docs       renders docs/ to HTML
 # make bench      measures against the peers that are installed
+# make papers     makes the figures of the papers that ftmpi comes from: two hours; FIGURES=NAME: one
 # make sim        simulates SEEDS=N seeds of every protocol; shows the trace and the picture of a failure
 # make fuzz       runs the tests with random input under ROUNDS=N seeds from FIRST on
 # make verify     checks format, lints, style and generated files; changes nothing
@@ -30,8 +31,10 @@ SEEDS ?= 10000
 FIRST ?= 1
 ROUNDS ?= 50
 SIM ?=
+# For `make papers`: papers or figures (`npb-harness/figures.py --list`).
+FIGURES ?=
 
-.PHONY: all build install uninstall wheel deb tarball demo docs check check-all bench sim fuzz verify headers setup clean
+.PHONY: all build install uninstall wheel deb tarball demo docs check check-all bench papers sim fuzz verify headers setup clean
 
 all: build
 
@@ -88,6 +91,11 @@ docs:
 bench: build
 	-tools/setup.sh full
 	python3 npb-harness/bench.py --dist $(DIST)
+
+# Goes on where it was interrupted: what has been measured at this commit stays in .papers.
+papers: build
+	$(CARGO) build --quiet --release -p ftmpi-sim
+	python3 npb-harness/figures.py --dist $(DIST) --page docs/performance/papers.md $(FIGURES)
 
 # Panics unwind, so that the simulator can still draw a seed that fails.
 sim:

@@ -307,6 +307,8 @@ def main():
     step("documents", documents, count, "--all" if args.all else "--run", dist)
     step("benchmark", run_suite, count, "benchmark, tiny",
          [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
+    step("figures of the papers", run_suite, count, "figures of the papers, tiny",
+         [sys.executable, "npb-harness/figures.py", "--tiny", "--dist", dist])
     if args.all:
         step("simulator", simulator, count, 2000)
         for name, command in LONG:

@@ -72,7 +72,7 @@ fi
 
 # Peers, each in an environment of its own, because several install the same file names.
 peers=$top/.peers
-for peer in mpich impi-rt mpi4py moto; do
+for peer in mpich impi-rt mpi4py moto matplotlib; do
     [ -e "$peers/$peer/done" ] && continue
     extra=
     # An S3 server, for the test of images in an object store.

@@ -150,6 +150,8 @@ counters! {
     orphan_messages = 92,
     /// Events stored in the ring of an event logger on the same host.
     stored_same_host = 93,
+    /// Messages before which the protocol put something.
+    piggyback_messages = 121,
 }
 
 /// What a rank is doing.

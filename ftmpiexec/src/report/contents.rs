@@ -141,6 +141,7 @@ struct Messages {
 /// entry of the dependency vector.
 #[derive(Debug, Default, Serialize)]
 struct Piggyback {
+    messages: u64,
     events: u64,
     /// With headers.
     bytes: u64,
@@ -435,6 +436,7 @@ impl Messages {
 impl Piggyback {
     fn new(sums: &Sums<'_>) -> Self {
         Self {
+            messages: sums.of(|c| c.piggyback_messages),
             events: sums.of(|c| c.piggyback_events),
             bytes: sums.of(|c| c.piggyback_bytes),
             build_ms: sums.ms(|c| c.piggyback_build_ns),

@@ -157,6 +157,7 @@ impl State {
             if piggyback.bytes.is_empty() {
                 return true;
             }
+            self.counters.piggyback_messages += 1;
             piggyback.begin(most);
         }
         piggyback.push_parts(most, |frame| link.push(to, frame) == Push::Done)

@@ -209,6 +209,11 @@ pub static JOB: Catalogue = Catalogue {
             "/counters/replayed",
         ),
         rank_counter(
+            "ftmpi_rank_piggyback_messages_total",
+            "Messages of the rank with which events travelled.",
+            "/counters/piggyback_messages",
+        ),
+        rank_counter(
             "ftmpi_rank_piggyback_events_total",
             "Events that travelled with messages of the rank.",
             "/counters/piggyback_events",

@@ -1,0 +1,1 @@
+"""The figures and tables of the papers that ftmpi comes from: one module for each paper."""
