@@ -2,7 +2,7 @@
  *
  *   stalls circle       each rank receives from the next one, and none sends
  *   stalls ended        rank 0 receives from rank 1, which is in MPI_Finalize
- *   stalls busy SECONDS rank 1 computes, and the others wait for it in MPI_Allreduce
+ *   stalls busy SECONDS rank 1 computes, and the others wait for it in MPI_Allreduce; then as rings, for 3 seconds
  *   stalls any SECONDS  rank 0 receives from any rank; the others come late
  *   stalls rings SECONDS ranks send a number in circles for so long
  */
@@ -19,6 +19,17 @@ static void compute(double seconds) {
         for (int i = 0; i < 1000000; i++) {
             x = x * 1.0000001 + 1e-9;
         }
+    }
+}
+
+static void rings(double seconds, int next, int before) {
+    double end = MPI_Wtime() + seconds;
+    int value = 7, sum = 0, go = 1;
+    while (go) {
+        MPI_Sendrecv(&value, 1, MPI_INT, next, 1, &sum, 1, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        usleep(2000);
+        go = MPI_Wtime() < end;
+        MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
 }
 
@@ -42,6 +53,7 @@ int main(int argc, char **argv) {
             compute(seconds);
         }
         MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        rings(3, next, before);
     } else if (strcmp(mode, "any") == 0) {
         if (rank == 0) {
             for (int i = 1; i < size; i++) {
@@ -52,15 +64,7 @@ int main(int argc, char **argv) {
             MPI_Send(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
         }
     } else {
-        double end = MPI_Wtime() + seconds;
-        int go = 1;
-        while (go) {
-            MPI_Sendrecv(&value, 1, MPI_INT, next, 1, &sum, 1, MPI_INT, before, 1, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
-            usleep(2000);
-            go = MPI_Wtime() < end;
-            MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        }
+        rings(seconds, next, before);
     }
     if (rank == 0) {
         printf("stalls: ok\n");

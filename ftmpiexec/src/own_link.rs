@@ -92,6 +92,11 @@ impl OwnLink {
         Self { patience, hosts, newest: None, down: None }
     }
 
+    /// One more host, whose agent is not up yet.
+    pub fn add_host(&mut self) {
+        self.hosts.push(Host::default());
+    }
+
     /// Where the lease is longer than the patience, silence is never excused.
     fn is_off(&self) -> bool {
         self.patience < LEASE + MARGIN
@@ -293,6 +298,20 @@ mod tests {
         job.link.heartbeat(2, job.echo[2], late);
         assert!(job.link.look(late).is_some(), "the answer is of the time before the gap");
         assert_eq!(job.excused(26), [true; 3]);
+    }
+
+    #[test]
+    fn a_host_that_joins_later_counts_as_the_others() {
+        let mut job = Job::new(PATIENCE);
+        job.run(0, 20, &[0, 1, 2]);
+        job.link.add_host();
+        let joined = job.begin + 20 * S;
+        job.link.joined(3, true, joined);
+        let (number, _) = job.link.heartbeat(3, 0, joined);
+        job.run(20, 23, &[0, 1, 2]);
+        job.link.heartbeat(3, number, joined + S);
+        job.run(23, 34, &[]);
+        assert!(job.link.is_down() && job.link.is_excused(3, job.begin + 33 * S));
     }
 
     #[test]

@@ -36,6 +36,11 @@ impl Network {
         Self { own_link: OwnLink::new(hosts, patience), reported: BTreeMap::new() }
     }
 
+    /// One more host joins the job.
+    pub fn add_host(&mut self) {
+        self.own_link.add_host();
+    }
+
     /// A heartbeat came; the number of the answer to it.
     pub fn heartbeat(&mut self, host: u32, answered: u64) -> (u64, Option<Change>) {
         self.own_link.heartbeat(host, answered, Instant::now())

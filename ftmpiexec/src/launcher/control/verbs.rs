@@ -255,6 +255,7 @@ impl Launcher {
         self.recorder.host_added(name.clone());
         self.store.add_machine(machine.clone());
         self.observed.health.push((Health::Good, None));
+        self.network.add_host();
         let place = place_of_new_host(&machine, self.plan.ppn);
         self.plan.machines.push(machine);
         self.agents.add(name.clone(), self.plan.is_remote(&name), self.plan.target(&name));
