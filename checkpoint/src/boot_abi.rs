@@ -40,6 +40,12 @@ pub const EXIT_IMAGE_FILE_GONE: i32 = 119;
 pub const RESERVED_AREA_BASE: usize = 0x5600_0000_0000;
 /// Length of the reserved area in bytes.
 pub const RESERVED_AREA_LEN: usize = 32 << 20;
+/// First of the places for the vDSO of a kernel that is not the image's.
+pub const VDSO_SLOTS_BASE: usize = RESERVED_AREA_BASE + (256 << 20);
+/// Bytes of a place: its data and its code are some pages.
+pub const VDSO_SLOT_LEN: usize = 1 << 20;
+/// How many there are: a process takes one for each kernel that it comes to.
+pub const VDSO_SLOTS: usize = 64;
 /// First address of the window for the runtime's shared memory. The window ends below the end of
 /// the part for programs: behind that end ThreadSanitizer has a mapping of the same kind, and the
 /// kernel would make one mapping of both.

@@ -1,34 +1,167 @@
-//! What binds an image to a host: the features of its processor and the contents of its vDSO.
+//! What binds an image to a host: the instructions of its processor, and the contents of its vDSO.
 //!
-//! Guarantee: the boot library and the launcher get the same values from here. The boot library
-//! takes and restores images; the launcher compares hosts before it starts a job.
+//! Guarantee: the boot library and the launcher get the same values from here, and the same answer
+//! whether a processor fits an image. The boot library takes and restores images; the launcher
+//! compares hosts before it starts a job.
+//!
+//! A program and the C library choose their code by the instructions of the host that they start
+//! on. So an image fits a processor that has all of them. More instructions do no harm: nothing
+//! looks for them again. Bits of CPUID that no code of a program depends on (mitigations,
+//! virtualisation, speed of a copy) are left out. The size of saved registers is another matter:
+//! signal frames and the C library's lazy binding keep it, so XCR0 and the places in the XSAVE area
+//! must be the same.
 #![allow(unsafe_code)]
 
 use crate::stream::{Hash, Processor};
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use core::arch::x86_64::__cpuid_count as cpuid;
+
+/// Instructions that programs use: their bits in the words of [`Processor::features`], and their
+/// names as `/proc/cpuinfo` has them (Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E).
+const INSTRUCTIONS: [&[(u32, &str)]; 9] = [
+    // Leaf 1, ecx.
+    &[
+        (0, "sse3"),
+        (1, "pclmulqdq"),
+        (9, "ssse3"),
+        (12, "fma"),
+        (13, "cx16"),
+        (19, "sse4_1"),
+        (20, "sse4_2"),
+        (22, "movbe"),
+        (23, "popcnt"),
+        (25, "aes"),
+        (26, "xsave"),
+        (27, "osxsave"),
+        (28, "avx"),
+        (29, "f16c"),
+        (30, "rdrand"),
+    ],
+    // Leaf 1, edx.
+    &[
+        (0, "fpu"),
+        (4, "tsc"),
+        (8, "cx8"),
+        (15, "cmov"),
+        (19, "clflush"),
+        (23, "mmx"),
+        (24, "fxsr"),
+        (25, "sse"),
+        (26, "sse2"),
+    ],
+    // Leaf 7.0, ebx.
+    &[
+        (0, "fsgsbase"),
+        (3, "bmi1"),
+        (4, "hle"),
+        (5, "avx2"),
+        (8, "bmi2"),
+        (11, "rtm"),
+        (16, "avx512f"),
+        (17, "avx512dq"),
+        (18, "rdseed"),
+        (19, "adx"),
+        (21, "avx512ifma"),
+        (23, "clflushopt"),
+        (24, "clwb"),
+        (26, "avx512pf"),
+        (27, "avx512er"),
+        (28, "avx512cd"),
+        (29, "sha_ni"),
+        (30, "avx512bw"),
+        (31, "avx512vl"),
+    ],
+    // Leaf 7.0, ecx.
+    &[
+        (1, "avx512vbmi"),
+        (3, "pku"),
+        (4, "ospke"),
+        (5, "waitpkg"),
+        (6, "avx512_vbmi2"),
+        (8, "gfni"),
+        (9, "vaes"),
+        (10, "vpclmulqdq"),
+        (11, "avx512_vnni"),
+        (12, "avx512_bitalg"),
+        (14, "avx512_vpopcntdq"),
+        (22, "rdpid"),
+        (27, "movdiri"),
+        (28, "movdir64b"),
+        (29, "enqcmd"),
+    ],
+    // Leaf 7.0, edx.
+    &[
+        (2, "avx512_4vnniw"),
+        (3, "avx512_4fmaps"),
+        (5, "uintr"),
+        (8, "avx512_vp2intersect"),
+        (14, "serialize"),
+        (22, "amx_bf16"),
+        (23, "avx512_fp16"),
+        (24, "amx_tile"),
+        (25, "amx_int8"),
+    ],
+    // Leaf 7.1, eax.
+    &[
+        (0, "sha512"),
+        (1, "sm3"),
+        (2, "sm4"),
+        (4, "avx_vnni"),
+        (5, "avx512_bf16"),
+        (7, "cmpccxadd"),
+        (21, "amx_fp16"),
+        (23, "avx_ifma"),
+    ],
+    // Leaf 0x80000001, ecx.
+    &[
+        (0, "lahf_lm"),
+        (5, "abm"),
+        (6, "sse4a"),
+        (8, "3dnowprefetch"),
+        (11, "xop"),
+        (15, "lwp"),
+        (16, "fma4"),
+        (21, "tbm"),
+        (29, "mwaitx"),
+    ],
+    // Leaf 0x80000001, edx.
+    &[(11, "syscall"), (22, "mmxext"), (27, "rdtscp"), (29, "lm"), (30, "3dnowext"), (31, "3dnow")],
+    // Leaf 0xd.1, eax.
+    &[(0, "xsaveopt"), (1, "xsavec"), (2, "xgetbv1")],
+];
+
+/// The bits of a word that are instructions of programs.
+const fn used_bits(word: usize) -> u32 {
+    let (mut bits, mut at) = (0, 0);
+    while at < INSTRUCTIONS[word].len() {
+        bits |= 1 << INSTRUCTIONS[word][at].0;
+        at += 1;
+    }
+    bits
+}
+
+/// Parts of the XSAVE area.
+const XSAVE_PARTS: u32 = 63;
 
 /// The kind of processor of this host.
 #[must_use]
 pub fn processor() -> Processor {
-    use core::arch::x86_64::__cpuid_count as cpuid;
-    // Leaf 7, edx, bit 15: hybrid; differs between the cores of one processor.
-    const VARIES: u32 = 1 << 15;
     let (one, seven, seven_one) = (cpuid(1, 0), cpuid(7, 0), cpuid(7, 1));
-    let extended = cpuid(0x8000_0001, 0);
-    let mut found = Processor {
-        features: [
-            one.ecx,
-            one.edx,
-            seven.ebx,
-            seven.ecx,
-            seven.edx & !VARIES,
-            seven_one.eax,
-            extended.ecx,
-            extended.edx,
-        ],
-        ..Processor::default()
-    };
+    let (extended, xsave) = (cpuid(0x8000_0001, 0), cpuid(0xd, 1));
+    let mut features = [
+        one.ecx,
+        one.edx,
+        seven.ebx,
+        seven.ecx,
+        seven.edx,
+        seven_one.eax,
+        extended.ecx,
+        extended.edx,
+        xsave.eax,
+    ];
+    for (at, word) in features.iter_mut().enumerate() {
+        *word &= used_bits(at);
+    }
+    let mut found = Processor { features, ..Processor::default() };
     const OSXSAVE: u32 = 1 << 27;
     if one.ecx & OSXSAVE != 0 {
         let (low, high): (u32, u32);
@@ -38,28 +171,46 @@ pub fn processor() -> Processor {
         }
         found.xcr0 = u64::from(low) | u64::from(high) << 32;
         found.xsave_len = u64::from(cpuid(0xd, 0).ebx);
+        let mut layout = Hash::new();
+        for part in (2..XSAVE_PARTS).filter(|part| found.xcr0 >> part & 1 != 0) {
+            let place = cpuid(0xd, part);
+            for word in [part, place.eax, place.ebx, place.ecx] {
+                layout = layout.with(&word.to_le_bytes());
+            }
+        }
+        found.xsave_layout = layout.value();
     }
     found
 }
 
-/// Hash of the contents of a vDSO, as images hold it. The C library keeps addresses inside the
-/// vDSO.
+/// Names of the instructions that a process of the first kind of processor may use and the second
+/// does not have.
+pub fn missing(image: &Processor, here: &Processor) -> impl Iterator<Item = &'static str> {
+    let lost = core::array::from_fn::<u32, 9, _>(|at| image.features[at] & !here.features[at]);
+    let names = INSTRUCTIONS.iter().zip(lost);
+    names.flat_map(|(word, lost)| {
+        word.iter().filter(move |(bit, _)| lost >> bit & 1 != 0).map(|(_, name)| *name)
+    })
+}
+
+/// Whether both processors save their registers in the same way.
+#[must_use]
+pub fn saves_alike(image: &Processor, here: &Processor) -> bool {
+    let saved = |kind: &Processor| (kind.xcr0, kind.xsave_len, kind.xsave_layout);
+    saved(image) == saved(here)
+}
+
+/// Whether a process that was started on a processor of the first kind can run on the second.
+#[must_use]
+pub fn fits(image: &Processor, here: &Processor) -> bool {
+    let has_all = image.features.iter().zip(here.features).all(|(wanted, has)| wanted & !has == 0);
+    has_all && saves_alike(image, here)
+}
+
+/// Hash of the contents of a vDSO, as images hold it.
 #[must_use]
 pub fn vdso_hash(contents: &[u8]) -> u64 {
     if contents.is_empty() { 0 } else { Hash::new().with(contents).value() }
-}
-
-/// [`vdso_hash`] of this host; `None` if this process cannot read its own vDSO.
-#[must_use]
-pub fn vdso_hash_here() -> Option<u64> {
-    let maps = fs::read_to_string("/proc/self/maps").ok()?;
-    let range = maps.lines().find(|line| line.ends_with("[vdso]"))?.split(' ').next()?;
-    let (start, end) = range.split_once('-')?;
-    let address = |text| u64::from_str_radix(text, 16).ok();
-    let (start, end) = (address(start)?, address(end)?);
-    let mut contents = vec![0; usize::try_from(end.checked_sub(start)?).ok()?];
-    File::open("/proc/self/mem").ok()?.read_exact_at(&mut contents, start).ok()?;
-    Some(vdso_hash(&contents))
 }
 
 #[cfg(test)]
@@ -70,8 +221,27 @@ mod tests {
     fn the_same_host_always_gives_the_same_values() {
         assert_eq!(processor(), processor());
         assert_ne!(processor(), Processor::default());
-        assert_eq!(vdso_hash_here(), vdso_hash_here());
-        assert!(vdso_hash_here().is_some_and(|hash| hash != 0));
+        assert!(fits(&processor(), &processor()));
         assert_ne!(vdso_hash(b"one kernel"), vdso_hash(b"another"));
+    }
+    #[test]
+    fn a_processor_with_more_instructions_fits() {
+        let old = Processor { features: [1; 9], xcr0: 7, xsave_len: 832, ..Processor::default() };
+        let new = Processor { features: [3; 9], ..old };
+        assert!(fits(&old, &new) && !fits(&new, &old));
+        // The C library saves registers to as many bytes as the first host needed.
+        assert!(!fits(&old, &Processor { xcr0: 0xe7, xsave_len: 2696, ..new }));
+        // Another maker puts the parts elsewhere.
+        assert!(!fits(&old, &Processor { xsave_layout: 5, ..new }));
+    }
+
+    #[test]
+    fn what_no_program_depends_on_is_left_out() {
+        // Hypervisor, hybrid parts, SMEP, MD_CLEAR, fast short copies.
+        let words = [(0, 31), (4, 15), (2, 7), (4, 10), (4, 4)];
+        assert!(words.iter().all(|&(word, bit)| used_bits(word) >> bit & 1 == 0));
+        let sse2 = Processor { features: [0, 1 << 26, 1 << 5, 0, 0, 0, 0, 0, 0], ..processor() };
+        assert_eq!(missing(&sse2, &Processor::default()).collect::<Vec<_>>(), ["sse2", "avx2"]);
+        assert_eq!(missing(&processor(), &processor()).next(), None);
     }
 }

@@ -1,92 +1,76 @@
 //! Facts about a host that decide whether it can restore the images of another host.
 //!
-//! An image fits only where the processor features and the vDSO are identical. `--doctor` shows
-//! the facts of this host and, with `-f` or `-hosts`, compares all hosts. `--restart` compares the
-//! hosts of the job with the hosts that it gets. `ftmpiexec --restore-facts` prints the facts as
-//! one line of JSON, so that the same question can be put to a host by ssh.
+//! An image fits where the processor has every instruction of the first one and saves its
+//! registers in the same way. The kernel may be another one. `--doctor` shows the facts of this
+//! host and, with `-f` or `-hosts`, compares all hosts. `--restart` compares the hosts of the job
+//! with the hosts that it gets. `ftmpiexec --restore-facts` prints the facts as one line of JSON,
+//! so that the same question can be put to a host by ssh.
 
 use ftmpi_checkpoint::host;
+use ftmpi_checkpoint::stream::Processor;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fs;
 
 /// The option that prints [`RestoreFacts`] of this host.
 pub const OPTION: &str = "--restore-facts";
 
-/// What must be equal on two hosts, and names for what differs.
+/// What a host offers to a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreFacts {
     /// Version of ftmpi.
     pub version: String,
     /// The processor's name for people.
     pub model: String,
-    /// Feature words, XCR0 and length of the XSAVE area.
-    pub processor: ([u32; 8], u64, u64),
-    /// Names of the features, as `/proc/cpuinfo` has them.
-    pub flags: BTreeSet<String>,
+    /// Instructions: [`Processor::features`].
+    pub features: [u32; 9],
+    /// XCR0, and length and layout of the XSAVE area.
+    pub registers: (u64, u64, u64),
     /// Release of the kernel.
     pub kernel: String,
-    /// Hash of the vDSO; `None` if it could not be read.
-    pub vdso: Option<u64>,
 }
 
 impl RestoreFacts {
     /// The facts of this host.
     pub fn of_this_host() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let field = |name: &str| {
-            let line = cpuinfo.lines().find(|line| line.starts_with(name));
-            line.and_then(|line| line.split_once(':')).map_or("", |(_, value)| value.trim())
-        };
+        let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
         let processor = host::processor();
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            model: field("model name").to_owned(),
-            processor: (processor.features, processor.xcr0, processor.xsave_len),
-            flags: field("flags").split_whitespace().map(str::to_owned).collect(),
+            model: model.and_then(|line| line.split_once(": ")).map_or("", |(_, name)| name).into(),
+            features: processor.features,
+            registers: (processor.xcr0, processor.xsave_len, processor.xsave_layout),
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
-            vdso: host::vdso_hash_here(),
         }
     }
 
-    /// What an image of this host finds different on another one; empty: the image can be restored
-    /// there. Each text reads on after "different: ".
+    fn processor(&self) -> Processor {
+        let (xcr0, xsave_len, xsave_layout) = self.registers;
+        Processor { features: self.features, reserved: 0, xcr0, xsave_len, xsave_layout }
+    }
+
+    /// What an image of this host lacks on another one; empty: the image can be restored there.
+    /// Each text reads on after "it has ".
     pub fn differences(&self, other: &Self) -> Vec<String> {
+        let (image, here) = (self.processor(), other.processor());
         let mut found = Vec::new();
-        if self.processor != other.processor {
-            let only = |one: &Self, another: &Self| {
-                one.flags.difference(&another.flags).cloned().collect::<Vec<_>>().join(", ")
-            };
-            let (missing, added) = (only(self, other), only(other, self));
-            found.push(match (missing.is_empty(), added.is_empty()) {
-                (true, true) => "processor features".to_owned(),
-                (false, true) => format!("processor features (without {missing})"),
-                (true, false) => format!("processor features (in addition {added})"),
-                (false, false) => {
-                    format!("processor features (without {missing}; in addition {added})")
-                }
-            });
+        let missing: Vec<_> = host::missing(&image, &here).collect();
+        if !missing.is_empty() {
+            found.push(format!("no {}", missing.join(", ")));
         }
-        if self.vdso.is_none() || self.vdso != other.vdso {
-            found.push(match self.kernel == other.kernel {
-                true => format!("vDSO (both run Linux {})", self.kernel),
-                false => format!("vDSO (Linux {} and Linux {})", self.kernel, other.kernel),
-            });
+        if !host::saves_alike(&image, &here) {
+            found.push("other registers to save (XCR0)".to_owned());
         }
         found
     }
 
     /// The facts in a few words: hosts with equal words can exchange images.
     pub fn summary(&self) -> String {
-        let (features, xcr0, xsave) = &self.processor;
-        let words = features.iter().flat_map(|word| word.to_le_bytes());
-        let rest = [*xcr0, *xsave].into_iter().flat_map(u64::to_le_bytes);
+        let words = self.features.iter().flat_map(|word| word.to_le_bytes());
+        let (xcr0, xsave_len, layout) = self.registers;
+        let rest = [xcr0, xsave_len, layout].into_iter().flat_map(u64::to_le_bytes);
         let mark = crc32c::crc32c(&words.chain(rest).collect::<Vec<u8>>());
-        let vdso = self.vdso.map_or("unknown".to_owned(), |hash| format!("{hash:016x}"));
-        format!(
-            "processor {} (features {mark:08x}), vDSO {vdso} (Linux {})",
-            self.model, self.kernel
-        )
+        format!("processor {} (kind {mark:08x}), Linux {}", self.model, self.kernel)
     }
 
     /// One line of JSON.
@@ -95,16 +79,19 @@ impl RestoreFacts {
     }
 }
 
-/// Facts of a host that does not exist.
+/// Facts of a host that does not exist: AVX2 and AVX-512F may be there, and SSE4a.
 #[cfg(test)]
-pub fn made_up(flags: &[&str], feature: u32, kernel: &str, vdso: u64) -> RestoreFacts {
+pub fn made_up(instructions: &[&str], kernel: &str) -> RestoreFacts {
+    let mut features = [0; 9];
+    for (name, word, bit) in [("avx2", 2, 5), ("avx512f", 2, 16), ("sse4a", 6, 6)] {
+        features[word] |= u32::from(instructions.contains(&name)) << bit;
+    }
     RestoreFacts {
         version: "1".into(),
         model: "A processor".into(),
-        processor: ([feature; 8], 7, 832),
-        flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+        features,
+        registers: (7, 832, 1),
         kernel: kernel.into(),
-        vdso: Some(vdso),
     }
 }
 
@@ -114,28 +101,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_that_differs_is_described() {
-        let here = facts(&["avx2", "avx512f", "sse2"], 3, "6.1", 5);
+    fn what_a_host_lacks_is_named() {
+        let here = facts(&["avx2", "avx512f"], "6.1");
         assert_eq!(here.differences(&here), [""; 0]);
-        let older = facts(&["avx2", "sse2"], 1, "6.1", 5);
-        assert_eq!(here.differences(&older), ["processor features (without avx512f)"]);
-        assert_eq!(older.differences(&here), ["processor features (in addition avx512f)"]);
-        let other = facts(&["avx2", "sse2", "sse4a"], 2, "6.8", 6);
+        let older = facts(&["avx2"], "6.1");
+        assert_eq!(here.differences(&older), ["no avx512f"]);
+        assert_eq!(older.differences(&here), [""; 0], "more instructions do no harm");
+        let other = RestoreFacts { registers: (7, 832, 2), ..facts(&["sse4a"], "6.8") };
         assert_eq!(
             here.differences(&other),
-            [
-                "processor features (without avx512f; in addition sse4a)",
-                "vDSO (Linux 6.1 and Linux 6.8)"
-            ]
+            ["no avx2, avx512f", "other registers to save (XCR0)"]
         );
-        let unnamed = facts(&["avx2", "avx512f", "sse2"], 9, "6.1", 8);
-        assert_eq!(here.differences(&unnamed), ["processor features", "vDSO (both run Linux 6.1)"]);
+        assert_eq!(other.differences(&here).len(), 2);
     }
 
     #[test]
-    fn a_vdso_that_nobody_could_read_is_not_taken_for_equal() {
-        let unknown = RestoreFacts { vdso: None, ..facts(&[], 1, "6.1", 5) };
-        assert_eq!(unknown.differences(&unknown), ["vDSO (both run Linux 6.1)"]);
+    fn the_kernel_may_be_another_one() {
+        assert_eq!(facts(&["avx2"], "6.1").differences(&facts(&["avx2"], "6.8")), [""; 0]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub use inspect::{Contents, InspectError, Inspector, Mapping, Open};
 pub use memory::{File, HASHED_BYTES_MAX, Map, Range, map, range};
 pub use process::{
     AFFINITY_WORDS, ARCH_X86_64, IntervalTimer, LIMITS, ProcessAttributes, ProcessState, Processor,
-    Signal, SignalAction, Thread, ThreadAttributes, Timer,
+    Signal, SignalAction, Thread, ThreadAttributes, Timer, VDSO_FUNCTIONS,
 };
 pub use record::{
     RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, Totals, content_at, kind, limit,

@@ -9,14 +9,28 @@ pub const ARCH_X86_64: u32 = 62;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Processor {
-    /// CPUID leaf 1 (ecx, edx), leaf 7.0 (ebx, ecx, edx), leaf 7.1 (eax), leaf 0x80000001
-    /// (ecx, edx).
-    pub features: [u32; 8],
+    /// Instructions of programs: words of CPUID, see `host::FEATURES`.
+    pub features: [u32; 9],
+    /// 0.
+    pub reserved: u32,
     /// XCR0.
     pub xcr0: u64,
     /// Bytes of the XSAVE area.
     pub xsave_len: u64,
+    /// Hash of the places of its parts.
+    pub xsave_layout: u64,
 }
+
+/// Functions of the vDSO that programs and C libraries call: the index is that of
+/// [`ProcessState::vdso_functions`].
+pub const VDSO_FUNCTIONS: [&core::ffi::CStr; 6] = [
+    c"__vdso_clock_gettime",
+    c"__vdso_gettimeofday",
+    c"__vdso_time",
+    c"__vdso_getcpu",
+    c"__vdso_clock_getres",
+    c"__vdso_getrandom",
+];
 
 /// A signal's action, as the kernel knows it.
 #[repr(C)]
@@ -68,19 +82,27 @@ pub struct ProcessState {
     pub heap_start: u64,
     /// End of the heap.
     pub heap_end: u64,
-    /// Must be equal: start of the vDSO.
+    /// Start of the data that the vDSO reads, right before it.
+    pub vvar_start: u64,
+    /// Start of the vDSO.
     pub vdso_start: u64,
-    /// Must be equal: end of the vDSO.
+    /// End of the vDSO.
     pub vdso_end: u64,
-    /// Must be equal: hash of the vDSO.
+    /// Hash of the vDSO.
     pub vdso_hash: u64,
+    /// Where its functions begin, in bytes from its start; 0: it has no such function.
+    pub vdso_functions: [u32; VDSO_FUNCTIONS.len()],
+    /// Threads that stand inside of the vDSO: the image fits the same vDSO only.
+    pub inside_vdso: u32,
+    /// 0.
+    pub reserved_vdso: u32,
     /// Must be equal: end of the stack's mapping.
     pub stack_end: u64,
     /// Must be equal: soft limit on the stack.
     pub stack_limit: u64,
     /// Must be equal: length of the window for shared memory. A limit on address space decides it.
     pub window_len: u64,
-    /// Must be equal.
+    /// Every feature must be there, with the same XSAVE area.
     pub processor: Processor,
     /// The address at which the boot library assembles the process, on the reserved area's stack.
     pub resume_ip: u64,

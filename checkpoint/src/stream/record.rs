@@ -3,7 +3,7 @@
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
 /// Version of the stream.
-pub const STREAM_VERSION: u32 = 7;
+pub const STREAM_VERSION: u32 = 8;
 
 /// Bounds on the parts that are kept in the reserved area.
 pub mod limit {

@@ -107,17 +107,28 @@ fn compare(name: &str, here: &RestoreFacts, there: &RestoreFacts, after: Duratio
         return vec![Finding::bad(HOST, text)];
     }
     let reached = format!("{name}: reached in {} ms, ftmpi {}", after.as_millis(), there.version);
-    let differences = here.differences(there);
-    if differences.is_empty() {
-        let text = format!("{reached}; images of this host can be restored there");
+    let (out, back) = (here.differences(there), there.differences(here));
+    if out.is_empty() && back.is_empty() {
+        let text = format!("{reached}; images of each host can be restored on the other");
         return vec![Finding::good(HOST, text)];
     }
-    let text = format!(
-        "{name}: images of this host cannot be restored there, nor its images here; different: {}. \
-         Restart ranks only on equal hosts",
-        differences.join("; ")
-    );
-    vec![Finding::good(HOST, reached), Finding::limited("restore", text)]
+    let mut found = vec![Finding::good(HOST, reached)];
+    let remedy = "let ranks move only to hosts with the same instructions or more";
+    if !out.is_empty() {
+        let text = format!(
+            "{name}: images of this host cannot be restored there: it has {}; {remedy}",
+            out.join(" and ")
+        );
+        found.push(Finding::limited("restore", text));
+    }
+    if !back.is_empty() {
+        let text = format!(
+            "{name}: its images cannot be restored here: this host has {}; {remedy}",
+            back.join(" and ")
+        );
+        found.push(Finding::limited("restore", text));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -128,14 +139,17 @@ mod tests {
 
     #[test]
     fn a_host_that_differs_is_named_with_what_differs() {
-        let here = made_up(&["avx2", "avx512f"], 3, "6.1", 5);
+        let here = made_up(&["avx2", "avx512f"], "6.1");
         let look = |there: &RestoreFacts| compare("node7", &here, there, Duration::from_millis(3));
         let equal = look(&here);
         assert_eq!((equal.len(), equal[0].grade), (1, Grade::Good));
-        assert!(equal[0].text.contains("can be restored there"), "{}", equal[0].text);
-        let other = look(&made_up(&["avx2"], 2, "6.8", 6));
+        assert!(equal[0].text.contains("can be restored on the other"), "{}", equal[0].text);
+        assert_eq!(look(&made_up(&["avx2", "avx512f"], "6.8")).len(), 1, "another kernel");
+        let back = look(&made_up(&["avx2", "avx512f", "sse4a"], "6.1"));
+        assert!(back[1].text.contains("this host has no sse4a"), "{}", back[1].text);
+        let other = look(&made_up(&["avx2"], "6.8"));
         assert_eq!((other.len(), other[1].grade), (2, Grade::Limited));
-        for part in ["node7", "without avx512f", "Linux 6.1 and Linux 6.8", "only on equal hosts"] {
+        for part in ["node7", "it has no avx512f", "same instructions or more"] {
             assert!(other[1].text.contains(part), "{part}: {}", other[1].text);
         }
         let old = RestoreFacts { version: "0.0.9".into(), ..here.clone() };

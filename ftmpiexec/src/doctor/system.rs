@@ -125,8 +125,8 @@ fn restore() -> Finding {
     Finding::good(
         "restore",
         format!(
-            "{here}; images of this host are restored only where processor features and vDSO are \
-             the same (-f FILE compares hosts)"
+            "{here}; images of this host can be restored where the processor has the same \
+             instructions or more (-f FILE compares hosts)"
         ),
     )
 }

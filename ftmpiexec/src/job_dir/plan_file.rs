@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn facts_of_images_are_kept_once_for_each_kind() {
-        let (one, two) = (made_up(&[], 1, "6.1", 5), made_up(&[], 1, "6.8", 6));
+        let (one, two) = (made_up(&["avx2"], "6.1"), made_up(&[], "6.8"));
         let mut saved = saved();
         for (rank, facts) in [(2, &one), (0, &two), (1, &one)] {
             assert!(saved.image_facts.set(Rank(rank), facts));

@@ -496,8 +496,8 @@ mod tests {
         assert!(back(1).contains("its beginning, 1 event or message replayed, after 0.12 s"));
         assert!(back(0).contains("0 events and messages replayed"));
         assert!(going_on(1, 1, 0).contains("1 of 1 rank from images"));
-        let text = images_do_not_fit(&[Rank(0), Rank(1)], "b", &["vDSO".into()]);
-        assert!(text.starts_with("ranks 0-1: images cannot be restored on b, different: vDSO;"));
+        let text = images_do_not_fit(&[Rank(0), Rank(1)], "b", &["no avx2".into()]);
+        assert!(text.starts_with("ranks 0-1: images cannot be restored on b: it has no avx2;"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Whether the hosts of this run can restore the images of the job: compared before the first rank
 //! starts.
 //!
-//! The boot library refuses an image unless processor features and vDSO are identical. The plan of
-//! the job keeps those facts for the newest image of each rank, and every agent reports the facts
-//! of its host.
+//! The boot library refuses an image on a processor that lacks instructions of the first one. The
+//! plan of the job keeps those facts for the newest image of each rank, and every agent reports the
+//! facts of its host.
 
 use super::{Launcher, notices};
 use crate::restore_facts::RestoreFacts;
@@ -56,18 +56,26 @@ fn misfits<'a>(
     groups.into_iter().map(line).collect()
 }
 
-/// Lines about hosts between which images cannot move: each kind against the first host.
+/// Lines about hosts between which images cannot move: each kind against the first host, in both
+/// directions.
 fn different_hosts(hosts: &[HostFacts<'_>]) -> Vec<String> {
     let mut known = hosts.iter().filter_map(|(name, facts)| Some((*name, (*facts)?)));
     let Some((first, facts)) = known.next() else { return Vec::new() };
-    let mut groups: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
+    let mut groups: BTreeMap<(bool, Vec<String>), Vec<&str>> = BTreeMap::new();
     for (name, other) in known {
-        let differences = facts.differences(other);
-        if !differences.is_empty() {
-            groups.entry(differences).or_default().push(name);
+        for (back, differences) in
+            [(false, facts.differences(other)), (true, other.differences(facts))]
+        {
+            if !differences.is_empty() {
+                groups.entry((back, differences)).or_default().push(name);
+            }
         }
     }
-    groups.iter().map(|(found, names)| notices::hosts_differ(first, names, found)).collect()
+    let line = |((back, found), names): (&(bool, Vec<String>), &Vec<&str>)| match back {
+        false => notices::hosts_differ(&[first], names, found),
+        true => notices::hosts_differ(names, &[first], found),
+    };
+    groups.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -77,24 +85,29 @@ mod tests {
 
     #[test]
     fn images_that_do_not_fit_their_host_are_named() {
-        let old = made_up(&["avx2", "avx512f"], 3, "6.1", 5);
-        let (same, other) = (old.clone(), made_up(&["avx2"], 1, "6.8", 6));
+        let old = made_up(&["avx2", "avx512f"], "6.1");
+        let (same, other) = (old.clone(), made_up(&["avx2"], "6.8"));
         let hosts = [("a", Some(&same)), ("b", Some(&other)), ("c", None)];
         let images = [(0, 0), (1, 1), (2, 1), (3, 2), (5, 1)];
         let images = images.map(|(rank, host)| (Rank(rank), host, &old));
         let lines = misfits(images.into_iter(), &hosts);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].starts_with("ranks 1-2, 5: images cannot be restored on b"), "{lines:?}");
-        assert!(lines[0].contains("without avx512f") && lines[0].contains("Linux 6.8"));
+        assert!(lines[0].contains("it has no avx512f;"), "{lines:?}");
     }
 
     #[test]
     fn hosts_that_cannot_exchange_images_are_named_once() {
-        let (one, two) = (made_up(&[], 1, "6.1", 5), made_up(&[], 1, "6.8", 6));
+        let (one, two) = (made_up(&["avx2"], "6.1"), made_up(&[], "6.1"));
+        let other_kernel = made_up(&[], "6.8");
         let hosts = [("a", Some(&one)), ("b", Some(&two)), ("c", Some(&one)), ("d", Some(&two))];
         let lines = different_hosts(&hosts);
         assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].starts_with("images of ranks on a cannot be restored on b, d, different"));
+        assert!(lines[0].starts_with("images of ranks on a cannot be restored on b, d: "));
+        let hosts = [("b", Some(&two)), ("a", Some(&one)), ("e", Some(&other_kernel))];
+        let lines = different_hosts(&hosts);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("images of ranks on a cannot be restored on b: "));
         assert!(different_hosts(&hosts[..1]).is_empty());
         assert!(different_hosts(&[("a", None), ("b", Some(&two))]).is_empty());
     }

@@ -4,7 +4,7 @@
 
 mod driver;
 
-use driver::{End, Job, compile, raw};
+use driver::{End, Job, compile, parts, raw, sign};
 use ftmpi_checkpoint::boot_abi::{
     EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT, RESERVED_AREA_BASE, WINDOW_BASE,
 };
@@ -25,40 +25,6 @@ const LONG: Duration = Duration::from_secs(60);
 const HANGS: Duration = Duration::from_secs(20);
 const HEADER: usize = size_of::<RecordHeader>();
 
-/// The first record of each kind: where its payload lies.
-fn parts(image: &[u8]) -> BTreeMap<u32, Range<usize>> {
-    let (mut found, mut at) = (BTreeMap::new(), 0);
-    while at < image.len() {
-        let kind = u32::from_le_bytes(image[at + 4..at + 8].try_into().unwrap());
-        let len = u64::from_le_bytes(image[at + 24..at + 32].try_into().unwrap()) as usize;
-        let payload = at + HEADER..at + HEADER + len;
-        at = payload.end;
-        found.entry(kind).or_insert(payload);
-    }
-    found
-}
-
-/// Writes the digest of the tables into the process state.
-fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
-    let table = |kind| &image[parts[&kind].clone()];
-    let all = [
-        kind::PROCESS,
-        kind::DESCRIPTORS,
-        kind::FILES,
-        kind::MAPS,
-        kind::STRINGS,
-        kind::THREADS,
-        kind::TIMERS,
-        kind::SIGNALS,
-        kind::LOCKS,
-        kind::RANGES,
-        kind::WATCHES,
-    ];
-    let digest = validate::digest(all.map(table));
-    let at = parts[&kind::PROCESS].start + offset_of!(ProcessState, digest);
-    image[at..at + 8].copy_from_slice(&digest.to_le_bytes());
-}
-
 /// Places in a structure (an offset) and their lengths in bytes.
 type Words = &'static [(usize, usize)];
 
@@ -75,7 +41,8 @@ const DECIDING: [(u32, usize, Words); 10] = [
     (kind::PROCESS, size_of::<ProcessState>(), words![ProcessState;
         cwd: 4, cwd + 4: 4, executable: 4, executable + 4: 4, descriptors: 4, files: 4, maps: 4,
         strings_len: 4, threads: 4, posix_timers: 4, contents: 4, signals: 4, locks: 4, ranges: 4, watches: 4,
-        umask: 4, heap_start: 8, heap_end: 8, resume_ip: 8, stack_end: 8, vdso_hash: 8,
+        umask: 4, heap_start: 8, heap_end: 8, resume_ip: 8, stack_end: 8, vdso_hash: 8, vvar_start: 8,
+        vdso_start: 8, vdso_end: 8, inside_vdso: 4,
         processor: 8, timers: 8, timers + 24: 8
     ]),
     (kind::DESCRIPTORS, size_of::<Descriptor>(), words![Descriptor;

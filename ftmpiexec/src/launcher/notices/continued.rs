@@ -22,20 +22,21 @@ pub fn discovery_failed(why: &dyn Display) -> String {
 /// The images of these ranks do not fit their new host.
 pub fn images_do_not_fit(list: &[Rank], host: &str, differences: &[String]) -> String {
     format!(
-        "{}: images cannot be restored on {host}, different: {}; without an older image that fits \
+        "{}: images cannot be restored on {host}: it has {}; without an older image that fits \
          the ranks begin from their start, if the logs reach back to it; use a host like the one \
          of the images (ftmpiexec --doctor -f FILE compares hosts)",
         ranks(list),
-        differences.join(", ")
+        differences.join(" and ")
     )
 }
 
 /// Images cannot move between these hosts.
-pub fn hosts_differ(first: &str, others: &[&str], differences: &[String]) -> String {
+pub fn hosts_differ(from: &[&str], to: &[&str], differences: &[String]) -> String {
     format!(
-        "images of ranks on {first} cannot be restored on {}, different: {}; after the loss of a \
-         host its ranks need one of the same kind",
-        others.join(", "),
-        differences.join(", ")
+        "images of ranks on {} cannot be restored on {}: the latter has {}; after the loss of a \
+         host its ranks need one with the same instructions or more",
+        from.join(", "),
+        to.join(", "),
+        differences.join(" and ")
     )
 }

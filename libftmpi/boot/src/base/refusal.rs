@@ -223,6 +223,10 @@ pub enum Refusal<'a> {
         errno: Errno,
     },
     TooManyKernelMappings,
+    /// The kernel's vDSO cannot be moved, or nothing can be put where the image had its own.
+    VdsoStays {
+        errno: Errno,
+    },
 
     // Restore: the parts of the process.
     NotMade {
@@ -315,7 +319,8 @@ impl Refusal<'_> {
             | R::ThreadsNotMade { errno, .. }
             | R::ThreadStateRefused { errno }
             | R::TimerNotMade { errno, .. }
-            | R::SystemVNotMade { errno } => errno,
+            | R::SystemVNotMade { errno }
+            | R::VdsoStays { errno } => errno,
             R::LayoutNotFixed
             | R::RootChanged
             | R::NamespacesChanged

@@ -11,8 +11,8 @@ impl fmt::Display for Misfit {
         let (what, remedy) = match self {
             Misfit::Randomised => ("address randomisation is on", LAYOUT),
             Misfit::Processor => (
-                "the image was taken on another kind of processor",
-                "restart this rank on a host like the one it came from",
+                "the image was taken on a processor with more instructions, or with other registers",
+                "restart this rank on a host whose processor has all that the first one has",
             ),
             Misfit::StackLimit => (
                 "the limit on the stack is not the one of the image",
@@ -23,8 +23,8 @@ impl fmt::Display for Misfit {
                 "set the same 'ulimit -v' on all hosts",
             ),
             Misfit::Kernel => (
-                "the image was taken on another kernel",
-                "restart this rank on a host with the same kernel",
+                "the image was taken on another kernel, inside of a call of its vDSO",
+                "restart this rank on a host with the same kernel, or from another image",
             ),
             Misfit::HeapStart => ("the heap begins elsewhere than in the image", LAYOUT),
             Misfit::StackEnd => ("the stack ends elsewhere than in the image", LAYOUT),
@@ -248,6 +248,12 @@ impl fmt::Display for Refusal<'_> {
             ),
             R::WrongBuild => f.write_str("the boot library is not built as it should be"),
             R::NotExecutable { .. } => f.write_str("memory cannot be made executable here"),
+            R::VdsoStays { errno } => write!(
+                f,
+                "the image was taken on another kernel, and this kernel does not let its vDSO move ({}): restart this \
+                 rank on a host with the kernel of the image",
+                error_text(errno)
+            ),
             R::TooManyKernelMappings => f.write_str("the kernel has too many mappings of its own"),
             R::NotMade { fd, path, errno } => {
                 write!(f, "descriptor {fd} ({path}) cannot be made again: {}", error_text(errno))

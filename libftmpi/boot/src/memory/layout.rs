@@ -6,6 +6,10 @@ use crate::base::syscalls;
 /// Addresses that the kernel chose when it started the program.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
+    /// Start of the lowest mapping right below the vDSO with data for it; 0: none seen.
+    vvar_start: u64,
+    /// End of the mappings with data that were seen so far.
+    vvar_end: u64,
     pub vdso_start: u64,
     pub vdso_end: u64,
     pub stack_start: u64,
@@ -16,21 +20,40 @@ impl Layout {
     /// Notes a mapping if the kernel placed it.
     pub fn add_mapping(&mut self, entry: &Entry<'_>) {
         match entry.name {
+            name if name.starts_with(b"[vvar") => {
+                if self.vvar_end != entry.start {
+                    self.vvar_start = entry.start;
+                }
+                self.vvar_end = entry.end;
+            }
             b"[vdso]" => (self.vdso_start, self.vdso_end) = (entry.start, entry.end),
             b"[stack]" => (self.stack_start, self.stack_end) = (entry.start, entry.end),
             _ => {}
         }
     }
 
-    /// A hash of the vDSO: the C library remembers addresses inside it.
-    pub fn vdso_hash(&self) -> u64 {
+    /// Start of the data for the vDSO, or of itself.
+    pub fn vvar_start(&self) -> u64 {
+        if self.vvar_end == self.vdso_start && self.vvar_end != 0 {
+            self.vvar_start
+        } else {
+            self.vdso_start
+        }
+    }
+
+    /// The contents of the vDSO.
+    pub fn vdso(&self) -> &[u8] {
         let len = (self.vdso_end - self.vdso_start) as usize;
         if len == 0 {
-            return 0;
+            return &[];
         }
         // SAFETY: the kernel mapped the vDSO readable for as long as the process lives.
-        let bytes = unsafe { core::slice::from_raw_parts(self.vdso_start as *const u8, len) };
-        ftmpi_checkpoint::host::vdso_hash(bytes)
+        unsafe { core::slice::from_raw_parts(self.vdso_start as *const u8, len) }
+    }
+
+    /// A hash of the vDSO.
+    pub fn vdso_hash(&self) -> u64 {
+        ftmpi_checkpoint::host::vdso_hash(self.vdso())
     }
 }
 

@@ -8,4 +8,5 @@ pub mod mapped_files;
 pub mod mappings;
 pub mod page_attributes;
 pub mod page_scanner;
+pub mod vdso;
 pub mod window;

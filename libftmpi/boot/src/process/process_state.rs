@@ -8,7 +8,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::text::Shown;
-use crate::memory::layout::Layout;
+use crate::memory::{layout::Layout, vdso};
 use crate::process::limits;
 use crate::process::process_attributes;
 use crate::signals::pending_signals;
@@ -45,9 +45,7 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     if process.heap_start == 0 {
         return Err(area.refuse(Refusal::HeapUnknown));
     }
-    process.vdso_start = layout.vdso_start;
-    process.vdso_end = layout.vdso_end;
-    process.vdso_hash = layout.vdso_hash();
+    vdso::gather(process, layout);
     process.stack_end = layout.stack_end;
     limits::gather(process);
     thread_state::gather_start(process);

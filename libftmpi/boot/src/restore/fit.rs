@@ -5,7 +5,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::memory::layout::{Layout, layout_is_fixed};
 use crate::process::limits::stack_limit;
 use crate::threads::thread_state::rseq;
-use ftmpi_checkpoint::host::processor;
+use ftmpi_checkpoint::host::{fits, processor};
 use ftmpi_checkpoint::stream::ProcessState;
 
 /// Compares the image with this process, before anything is destroyed.
@@ -20,7 +20,7 @@ pub fn check_fit(
     if !layout_is_fixed() {
         return refuse(Misfit::Randomised);
     }
-    if process.processor != processor() {
+    if !fits(&process.processor, &processor()) {
         return refuse(Misfit::Processor);
     }
     if process.stack_limit != stack_limit() {
@@ -28,11 +28,6 @@ pub fn check_fit(
     }
     if process.window_len != window_len {
         return refuse(Misfit::AddressSpaceLimit);
-    }
-    if (process.vdso_start, process.vdso_end) != (here.vdso_start, here.vdso_end)
-        || process.vdso_hash != here.vdso_hash()
-    {
-        return refuse(Misfit::Kernel);
     }
     if process.heap_start != heap_start {
         return refuse(Misfit::HeapStart);

@@ -20,7 +20,7 @@ use crate::base::syscalls;
 use crate::base::tables::{Control, StreamIdentity};
 use crate::descriptors::{contents, of_the_caller};
 use crate::memory::layout::Layout;
-use crate::memory::mapped_files;
+use crate::memory::{mapped_files, vdso};
 use crate::process::{limits, process_state};
 use crate::restore::image_reader::{read_process_state, read_table};
 use crate::restore::validate_here::{check_code, check_tables, keepers};
@@ -164,6 +164,7 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
     let heap_start = add_mapping(area, &mut layout)
         .map_err(|errno| misfit(area.unreadable("/proc/self", errno)))?;
     fit::check_fit(area, process, &layout, heap_start, window_len).map_err(misfit)?;
+    vdso::make_room(area, process, tables.maps, &layout).map_err(misfit)?;
     check_tables(area, &tables, &layout).map_err(damaged)?;
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     mapped_files::check_files(area, &mut strings, files, same_boot).map_err(misfit)?;

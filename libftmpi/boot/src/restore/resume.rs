@@ -8,7 +8,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream, timerfd};
-use crate::memory::{locked_memory, page_attributes};
+use crate::memory::{locked_memory, page_attributes, vdso};
 use crate::process::{
     credentials, limits, process_attributes, process_state, system_v_memory, system_v_objects,
 };
@@ -54,7 +54,8 @@ fn restore_kernel_state(area: &ReservedArea) {
     process_state::remember_start();
     credentials::remember_start(area);
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
-    let result = process_state::restore(area, process, &strings)
+    let result = vdso::restore(area, process)
+        .and_then(|()| process_state::restore(area, process, &strings))
         .and_then(|()| system_v_memory::restore(area, same_boot))
         .and_then(|()| system_v_objects::restore(area, same_boot))
         .and_then(|()| descriptors::restore::restore(area, process, &strings, control.died));

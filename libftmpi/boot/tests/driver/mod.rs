@@ -8,11 +8,15 @@ pub mod torture;
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::container::{Compression, Decoder, Encoder};
 use ftmpi_checkpoint::launch::{StackLimit, prepare_child};
-use ftmpi_checkpoint::stream::{StreamChecker, StreamError};
+use ftmpi_checkpoint::stream::{
+    ProcessState, RecordHeader, StreamChecker, StreamError, kind, validate,
+};
 use ftmpi_wire::control::{self, FromRank, RANK_ENV, RankEnv, ToRank, fds};
 use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
+use std::mem::offset_of;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -439,4 +443,38 @@ pub fn raw(container: &[u8]) -> Vec<u8> {
     decoder.push(container, &mut raw).unwrap();
     decoder.finish().unwrap();
     raw
+}
+
+/// The first record of each kind: where its payload lies.
+pub fn parts(image: &[u8]) -> BTreeMap<u32, Range<usize>> {
+    let (mut found, mut at) = (BTreeMap::new(), 0);
+    while at < image.len() {
+        let kind = u32::from_le_bytes(image[at + 4..at + 8].try_into().unwrap());
+        let len = u64::from_le_bytes(image[at + 24..at + 32].try_into().unwrap()) as usize;
+        let payload = at + size_of::<RecordHeader>()..at + size_of::<RecordHeader>() + len;
+        at = payload.end;
+        found.entry(kind).or_insert(payload);
+    }
+    found
+}
+
+/// Writes the digest of the tables into the process state.
+pub fn sign(image: &mut [u8], parts: &BTreeMap<u32, Range<usize>>) {
+    let table = |kind| &image[parts[&kind].clone()];
+    let all = [
+        kind::PROCESS,
+        kind::DESCRIPTORS,
+        kind::FILES,
+        kind::MAPS,
+        kind::STRINGS,
+        kind::THREADS,
+        kind::TIMERS,
+        kind::SIGNALS,
+        kind::LOCKS,
+        kind::RANGES,
+        kind::WATCHES,
+    ];
+    let digest = validate::digest(all.map(table));
+    let at = parts[&kind::PROCESS].start + offset_of!(ProcessState, digest);
+    image[at..at + 8].copy_from_slice(&digest.to_le_bytes());
 }

@@ -1,0 +1,131 @@
+//! Images fit other kernels, and processors with more instructions. The vDSO of the image is said to be another one: so the new process
+//! must not use the addresses inside it that the C library keeps.
+
+mod driver;
+
+use driver::{End, Job, Process, compile, parts, raw, sign};
+use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_MISFIT, VDSO_SLOT_LEN, VDSO_SLOTS_BASE};
+use ftmpi_checkpoint::stream::{ProcessState, Processor, VDSO_FUNCTIONS, kind};
+use std::mem::offset_of;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// An image of which this process can say what its host was.
+struct Image(Vec<u8>);
+
+impl Image {
+    /// Asks a running process for it.
+    fn take(process: &Process, number: u64) -> Self {
+        let arriving = process.ask(number);
+        let report = process.report(LONG).unwrap();
+        assert_eq!(report.result, 0, "{}", report.why());
+        Self(raw(&arriving.join().unwrap().unwrap()))
+    }
+
+    fn place(&self, offset: usize) -> usize {
+        parts(&self.0)[&kind::PROCESS].start + offset
+    }
+
+    fn get(&self, offset: usize) -> u64 {
+        u64::from_le_bytes(self.0[self.place(offset)..][..8].try_into().unwrap())
+    }
+
+    fn set(&mut self, offset: usize, bytes: &[u8]) {
+        let at = self.place(offset);
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+        let parts = parts(&self.0);
+        sign(&mut self.0, &parts);
+    }
+
+    /// The same image from a kernel with another vDSO.
+    fn of_another_kernel(mut self) -> Self {
+        let hash = self.get(offset_of!(ProcessState, vdso_hash));
+        self.set(offset_of!(ProcessState, vdso_hash), &(hash ^ 1).to_le_bytes());
+        self
+    }
+}
+
+fn restored(job: &Job, incarnation: u32, image: &Image) -> Process {
+    let process = job.start(incarnation, Some(&image.0));
+    let report = process.report(LONG).expect("the image fits");
+    assert_eq!(report.result, 1, "{}", report.why());
+    process
+}
+
+fn is_right(end: &End, restores: u32) -> bool {
+    end.code == Some(0) && end.out == format!("{restores}\n") && end.err.is_empty()
+}
+
+#[test]
+fn a_process_goes_from_kernel_to_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::new(compile("kernels.c", folder.path(), &[]), &[]);
+    let mut process = job.start(0, None);
+    process.report(LONG).unwrap();
+    let first = Image::take(&process, 1);
+    process.kill();
+    process.end(LONG);
+    let functions = first.place(offset_of!(ProcessState, vdso_functions));
+    let found = first.0[functions..][..4 * VDSO_FUNCTIONS.len()].chunks(4);
+    let present = found.map(|at| u32::from_le_bytes(at.try_into().unwrap()) != 0);
+    assert_eq!(present.take(4).collect::<Vec<_>>(), [true; 4], "functions of every vDSO");
+
+    // The same kernel: the vDSO stays. Another one: it gets a place of its own.
+    assert!(is_right(&restored(&job, 1, &first).end(LONG), 1));
+    let first = first.of_another_kernel();
+    let mut process = restored(&job, 2, &first);
+    let second = Image::take(&process, 2);
+    process.kill();
+    process.end(LONG);
+    let start = |image: &Image| image.get(offset_of!(ProcessState, vvar_start)) as usize;
+    assert_eq!(start(&second), VDSO_SLOTS_BASE);
+    // Back on the kernel of the second image.
+    assert!(is_right(&restored(&job, 3, &second).end(LONG), 2));
+    // On to a third one, and from there to a fourth.
+    let mut process = restored(&job, 4, &second.of_another_kernel());
+    let third = Image::take(&process, 3);
+    process.kill();
+    process.end(LONG);
+    assert_eq!(start(&third), VDSO_SLOTS_BASE + VDSO_SLOT_LEN);
+    assert!(is_right(&restored(&job, 5, &third.of_another_kernel()).end(LONG), 3));
+}
+
+#[test]
+fn an_image_from_inside_of_the_vdso_fits_its_kernel_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::new(compile("kernels.c", folder.path(), &[]), &[]);
+    let mut process = job.start(0, None);
+    process.report(LONG).unwrap();
+    let mut image = Image::take(&process, 1).of_another_kernel();
+    process.kill();
+    process.end(LONG);
+    // A thread that stood inside would go on in code that is not there.
+    image.set(offset_of!(ProcessState, inside_vdso), &1u32.to_le_bytes());
+    let end = job.start(1, Some(&image.0)).end(LONG);
+    assert_eq!(end.code, Some(EXIT_IMAGE_MISFIT), "{end:?}");
+    assert!(end.err.contains("another kernel"), "{end:?}");
+}
+
+#[test]
+fn a_processor_needs_all_instructions_of_the_first_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::new(compile("kernels.c", folder.path(), &[]), &[]);
+    let mut process = job.start(0, None);
+    process.report(LONG).unwrap();
+    let mut image = Image::take(&process, 1);
+    process.kill();
+    process.end(LONG);
+    let word =
+        |n: usize| offset_of!(ProcessState, processor) + offset_of!(Processor, features) + 4 * n;
+    let at = image.place(word(2));
+    let found = u32::from_le_bytes(image.0[at..at + 4].try_into().unwrap());
+    // From an older processor, without AVX2.
+    image.set(word(2), &(found & !(1 << 5)).to_le_bytes());
+    assert!(is_right(&restored(&job, 1, &image).end(LONG), 1));
+    // From one with instructions that no processor of today has together.
+    image.set(word(2), &(found | 1 << 26 | 1 << 27).to_le_bytes());
+    let end = job.start(1, Some(&image.0)).end(LONG);
+    assert_eq!(end.code, Some(EXIT_IMAGE_MISFIT), "{end:?}");
+    assert!(end.err.contains("more instructions"), "{end:?}");
+}

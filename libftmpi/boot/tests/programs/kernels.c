@@ -1,0 +1,62 @@
+/* Asks what the vDSO answers, again and again, and compares with system calls. An incarnation with an
+ * odd number ends after 0.3 s; the others last until they are killed. */
+#include "rank.h"
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+
+static double of(struct timespec time) { return time.tv_sec + time.tv_nsec * 1e-9; }
+
+static double by_call(clockid_t clock)
+{
+    struct timespec time;
+    require(syscall(SYS_clock_gettime, clock, &time) == 0);
+    return of(time);
+}
+
+static void look(void)
+{
+    static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_REALTIME_COARSE, CLOCK_BOOTTIME };
+    for (int n = 0; n < 4; n++) {
+        struct timespec time, step;
+        double before = by_call(clocks[n]);
+        require(clock_gettime(clocks[n], &time) == 0);
+        double after = by_call(clocks[n]);
+        require(before <= of(time) + 1e-9 && of(time) <= after + 1e-9);
+        require(clock_getres(clocks[n], &step) == 0 && step.tv_sec == 0 && step.tv_nsec > 0);
+    }
+    struct timeval now;
+    double before = by_call(CLOCK_REALTIME);
+    require(gettimeofday(&now, 0) == 0);
+    double shown = now.tv_sec + now.tv_usec * 1e-6;
+    require(before - 1e-5 <= shown && shown <= by_call(CLOCK_REALTIME));
+    time_t coarse = time(0);
+    require(coarse >= (time_t)before - 1 && coarse <= (time_t)by_call(CLOCK_REALTIME));
+    require(sched_getcpu() >= 0);
+    char bytes[8] = { 0 };
+    require(getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
+}
+
+int main(void)
+{
+    be_a_rank();
+    double begin = by_call(CLOCK_MONOTONIC);
+    int restored = 0;
+    while (boot->incarnation % 2 == 0 || by_call(CLOCK_MONOTONIC) < begin + 0.3) {
+        look();
+        /* A safe point, which is not inside of the vDSO. */
+        hold = 1;
+        if (asked) {
+            asked = 0;
+            serve();
+        }
+        if (restored != images_restored) {
+            restored = images_restored;
+            begin = by_call(CLOCK_MONOTONIC);
+        }
+    }
+    printf("%d\n", images_restored);
+    return 0;
+}
