@@ -1,4 +1,4 @@
-"""Tests what `--protocol auto` chooses, and what a user gets from each choice when a rank or a host dies."""
+"""Tests what `--protocol auto`, the default, chooses, and what a user gets from each choice when a rank or a host dies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from . import build, reports
 from .core import TESTS, Outcome, Setting, problem_of, run
 from .jobs import RANKS, Jobs, judge
 
-AUTO = ["--protocol", "auto"]
 TWO_HOSTS = ["--launcher", "fork", "-hosts", "a,b", "-ppn", "2"]
 LINE = re.compile(r"^line (\d+) (\d+)$", re.M)
 
@@ -64,7 +63,7 @@ def run_case(setting: Setting, case: Case) -> None:
         return
     job, where, file = prepared.job, prepared.where, prepared.report
     outcome = run(
-        [*setting.mpiexec(case.ranks, *AUTO, *case.options, "-v", "--report", file), job.program, *job.arguments],
+        [*setting.mpiexec(case.ranks, *case.options, "-v", "--report", file), job.program, *job.arguments],
         timeout=setting.timeout, cwd=where)
     problem, note = judge(outcome, file, job.expected_text, 1, case.ranks)
     problem = problem or choice_problem(file, case) or said_problem(outcome, case)
@@ -111,7 +110,7 @@ def no_image_can_be_made(setting: Setting) -> None:
         return
     file = setting.new_folder("run") / "report.json"
     outcome = run(
-        [*setting.mpiexec(2, *AUTO, "--ckpt-interval", "100ms", "--report", file,
+        [*setting.mpiexec(2, "--ckpt-interval", "100ms", "--report", file,
                           "--inject", "kill:rank=1,point=rendezvous,nth=1000"), program, "1500"],
         timeout=setting.timeout, cwd=file.parent)
     problem = problem_of(outcome, expected_text="received: ok")

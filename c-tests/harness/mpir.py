@@ -1,5 +1,5 @@
 """The MPIR interface of ftmpiexec, as debuggers and STAT use it: gdb stops at `MPIR_Breakpoint` and reads the processes
-of all ranks, also after a rank has begun again."""
+of all ranks, also after ranks have begun again: once, when all of them have."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def mpir(setting: Setting) -> None:
         (size, first, second, host, path), (_, again_first, again_second, _, _) = found
         if size != "2" or first == second or not host or path != str(program):
             problem = f"the first table is {found[0]}"
-        elif again_first != first or again_second == second:
+        elif again_first == first or again_second == second:
             problem = f"after the death of rank 1: {found}"
         elif "rank 0 of 2" not in outcome.out:
             problem = f"the job did not end well; {outcome.output_tail()}"
-    setting.results.check("mpir: gdb finds the ranks, and the one that began again", problem)
+    setting.results.check("mpir: gdb finds the ranks, also those that began again", problem)

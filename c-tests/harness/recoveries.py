@@ -122,7 +122,7 @@ def the_same_death(setting: Setting) -> None:
                         program=["20", "sick", "h1"]),
           {0: "h1", 1: "h2", 2: "h2"},
           ("3 times at the same place on h1", "it tries h2", "[same-death: migrate]"),
-          recovery=("process", "restart"))
+          recovery=("process", "rollback"))
     check(setting, Case("the same death on two hosts is the program's", "h1:2\nh2:2\n", ranks=3,
                         program=["20", "sick", "all"]),
           None, ("4 times at the same place, also on h1: a fault of the program",), code=128 + 7)

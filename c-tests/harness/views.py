@@ -123,8 +123,8 @@ def one_run(setting: Setting, jobs: Jobs) -> None:
                               "--trace", where / "run.trace", *job.command(1))
     outcome = run(command, timeout=setting.timeout, cwd=where)
     lines = lines_of_launcher(outcome)
-    expected = ["job directory", "protection: pessimistic, an image of each rank every 300ms", "4 of 4 ranks running",
-                "killed by signal 9 (SIGKILL); restarting it", "is back from", "summary: 1 failure survived",
+    expected = ["job directory", "protection: coordinated, a wave of images every 300ms", "4 of 4 ranks running",
+                "killed by signal 9 (SIGKILL); all ranks return to", "is back from", "summary: 1 failure survived",
                 "images stored"]
     results.check("views: lines of a batch job", missing(lines, expected) if outcome.code == 0 else outcome.output_tail())
     report, unread = reports.read(where / "run.json")
@@ -148,7 +148,7 @@ def opened(setting: Setting, page: Path) -> None:
     # Text of a job must not become markup.
     evil = page.with_name("evil.html")
     evil.write_text(page.read_text().replace("killed by signal 9", "\\u003cimg src=x onerror=alert(1)\\u003e"))
-    for file, words in ((page, ["</rect>", "restarting it from", "1 failure survived", "Where the time went"]),
+    for file, words in ((page, ["</rect>", "all ranks return to", "1 failure survived", "Where the time went"]),
                         (evil, ["&lt;img src=x onerror=alert(1)&gt;"])):
         shown = in_browser(setting, file.as_uri())
         if shown is None:

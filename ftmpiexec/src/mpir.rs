@@ -2,8 +2,8 @@
 //! such as STAT find the processes of all ranks here, by these names in the symbol table.
 //!
 //! Guarantees: the table has a process for each rank, from the first time that all ranks have one.
-//! It is complete whenever `MPIR_Breakpoint` is called: at that time, and each time that ranks have
-//! begun again. Memory of an earlier table stays valid.
+//! It is complete whenever `MPIR_Breakpoint` is called: at that time, and once each time that ranks
+//! have begun again together. Memory of an earlier table stays valid.
 #![allow(non_upper_case_globals, non_snake_case, reason = "names of the interface")]
 
 use std::ffi::{CString, c_char, c_int};
@@ -68,6 +68,13 @@ impl Table {
         Self { ranks: vec![None; programs.len()], programs }
     }
 
+    /// A rank is being started: its process, if it had one, is gone.
+    pub fn begins(&mut self, rank: usize) {
+        if let Some(known) = self.ranks.get_mut(rank) {
+            *known = None;
+        }
+    }
+
     /// A rank has this process now.
     pub fn set(&mut self, rank: usize, host: &str, pid: u32) {
         let Some(known) = self.ranks.get_mut(rank) else { return };
@@ -118,7 +125,16 @@ mod tests {
         assert_eq!(MPIR_proctable.load(Ordering::SeqCst), first, "nothing new");
         table.set(1, "n1", 33);
         assert_ne!(MPIR_proctable.load(Ordering::SeqCst), first, "it began again");
+        // Both begin again: the table is published when both have a process.
+        let one = MPIR_proctable.load(Ordering::SeqCst);
+        table.begins(0);
+        table.begins(1);
+        table.set(0, "n1", 11);
+        assert_eq!(MPIR_proctable.load(Ordering::SeqCst), one, "rank 1 has no process yet");
+        table.set(1, "n1", 55);
+        assert_ne!(MPIR_proctable.load(Ordering::SeqCst), one);
         assert_eq!(size_of::<ProcessDescription>(), 24);
+        table.begins(2);
         table.set(2, "n1", 44);
     }
 }

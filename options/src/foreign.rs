@@ -65,7 +65,7 @@ const TABLE: &[(&[&str], &str, &str)] = &[
     (
         &["enable-recovery", "continuous", "disable-recovery", "with-ft"],
         OPEN_MPI,
-        "choose a protocol: --protocol pessimistic (default), or --protocol none",
+        "choose a protocol: --protocol auto (default), or --protocol none",
     ),
     (
         &["prefix", "noprefix", "path"],

@@ -95,9 +95,9 @@ mod tests {
              but none",
         ),
         (
-            "--wave blocking ./p",
-            "--wave has no effect under --protocol pessimistic; drop it, or use it under --protocol \
-             coordinated or hierarchical",
+            "--tracking o2p ./p",
+            "--tracking has no effect under --protocol auto, which is coordinated here; drop it, or use it \
+             under --protocol optimistic, or hierarchical with --between optimistic",
         ),
         (
             "--protocol coordinated --events all ./p",

@@ -234,7 +234,9 @@ mod tests {
     fn several_event_loggers_and_what_they_know() {
         let of = |line: &str| {
             let line = self::line(line);
-            let mut protocol = config(&line.cli, &line.given(), &[0, 0], None)?;
+            let facts = || Facts::of(&line.cli, &line.given(), &[0, 0], &[], &[]);
+            let choice = choice(&line.cli, facts);
+            let mut protocol = config(&line.cli, &line.given(), &[0, 0], choice.as_ref())?;
             let count = event_loggers(&line.cli, &[], &mut protocol)?;
             let spread = protocol.setting("stable-vector").map(str::to_owned);
             Ok::<_, PlanError>((count, spread))
@@ -280,7 +282,6 @@ mod tests {
             ("x --piggyback logon ./p", "use it under --protocol causal"),
             ("x --tracking o2p ./p", "use it under --protocol optimistic"),
             ("x --protocol none --event-logger on ./p", "use it under --protocol causal"),
-            ("x --cluster 2 ./p", "use it under --protocol hierarchical"),
             ("x --protocol hierarchical --piggyback logon ./p", "use it under --protocol causal"),
             ("x --protocol hierarchical --cluster two ./p", "a number of consecutive ranks"),
             ("x --protocol hierarchical --cluster 0 ./p", "a number of consecutive ranks"),

@@ -94,6 +94,7 @@ impl Launcher {
 
     fn start_rank(&mut self, rank: Rank, incarnation: Incarnation, host: u32, from: StartFrom) {
         self.first_start();
+        self.mpir.begins(rank.index());
         if from.images.is_empty() && self.plan.traits.all_return() {
             // The agent tells the program so (`view_for`).
             self.store.set_node(rank, host);

@@ -65,7 +65,7 @@ pub fn a_killed_agent_comes_back(directory: &Path) {
     }
     let output = run(
         directory,
-        "-launcher fork -hosts a,b -ppn 2 -n 4 --protocol auto --inject kill:agent=b,at=300ms RANK long",
+        "-launcher fork -hosts a,b -ppn 2 -n 4 --inject kill:agent=b,at=300ms RANK long",
     );
     expect(&output, 0, "host b");
     assert_eq!(
@@ -120,10 +120,8 @@ pub fn without_images_nothing_is_logged_and_all_begin_again(directory: &Path) {
     if !have_servers() {
         return;
     }
-    let output = run(
-        directory,
-        "-n 3 --protocol auto --ckpt off --inject kill:rank=1,at=300ms --report r.json RANK long",
-    );
+    let output =
+        run(directory, "-n 3 --ckpt off --inject kill:rank=1,at=300ms --report r.json RANK long");
     expect(&output, 0, "all ranks return to the beginning");
     assert!(err(&output).contains("--protocol auto: coordinated, because there are no images"));
     assert_eq!(
@@ -147,7 +145,7 @@ pub fn a_killed_program_without_mpi_begins_again_alone(directory: &Path) {
     fs::write(&script, "#!/bin/sh\necho $PMI_RANK >>begun\nsleep 1\necho $PMI_RANK done\n")
         .unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let output = run(directory, "-n 3 --protocol auto --inject kill:rank=1,at=300ms ./slow.sh");
+    let output = run(directory, "-n 3 --inject kill:rank=1,at=300ms ./slow.sh");
     expect(&output, 0, "rank 1");
     assert!(err(&output).contains("restarting it from its beginning"), "{}", err(&output));
     assert_eq!(sorted_lines(&output), ["0 done", "1 done", "2 done"]);

@@ -14,7 +14,7 @@ use std::time::Duration;
 #[command(next_help_heading = "Fault tolerance")]
 pub struct FaultTolerance {
     /// How the job survives failures
-    #[arg(long, value_name = "NAME", default_value = "pessimistic", value_parser = ProtocolName)]
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = ProtocolName)]
     pub protocol: String,
     /// Failures before the job is given up
     ///

@@ -83,8 +83,9 @@ fn placement() -> Vec<Block> {
 
 fn fault_tolerance() -> Vec<Block> {
     vec![text(
-        "An option that has no effect under the chosen protocol is refused. Without options the \
-         protocol is pessimistic, and each rank takes an image every 30 s.",
+        "An option that has no effect under the chosen protocol is refused; options that need \
+         messages logged make auto choose a protocol that logs. Without options each rank takes an \
+         image every 30 s.",
     )]
 }
 
