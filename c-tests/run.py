@@ -54,7 +54,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, control, coverage, cuts,
-    damage, determinants, hosts, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points,
+    damage, determinants, going_on, hosts, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points,
     programs, random_programs, recoveries, remade, replaced, restart, server_faults, slurm, speed, standard,
     surroundings, torture, views, without_images, wrappers,
 )
@@ -134,6 +134,7 @@ def arguments() -> argparse.Namespace:
     suite("remade", "objects that are made and freed in every step, and a rank that dies")
     suite("determinants", "determinants leave at delivery, not with the next message")
     suite("cuts", "connections broken while no rank dies")
+    suite("going-on", "jobs that go on without ranks that die (ULFM), every case on 2 to 8 ranks")
     suite("without-images", "programs of which no image can be taken")
     suite("replaced", "files, programs and libraries that are replaced while ranks die")
     suite("restart", "the whole job dies or is stopped, and goes on")
@@ -262,6 +263,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             cuts.cuts(setting)
         case "remade":
             remade.remade(setting)
+        case "going-on":
+            going_on.all_cases(setting)
         case "without-images":
             without_images.without_images(setting)
         case "object-store":
@@ -352,6 +355,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("mpir", lambda: mpir.mpir(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
+            ("going-on", lambda: going_on.going_on(setting)),
             ("ctl", lambda: control.control(setting, short=True)),
             ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),
             ("views", lambda: views.views(setting)),

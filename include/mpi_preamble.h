@@ -408,6 +408,9 @@ enum MPIR_Win_model { MPI_WIN_SEPARATE = 1, MPI_WIN_UNIFIED = 2 };
 #define MPI_T_ERR_NOT_ACCESSIBLE 79
 #define MPI_ERR_ERRHANDLER 80
 #define MPI_ERR_ABI 81
+#define MPIX_ERR_PROC_FAILED 101
+#define MPIX_ERR_PROC_FAILED_PENDING 102
+#define MPIX_ERR_REVOKED 103
 #define MPI_ERR_LASTCODE 0x3fffffff
 
 /* ---- Functions that a program passes ---- */
@@ -521,6 +524,29 @@ typedef void(MPI_T_event_dropped_cb_function)(MPI_Count, MPI_T_event_registratio
 #define MPIO_Test MPI_Test
 #define PMPIO_Wait PMPI_Wait
 #define PMPIO_Test PMPI_Test
+
+/* ---- Going on without ranks that have died (ULFM) ---- */
+
+extern int MPIX_Comm_revoke(MPI_Comm comm);
+extern int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+extern int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+extern int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+extern int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+extern int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+extern int MPIX_Comm_failure_ack(MPI_Comm comm);
+extern int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+extern int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+extern int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+extern int PMPIX_Comm_revoke(MPI_Comm comm);
+extern int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+extern int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+extern int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+extern int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+extern int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+extern int PMPIX_Comm_failure_ack(MPI_Comm comm);
+extern int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+extern int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+extern int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
 
 /* ---- Functions ---- */
 

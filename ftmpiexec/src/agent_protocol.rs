@@ -9,6 +9,7 @@ use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
 use ftmpi_wire::control::{InjectPoint, JobView, LoadedObject};
+use ftmpi_wire::group_news::{GroupNews, GroupRequest};
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::waiting::Noted;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -149,6 +150,13 @@ pub enum ToAgent {
         incarnation: Incarnation,
         /// The rank's host.
         host: u32,
+    },
+    /// Pass news on to these ranks, or to all.
+    Group {
+        /// The news.
+        news: GroupNews,
+        /// Whom; none: all.
+        to: Option<Vec<Rank>>,
     },
     /// Pass an order on to a rank.
     Forward {
@@ -398,6 +406,8 @@ pub enum Report {
         /// Determinants and messages that were replayed.
         replayed: u64,
     },
+    /// The rank has a word about a communicator.
+    Group(GroupRequest),
     /// The channel to an incarnation of a peer broke.
     ChannelLost {
         /// The peer.

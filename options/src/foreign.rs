@@ -101,8 +101,6 @@ const TABLE: &[(&[&str], &str, &str)] = &[
     ),
     (
         &[
-            "disable-auto-cleanup",
-            "dac",
             "disable-hostname-propagation",
             "enable-x",
             "disable-x",

@@ -17,6 +17,7 @@
 //! passes in time and randomness.
 #![forbid(unsafe_code)]
 
+pub mod agreement;
 pub mod blocks;
 pub mod causal;
 pub mod channel_memory;

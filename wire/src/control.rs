@@ -5,6 +5,7 @@
 //! finished descriptors. A rank therefore has no listening socket, no thread and no event loop of
 //! its own. Where a message says *with a descriptor*, exactly the named descriptors come with it.
 
+use crate::group_news::{GroupNews, GroupRequest};
 use crate::{EventNo, ImageNo, Incarnation, ProtocolTraits, Rank};
 use serde::{Deserialize, Serialize};
 
@@ -223,6 +224,8 @@ pub enum FromRank {
     /// No image of this rank can be taken, and the sender logs of others were full: they have
     /// dropped what this rank has received. It cannot be recovered until it has an image.
     Unprotected,
+    /// A word about a communicator, for all ranks.
+    Group(GroupRequest),
 }
 
 /// A program or library in memory.
@@ -346,6 +349,8 @@ pub enum ToRank {
         /// One line, if it cannot be had.
         why: Option<String>,
     },
+    /// Ranks that the others go on without, and what ranks agreed on.
+    Group(GroupNews),
     /// With a descriptor (`O_PATH`), if the file is kept.
     KeptFile {
         /// Which.
@@ -384,6 +389,10 @@ pub struct JobView {
     pub incarnations: Vec<Incarnation>,
     /// `MPI_APPNUM`: index of the `:`-separated part of the command.
     pub app_number: u32,
+    /// The job goes on without ranks that die.
+    pub goes_on: bool,
+    /// Ranks that have died so, in their order.
+    pub dead: Vec<Rank>,
     /// The protocol and its settings.
     pub protocol: ProtocolConfig,
     /// What follows from the protocol for everybody.

@@ -23,6 +23,7 @@ pub mod determinant;
 pub mod direct_start;
 pub mod event_log;
 pub mod foreign_launcher;
+pub mod group_news;
 pub mod header;
 pub mod hello;
 pub mod image_store;

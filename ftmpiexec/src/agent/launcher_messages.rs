@@ -6,6 +6,7 @@ use super::saved_files::SavedFiles;
 use super::{Agent, processes};
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
 use ftmpi_wire::control::ToRank;
+use ftmpi_wire::group_news::GroupNews;
 use ftmpi_wire::{Incarnation, Rank};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +26,7 @@ impl Agent {
             }
             ToAgent::Start(start) => self.start(start),
             ToAgent::Announce { rank, incarnation, host } => self.announce(rank, incarnation, host),
+            ToAgent::Group { news, to } => self.pass_news_on(news, to.as_deref()),
             ToAgent::Forward { rank, incarnation, order } => self.forward(rank, incarnation, order),
             ToAgent::Kill { rank, signal } => self.kill(rank, signal),
             ToAgent::OutputPrinted(bytes) => self.output.window.printed(bytes),
@@ -96,6 +98,22 @@ impl Agent {
             process.send(&message, Vec::new(), true);
         }
         self.look_at_waiting_callers();
+    }
+
+    /// Passes news on to ranks of this host. A rank that says hello later learns of deaths with its
+    /// welcome.
+    fn pass_news_on(&mut self, news: GroupNews, to: Option<&[Rank]>) {
+        if let GroupNews::Failed(rank) = news {
+            if let Some(job) = self.job.as_mut().map(Arc::make_mut) {
+                job.view.dead.push(rank);
+            }
+            self.broker.forget(rank);
+        }
+        let message = ToRank::Group(news);
+        let is_meant = |rank: Rank| to.is_none_or(|to| to.binary_search(&rank).is_ok());
+        for process in self.ranks.all().filter(|one| is_meant(one.rank) && one.is_connected()) {
+            process.send(&message, Vec::new(), false);
+        }
     }
 
     /// Passes an order on to a rank of this host.

@@ -92,6 +92,7 @@ impl Agent {
             FromRank::Loaded { objects } => self.loaded((rank, incarnation), objects),
             FromRank::NeedFile { file } => self.need_file((rank, incarnation), file),
             FromRank::Unprotected => report(Report::Unprotected),
+            FromRank::Group(request) => report(Report::Group(request)),
         }
     }
 

@@ -8,7 +8,6 @@ use ftmpi_wire::control::ProtocolConfig;
 /// Options by field, and what each acts on. Options that are not here act under every protocol.
 pub const TABLE: &[(&str, Needs)] = &[
     ("max_restarts", Needs::Recovery),
-    ("recovery", Needs::Recovery),
     ("ckpt_interval", Needs::Recovery),
     ("ckpt", Needs::Recovery),
     ("ckpt_policy", Needs::Recovery),

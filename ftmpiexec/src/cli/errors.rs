@@ -93,6 +93,17 @@ pub enum PlanError {
         /// What it is for.
         needs: Needs,
     },
+    /// Ranks that died are not ignored under this protocol.
+    #[error(
+        "{option} goes with --protocol none: under {protocol} a rank that dies comes back, and its \
+         log cannot repeat that it was given up; write --protocol none, or drop {option}"
+    )]
+    Ignores {
+        /// The option.
+        option: String,
+        /// The protocol.
+        protocol: String,
+    },
     /// An option that changes nothing without another one.
     #[error("{option} has no effect without {other}; add {other} or drop {option}")]
     NeedsOther {

@@ -7,6 +7,8 @@ use ftmpi_wire::{Logging, ProtocolTraits, Recovery};
 pub enum Needs {
     /// Restarts and images.
     Recovery,
+    /// Restarts, or the recovery `ignore`.
+    RecoveryOrIgnore,
     /// A log of receptions, which a replay repeats.
     Replay,
     /// Payloads in the memory of their senders.
@@ -30,6 +32,9 @@ impl Needs {
     pub fn works(self) -> &'static str {
         match self {
             Self::Recovery => "any protocol but none",
+            Self::RecoveryOrIgnore => {
+                "any protocol but none, or with the recovery `ignore` (--recovery ignore)"
+            }
             Self::Replay => "pessimistic, causal, optimistic, channel-memory or hierarchical",
             Self::SenderLog => "pessimistic, causal, optimistic or hierarchical",
             Self::Logger => {
@@ -47,7 +52,7 @@ impl Needs {
     pub fn met_by(self, traits: ProtocolTraits) -> bool {
         let library = traits.logging == Logging::Library;
         match self {
-            Self::Recovery => traits.is_fault_tolerant(),
+            Self::Recovery | Self::RecoveryOrIgnore => traits.is_fault_tolerant(),
             // The hooks of a library may use these, however it recovers.
             Self::Replay | Self::SenderLog if library => traits.is_fault_tolerant(),
             Self::Replay => traits.replays(),

@@ -209,7 +209,8 @@ impl Plan {
     /// # Errors
     /// What makes no sense, in one line.
     pub fn new(line: &CommandLine) -> Result<Self, PlanError> {
-        let (cli, parts) = (&line.cli, &line.parts);
+        let (cli, parts) = (recovery::without_cleanup(&line.cli, &line.given())?, &line.parts);
+        let cli = &*cli;
         let allocation = Allocation::current()?;
         let here = || machinefile::parse_list("localhost").unwrap_or_default();
         let named = machines(cli, allocation.as_ref())?;
@@ -264,6 +265,7 @@ impl Plan {
         let traits = registry::traits(&protocol);
         let clusters = registry::clusters(&protocol, ranks);
         check_companions(cli, given)?;
+        let recovery = recovery::of(cli, &protocol.name, traits)?;
         let starter = Starter::of(cli, allocation)?;
         let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let own = std::env::current_exe()
@@ -308,7 +310,7 @@ impl Plan {
                 && traits.logger,
             binding: binding(cli)?,
             max_restarts: cli.fault_tolerance.max_restarts,
-            recovery: recovery::of(cli)?,
+            recovery,
             ppn: cli.placement.ppn,
             storage_patience: cli.fault_tolerance.storage_patience,
             launcher_patience: cli.fault_tolerance.launcher_patience,

@@ -6,12 +6,16 @@
 //! read back as the defaults.
 
 use super::errors::PlanError;
+use super::needs::Needs;
 use ftmpi_options::ftmpiexec::Cli;
 use ftmpi_options::values::time;
 use ftmpi_protocols::judge::{Detector, Policy, Recovery, Rule};
+use ftmpi_wire::ProtocolTraits;
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -107,10 +111,49 @@ struct DetectorText {
     after: Option<String>,
 }
 
-/// What the command line says.
-pub(super) fn of(cli: &Cli) -> Result<Policy, PlanError> {
+/// The word that stands for a file in which every death is ignored.
+pub const IGNORE: &str = "ignore";
+
+/// The options with what Hydra's `-disable-auto-cleanup` means: under no other protocol than `none`
+/// does a death end anything.
+pub(super) fn without_cleanup<'a>(cli: &'a Cli, given: &[&str]) -> Result<Cow<'a, Cli>, PlanError> {
+    if !cli.fault_tolerance.disable_auto_cleanup {
+        return Ok(Cow::Borrowed(cli));
+    }
+    let mut cli = cli.clone();
+    let chosen = &mut cli.fault_tolerance;
+    if given.contains(&"protocol") && chosen.protocol != "none" {
+        let option = "-disable-auto-cleanup".to_owned();
+        return Err(PlanError::Ignores { option, protocol: chosen.protocol.clone() });
+    }
+    "none".clone_into(&mut chosen.protocol);
+    chosen.recovery.get_or_insert_with(|| IGNORE.into());
+    Ok(Cow::Owned(cli))
+}
+
+/// What the command line says, for a protocol with these facts.
+pub(super) fn of(cli: &Cli, protocol: &str, traits: ProtocolTraits) -> Result<Policy, PlanError> {
     let Some(file) = &cli.fault_tolerance.recovery else { return Ok(Policy::default()) };
-    let wrong = |what| PlanError::Recovery { file: file.clone(), what };
+    let policy = match file.as_os_str() == IGNORE {
+        true => Policy::ignore(),
+        false => read(file)?,
+    };
+    let protocol = protocol.to_owned();
+    match (policy.ignores(), traits == ProtocolTraits::NONE) {
+        (true, false) => {
+            let option = format!("--recovery {}", file.display());
+            Err(PlanError::Ignores { option, protocol })
+        }
+        (false, true) => {
+            let option = "--recovery".to_owned();
+            Err(PlanError::NoEffect { option, protocol, needs: Needs::RecoveryOrIgnore })
+        }
+        _ => Ok(policy),
+    }
+}
+
+fn read(file: &Path) -> Result<Policy, PlanError> {
+    let wrong = |what| PlanError::Recovery { file: file.to_owned(), what };
     let text = std::fs::read_to_string(file)
         .map_err(|error| wrong(RecoveryError::Unreadable(error.to_string())))?;
     parse(&text).map_err(wrong)
@@ -227,7 +270,8 @@ fn detector(text: &DetectorText) -> Result<Detector, RecoveryError> {
             | Detector::Network { .. }
             | Detector::Health { .. }
     );
-    if moves && recovery == Recovery::Restart {
+    let dies = matches!(detector, Detector::Process { .. } | Detector::Physical { .. });
+    if (moves && recovery == Recovery::Restart) || (!dies && recovery == Recovery::Ignore) {
         return Err(RecoveryError::Senseless(name, recovery));
     }
     match &mut detector {
@@ -266,7 +310,7 @@ fn show(policy: &Policy) -> String {
     let mut text = String::from(
         "# Which failure is repaired how: ftmpiexec --recovery FILE\n\
          # Detectors look at each failure in this order; the first one that recognises it decides.\n\
-         # Recoveries: restart, migrate, give-up. docs/reference/recovery-file.md explains all.\n\n\
+         # Recoveries: restart, migrate, ignore (under --protocol none), give-up. docs/reference/recovery-file.md explains all.\n\n\
          # Ranks may move to hosts without a free slot.\n",
     );
     let retry = policy.retry.map_or_else(|| "never".to_owned(), time_text);
@@ -371,12 +415,12 @@ mod tests {
         let one = |detector: &str| {
             parse(&format!("[[rule]]\ndetectors = [{{ {detector} }}]")).unwrap_err().to_string()
         };
-        for name in ["promote", "ignore", "hope"] {
+        for name in ["promote", "hope"] {
             assert_eq!(
                 one(&format!("name = \"process\", recovery = \"{name}\"")),
                 format!(
                     "the recovery `{name}` does not exist in this version; there are restart, \
-                     migrate, give-up"
+                     migrate, ignore, give-up"
                 )
             );
         }
@@ -388,6 +432,7 @@ mod tests {
         assert!(one("name = \"same-death\", count = 0").contains("from 1 on"));
         assert!(one("name = \"physical\", patience = \"long\"").contains("is not a time"));
         assert!(one("name = \"health\", recovery = \"restart\"").contains("migrate"));
+        assert!(one("name = \"stall\", recovery = \"ignore\"").contains("cannot `ignore`"));
         assert!(parse("[[rule]]\nranks = \"3-1\"\ndetectors = [{ name = \"process\" }]").is_err());
     }
 

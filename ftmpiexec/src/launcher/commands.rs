@@ -3,6 +3,7 @@
 use super::{Launcher, notices};
 use crate::agent_protocol::{RankOrder, Start, ToAgent};
 use ftmpi_protocols::dispatcher::{Command, ImageFacts, Notice};
+use ftmpi_wire::group_news::GroupNews;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Launcher {
@@ -70,6 +71,13 @@ impl Launcher {
             }
             Command::ImageFailed { rank, incarnation, image } => {
                 self.order_rank(rank, incarnation, RankOrder::ImageFailed(image));
+            }
+            Command::News { news, to } => {
+                if let GroupNews::Failed(rank) = news {
+                    self.job.view.dead.push(rank);
+                    self.observe(rank);
+                }
+                self.agents.broadcast(&ToAgent::Group { news, to });
             }
             Command::AllFinalized { rank, incarnation } => {
                 self.order_rank(rank, incarnation, RankOrder::AllFinalized);

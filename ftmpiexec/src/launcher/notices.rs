@@ -256,6 +256,11 @@ pub fn killing_agent(host: &str) -> String {
 /// What the dispatcher reports to the user.
 pub fn notice(notice: &Notice) -> String {
     match notice {
+        Notice::GoesOn { rank, host, cause, named } => format!(
+            "rank {rank} on {host}: {}; the others go on without it{}",
+            self::cause(cause),
+            judged(*named)
+        ),
         Notice::Restarting { rank, host, cause, image, named } => format!(
             "rank {rank} on {host}: {}; restarting it from {}{}",
             self::cause(cause),
@@ -397,6 +402,11 @@ pub fn end_reason(reason: EndReason) -> String {
             format!("rank {rank} on {host}: MPI_Abort with code {code}")
         }
         EndReason::LibraryError { rank, host, text } => format!("rank {rank} on {host}: {text}"),
+        EndReason::NoRankLeft => "all ranks have failed: no rank is left to go on".to_owned(),
+        EndReason::ConnectionLost { cause } => format!(
+            "{}, and both live: nothing can send again what was lost (use --protocol pessimistic)",
+            self::cause(&cause)
+        ),
         EndReason::RankLost { rank, host, ending, protocol } => format!(
             "rank {rank} on {host}: {}; the protocol {protocol} cannot bring it back (use \
              --protocol pessimistic)",

@@ -145,6 +145,8 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
             hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
             incarnations: vec![Incarnation(0); size],
             app_number: 0,
+            goes_on: plan.recovery.ignores(),
+            dead: Vec::new(),
             protocol: plan.protocol.clone(),
             traits: plan.traits,
             processors: 0,

@@ -116,6 +116,7 @@ impl Launcher {
                 return None;
             }
             Report::CaughtUp { replayed } => Input::CaughtUp { rank, incarnation, replayed },
+            Report::Group(request) => Input::Group(rank, incarnation, request),
             Report::ChannelLost { peer, peer_incarnation } => {
                 Input::ChannelLost { rank, incarnation, peer, peer_incarnation }
             }

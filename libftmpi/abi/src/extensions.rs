@@ -32,14 +32,8 @@ unsupported! {
     MPIX_Async_get_state PMPIX_Async_get_state;
     MPIX_Async_spawn PMPIX_Async_spawn;
     MPIX_Async_start PMPIX_Async_start;
-    MPIX_Comm_agree PMPIX_Comm_agree;
     MPIX_Comm_create_errhandler_x PMPIX_Comm_create_errhandler_x;
-    MPIX_Comm_failure_ack PMPIX_Comm_failure_ack;
-    MPIX_Comm_failure_get_acked PMPIX_Comm_failure_get_acked;
-    MPIX_Comm_get_failed PMPIX_Comm_get_failed;
     MPIX_Comm_get_stream PMPIX_Comm_get_stream;
-    MPIX_Comm_revoke PMPIX_Comm_revoke;
-    MPIX_Comm_shrink PMPIX_Comm_shrink;
     MPIX_Comm_test_threadcomm PMPIX_Comm_test_threadcomm;
     MPIX_File_create_errhandler_x PMPIX_File_create_errhandler_x;
     MPIX_Grequest_class_allocate PMPIX_Grequest_class_allocate;

@@ -54,6 +54,7 @@ mod tools;
 mod topologies;
 mod type_constructors;
 mod type_queries;
+mod ulfm;
 mod windows;
 
 pub use calls::unsupported;

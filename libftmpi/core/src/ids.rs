@@ -95,7 +95,7 @@ pub struct WinId(pub u32);
 pub struct FileId(pub u32);
 
 /// A request of the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReqId(pub u32);
 
 /// A message that was taken out of matching by a matched probe, or waits unexpected.

@@ -315,6 +315,7 @@ impl World {
             ToRank::Segment { .. } | ToRank::KeptFile { .. } => {
                 passed.iter().for_each(|&fd| close(fd));
             }
+            ToRank::Group(news) => self.take_group_news(sink, news),
             ToRank::AllFinalized => self.agent.all_finalized = true,
             ToRank::AllExiting => self.agent.all_exiting = true,
             ToRank::Die { code } => die(code),

@@ -24,9 +24,15 @@ pub struct FaultTolerance {
     /// Which failure is repaired how
     ///
     /// FILE names detectors and recoveries, for all ranks and hosts or for some. `show` prints a
-    /// file with the defaults. Default: as that file.
-    #[arg(long, value_name = "FILE|show", value_hint = ValueHint::FilePath, value_parser = path)]
+    /// file with the defaults. `ignore`: the others go on without a rank that dies, and learn of
+    /// it by errors; with --protocol none only. Default: as the file that `show` prints.
+    #[arg(long, value_name = "FILE|show|ignore", value_hint = ValueHint::FilePath, value_parser = path)]
     pub recovery: Option<PathBuf>,
+    /// Go on without ranks that die
+    ///
+    /// As --protocol none --recovery ignore.
+    #[arg(long, visible_alias = "dac")]
+    pub disable_auto_cleanup: bool,
     /// Which receptions are logged
     ///
     /// For protocols that log messages.

@@ -96,6 +96,7 @@ pub const FIXED_AT_RESTART: &[&str] = &[
     "genvall",
     "wdir",
     "protocol",
+    "disable_auto_cleanup",
     "cluster",
     "between",
     "wave",

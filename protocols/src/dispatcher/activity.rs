@@ -60,7 +60,7 @@ impl Dispatcher {
             (Stage::Running, true) => Activity::CatchingUp,
             (Stage::Running, false) => Activity::Running,
             (Stage::Stopping, _) => Activity::Stopping,
-            (Stage::Done(_), _) => Activity::Done,
+            (Stage::Done(_) | Stage::Ignored, _) => Activity::Done,
         }
     }
 }

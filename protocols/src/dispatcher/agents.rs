@@ -64,10 +64,17 @@ impl Dispatcher {
             .map(Rank)
             .filter(|rank| {
                 let state = &self.ranks[rank.index()];
-                state.host == host && !matches!(state.stage, Stage::Done(_) | Stage::Waiting)
+                state.host == host
+                    && !matches!(state.stage, Stage::Done(_) | Stage::Ignored | Stage::Waiting)
             })
             .collect();
         if !self.settings.traits.is_fault_tolerant() {
+            if self.settings.recovery.ignores() {
+                let verdict = self.ask(&Fact::Host { host, silent });
+                if self.goes_on_without_host(verdict.as_ref(), why, &victims) {
+                    return;
+                }
+            }
             let (why, protocol) = (why.to_owned(), self.settings.protocol.clone());
             return self.give_up(1, EndReason::HostLost { host: name, why, protocol });
         }

@@ -4,7 +4,7 @@
 //! have heard. The job ends when every program has ended.
 
 use super::Dispatcher;
-use super::messages::Command;
+use super::messages::{Command, Ending};
 use super::notice::EndReason;
 use super::rank_state::{RankState, Stage};
 use ftmpi_wire::{Incarnation, Rank};
@@ -24,6 +24,10 @@ impl Dispatcher {
         let Some(state) = self.living(rank, incarnation) else { return };
         state.exiting = Some(code);
         let finalized = state.finalizing;
+        if !finalized && self.goes_on_without(rank, Ending::Code(code), 0) {
+            // The process waits for the word that it may end.
+            return self.commands.push_back(Command::Die { rank, incarnation, code });
+        }
         if !finalized && code != 0 {
             let (host, initialized) = (self.host_name(rank).to_owned(), true);
             let reason = EndReason::ExitedEarly { rank, host, code, initialized };
@@ -39,7 +43,7 @@ impl Dispatcher {
     }
 
     pub(super) fn look_at_barriers(&mut self) {
-        let over = |state: &RankState| matches!(state.stage, Stage::Done(_));
+        let over = |state: &RankState| matches!(state.stage, Stage::Done(_) | Stage::Ignored);
         if !self.all_finalized
             && self.ranks.iter().any(|state| state.finalizing)
             && self.ranks.iter().all(|state| state.finalizing || over(state))

@@ -32,6 +32,9 @@ impl Dispatcher {
             Ending::ControlLost => 1,
         };
         if !self.settings.traits.is_fault_tolerant() {
+            if self.goes_on_without(rank, ending, progress) {
+                return;
+            }
             let protocol = self.settings.protocol.clone();
             return self.give_up(code, EndReason::RankLost { rank, host, ending, protocol });
         }
@@ -51,7 +54,8 @@ impl Dispatcher {
                 return self.give_up(code, EndReason::Judged { cause, ground, named });
             }
             (Recovery::Migrate, _) => self.migrate_dead(rank, ending, &verdict),
-            (Recovery::Restart, _) => {}
+            // Refused before the start: a log cannot repeat it.
+            (Recovery::Restart | Recovery::Ignore, _) => {}
         }
         self.restart(rank, Failed { cause, named: Some(named), code });
     }

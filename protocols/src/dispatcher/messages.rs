@@ -4,6 +4,7 @@ use super::hosts::Place;
 use super::notice::{Cause, EndReason, Notice};
 use crate::judge::{Fact, Named};
 use crate::scheduler::scheduler_process::{Order, Word};
+use ftmpi_wire::group_news::{GroupNews, GroupRequest};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -227,6 +228,8 @@ pub enum Input {
         /// One line.
         why: String,
     },
+    /// A rank asks, in its incarnation, for something about a communicator.
+    Group(Rank, Incarnation, GroupRequest),
     /// A channel between two living ranks broke, and the protocol cannot repair it.
     ChannelLost {
         /// The rank that reports it.
@@ -499,6 +502,13 @@ pub enum Command {
         incarnation: Incarnation,
         /// Which.
         image: ImageNo,
+    },
+    /// Tell these ranks, or all.
+    News {
+        /// What.
+        news: GroupNews,
+        /// Whom; none: all.
+        to: Option<Vec<Rank>>,
     },
     /// Tell the rank that all have called `MPI_Finalize`.
     AllFinalized {

@@ -99,7 +99,8 @@ impl Dispatcher {
     /// Why not.
     pub fn may_drain(&self, host: u32) -> Result<(), Refusal> {
         let here = self.ranks.iter().filter(|state| state.host == host);
-        let living = here.clone().filter(|state| !matches!(state.stage, Stage::Done(_)));
+        let living =
+            here.clone().filter(|state| !matches!(state.stage, Stage::Done(_) | Stage::Ignored));
         let (count, most) = (here.count(), living.count().max(1) as u32);
         let name = || self.settings.hosts[host as usize].clone();
         let fits = match self.settings.together {
@@ -150,7 +151,7 @@ impl Dispatcher {
     fn why_it_stays(&self, rank: Rank) -> Option<MoveFailure> {
         let state = &self.ranks[rank.index()];
         match state.stage {
-            Stage::Done(_) => Some(MoveFailure::RankEnds),
+            Stage::Done(_) | Stage::Ignored => Some(MoveFailure::RankEnds),
             _ if state.finalizing || state.exiting.is_some() => Some(MoveFailure::RankEnds),
             Stage::Running if !state.can_image => Some(MoveFailure::NoImage),
             _ => None,
@@ -271,7 +272,7 @@ impl Dispatcher {
     }
 
     fn has_ended_program(&self, rank: Rank) -> bool {
-        matches!(self.ranks[rank.index()].stage, Stage::Done(_))
+        matches!(self.ranks[rank.index()].stage, Stage::Done(_) | Stage::Ignored)
     }
 
     fn begin_migration(&mut self, rank: Rank, to: Option<u32>, cause: MoveCause) {
@@ -386,7 +387,7 @@ impl Dispatcher {
             let state = &self.ranks[rank.index()];
             match state.stage {
                 Stage::Running => !state.behind || state.finalizing,
-                Stage::Done(_) => true,
+                Stage::Done(_) | Stage::Ignored => true,
                 _ => false,
             }
         };

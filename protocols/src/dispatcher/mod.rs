@@ -24,6 +24,7 @@ mod activity;
 mod agents;
 mod barriers;
 mod failures;
+mod going_on;
 mod hosts;
 #[cfg(test)]
 mod hosts_tests;
@@ -108,6 +109,7 @@ pub struct Dispatcher {
     image_trouble: Option<Rank>,
     logger_trouble: logger::LoggerTrouble,
     cuts: network::Cuts,
+    going_on: going_on::GoingOn,
     suspension: Option<suspend::Suspension>,
     /// Ranks that move, or have moved, without a failure.
     migrations: Vec<Migration>,
@@ -159,6 +161,7 @@ impl Dispatcher {
             image_trouble: None,
             logger_trouble: logger::LoggerTrouble::default(),
             cuts: network::Cuts::default(),
+            going_on: going_on::GoingOn::new(size),
             suspension: None,
             migrations: Vec::new(),
             ended: false,
@@ -284,6 +287,7 @@ impl Dispatcher {
             Input::SchedulerLost => self.scheduler_lost(),
             Input::Ordered(order) => self.ordered(order),
             Input::ChannelLost { rank, incarnation, peer, peer_incarnation } => {
+                self.lost_between([rank, peer]);
                 self.channel_lost([(rank, incarnation), (peer, peer_incarnation)]);
             }
             Input::CaughtUp { rank, incarnation, replayed } => {
@@ -293,6 +297,9 @@ impl Dispatcher {
             Input::Exiting { rank, incarnation, code } => self.exiting(rank, incarnation, code),
             Input::Abort { rank, incarnation, code, text } => {
                 self.aborted(rank, incarnation, code, &text);
+            }
+            Input::Group(rank, incarnation, request) => {
+                self.asked_by_group(rank, incarnation, request);
             }
             Input::Ended { rank, incarnation, ending, progress } => {
                 self.process_ended(rank, incarnation, ending, progress);
@@ -340,6 +347,7 @@ impl Dispatcher {
         self.look_at_hosts();
         self.look_at_logger_trouble();
         self.look_at_cuts();
+        self.look_at_lost_connections();
         if self.ended {
             return;
         }
@@ -458,15 +466,21 @@ impl Dispatcher {
             return self.stopped(rank);
         }
         let Some(state) = self.living(rank, incarnation) else { return };
-        let said_hello = state.stage == Stage::Running;
+        let (said_hello, finalizing) = (state.stage == Stage::Running, state.finalizing);
         let code = match (ending, state.exiting) {
             // The program ended in order and reported it; its output was out before.
             (Ending::Code(_), Some(code)) => code,
             // No rank needs this rank's log any more, so the manner of its death does not matter.
             (_, Some(code)) if all_exiting => code,
+            // Whoever goes on without ranks hears that this one left.
+            (Ending::Code(_), None)
+                if said_hello && !finalizing && self.goes_on_without(rank, ending, progress) =>
+            {
+                return;
+            }
             // No MPI program, or `_exit`: the exit code of a process is its own affair.
             (Ending::Code(0), None) => 0,
-            (Ending::Code(code), None) if state.finalizing => code,
+            (Ending::Code(code), None) if finalizing => code,
             (Ending::Code(code), None) => {
                 let (host, initialized) = (self.host_name(rank).to_owned(), said_hello);
                 let reason = EndReason::ExitedEarly { rank, host, code, initialized };
@@ -476,7 +490,7 @@ impl Dispatcher {
                 return self.failed(rank, ending, progress);
             }
         };
-        if said_hello && !state.finalizing && code == 0 {
+        if said_hello && !finalizing && code == 0 {
             let now = self.now;
             self.left_early_at.get_or_insert((now, rank));
         }
@@ -485,6 +499,7 @@ impl Dispatcher {
             self.without_mpi_at.get_or_insert((now, rank));
         }
         self.ranks[rank.index()].stage = Stage::Done(code);
+        self.left_its_groups(rank);
         self.waits_no_more(rank);
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
@@ -497,7 +512,7 @@ impl Dispatcher {
     fn living(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut RankState> {
         self.ranks.get_mut(rank.index()).filter(|state| {
             state.incarnation == incarnation
-                && !matches!(state.stage, Stage::Done(_) | Stage::Stopping)
+                && !matches!(state.stage, Stage::Done(_) | Stage::Ignored | Stage::Stopping)
         })
     }
 

@@ -72,6 +72,8 @@ impl Dispatcher {
                     self.move_living(&[rank], &verdict);
                 }
             }
+            // Refused before the start: only deaths are ignored.
+            Recovery::Ignore => {}
             Recovery::Restart => {
                 let cause = self.cause_of(&verdict);
                 if let Some(rank) = fact.rank()

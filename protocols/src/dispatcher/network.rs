@@ -186,7 +186,8 @@ impl Dispatcher {
 
     /// Hosts with ranks that have not ended.
     fn hosts_with_ranks(&self) -> BTreeSet<u32> {
-        let alive = self.ranks.iter().filter(|state| !matches!(state.stage, Stage::Done(_)));
+        let over = |state: &RankState| matches!(state.stage, Stage::Done(_) | Stage::Ignored);
+        let alive = self.ranks.iter().filter(|state| !over(state));
         alive.map(|state| state.host).collect()
     }
 
@@ -268,7 +269,7 @@ impl Dispatcher {
                 self.failures.push(failure.judged(Some(BY_NETWORK)));
                 self.end_one(rank);
             }
-            Stage::Waiting | Stage::Stopping | Stage::Done(_) => {}
+            Stage::Waiting | Stage::Stopping | Stage::Done(_) | Stage::Ignored => {}
         }
     }
 

@@ -78,6 +78,17 @@ pub enum Cause {
 /// Something that the user should know. The job goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
+    /// A rank has failed, and the others go on without it.
+    GoesOn {
+        /// The rank.
+        rank: Rank,
+        /// Name of its host.
+        host: String,
+        /// Why.
+        cause: Cause,
+        /// What the judge named.
+        named: Option<Named>,
+    },
     /// A rank begins a new incarnation.
     Restarting {
         /// The rank.
@@ -373,6 +384,13 @@ pub enum EndReason {
         host: String,
         /// One line, from the library.
         text: String,
+    },
+    /// All ranks have failed, and none is brought back.
+    NoRankLeft,
+    /// Two ranks that live have lost their connection, and nothing can repair it.
+    ConnectionLost {
+        /// Between whom.
+        cause: Cause,
     },
     /// A rank failed, and the protocol restarts nothing.
     RankLost {

@@ -18,6 +18,8 @@ pub(super) enum Stage {
     Stopping,
     /// The program has ended, with this code.
     Done(i32),
+    /// It has failed, and the others go on without it.
+    Ignored,
 }
 
 /// One rank.

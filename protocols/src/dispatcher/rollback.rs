@@ -344,6 +344,7 @@ impl Dispatcher {
             match state.stage {
                 // A process that never joined has nothing to return to.
                 Stage::Done(_) if !state.joined => {}
+                Stage::Ignored => {}
                 Stage::Waiting => {}
                 // Also a rank that fetches its image, or tries it: it may be about to begin.
                 Stage::Starting | Stage::Spawned | Stage::Running if !dead.contains(&rank) => {

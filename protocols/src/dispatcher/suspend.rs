@@ -134,7 +134,7 @@ impl super::rank_state::RankState {
         let able = match self.stage {
             Stage::Running => self.can_image,
             Stage::Waiting | Stage::Stopping | Stage::Starting | Stage::Spawned => true,
-            Stage::Done(_) => false,
+            Stage::Done(_) | Stage::Ignored => false,
         };
         able && !self.finalizing && self.exiting.is_none()
     }

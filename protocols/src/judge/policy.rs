@@ -17,13 +17,15 @@ pub enum Recovery {
     Restart,
     /// It begins again on another host.
     Migrate,
+    /// The others go on without the rank.
+    Ignore,
     /// The job ends, and can be continued.
     GiveUp,
 }
 
 impl Recovery {
     /// The recoveries that there are.
-    pub const ALL: [Self; 3] = [Self::Restart, Self::Migrate, Self::GiveUp];
+    pub const ALL: [Self; 4] = [Self::Restart, Self::Migrate, Self::Ignore, Self::GiveUp];
 
     /// Its name.
     #[must_use]
@@ -31,6 +33,7 @@ impl Recovery {
         match self {
             Self::Restart => "restart",
             Self::Migrate => "migrate",
+            Self::Ignore => "ignore",
             Self::GiveUp => "give-up",
         }
     }
@@ -204,6 +207,25 @@ impl Default for Policy {
             oversubscribe: true,
             retry: Some(HOST_RETRY),
         }
+    }
+}
+
+impl Policy {
+    /// The others go on without every rank that dies.
+    #[must_use]
+    pub fn ignore() -> Self {
+        let recovery = Recovery::Ignore;
+        let patience = Duration::ZERO;
+        let detectors =
+            vec![Detector::Process { recovery }, Detector::Physical { recovery, patience }];
+        Self { rules: vec![Rule { detectors, ..Rule::default() }], ..Self::default() }
+    }
+
+    /// Whether some detector has the others go on.
+    #[must_use]
+    pub fn ignores(&self) -> bool {
+        let mut detectors = self.rules.iter().flat_map(|rule| &rule.detectors);
+        detectors.any(|detector| detector.recovery() == Recovery::Ignore)
     }
 }
 

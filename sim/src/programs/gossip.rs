@@ -113,7 +113,8 @@ fn take(e: &mut E, mind: &mut Mind, left: usize) -> usize {
             1
         }
         2 => {
-            let (_, message) = e.mprobe(Source::Any, CONTEXT, Tag::Any);
+            let seen = e.mprobe(Source::Any, CONTEXT, Tag::Any);
+            let (_, message) = seen.expect("all dead ranks come back");
             let data = RecvData::Bytes { ptr: UserPtr::own_mut(&mut into), len: into.len() };
             let request = e.imrecv(message, data);
             let done = e.wait(request);

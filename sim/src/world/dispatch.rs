@@ -255,6 +255,8 @@ impl World {
                     self.dispatch.end = Some((code, reason));
                     continue;
                 }
+                // Its jobs are simulated apart (`going_on`).
+                Command::News { .. } => continue,
                 Command::WaveOver(over) => {
                     self.outcome.waves += u64::from(over.complete.is_some());
                     continue;

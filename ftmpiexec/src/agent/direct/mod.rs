@@ -519,6 +519,8 @@ impl NodeAgent {
             hosts: self.hosts.names.clone(),
             incarnations: vec![Incarnation(0); size],
             app_number: self.members.get(&rank).map_or(0, |member| member.app_number),
+            goes_on: false,
+            dead: Vec::new(),
             protocol: ProtocolConfig {
                 name: "none".into(),
                 events: Events::Nondeterministic,

@@ -11,7 +11,7 @@
 
 use super::pool::Pool;
 use super::step::Step;
-use crate::engine::{Completion, RecvData, SendData};
+use crate::engine::{Completion, RecvData, SendData, is_of_faults};
 use crate::error::ErrorClass;
 use crate::usermem::Scratch;
 use ftmpi_wire::{Rank, Ssn};
@@ -67,6 +67,10 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
     /// Goes as far as possible without waiting; true when everything is done.
     pub fn advance<C: Carrier<Request = R>>(&mut self, carrier: &mut C) -> bool {
         loop {
+            if self.error.is_some_and(is_of_faults) {
+                // What is sent from here on would be made of half of the data.
+                self.next = self.steps.len();
+            }
             let fence = match self.steps.get(self.next) {
                 None | Some(Step::Fence) => true,
                 Some(Step::Compare { verdict, mine, all, ranks }) => {
@@ -94,7 +98,7 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
                     let completion = carrier.finish(request);
                     self.error = self.error.or(completion.error);
                 }
-                if self.next >= self.steps.len() {
+                if self.next >= self.steps.len() || self.error.is_some_and(is_of_faults) {
                     return true;
                 }
             }
@@ -144,6 +148,12 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
             }
             Step::Fence | Step::Compare { .. } => {}
         }
+    }
+
+    /// Its first error.
+    #[must_use]
+    pub fn error(&self) -> Option<ErrorClass> {
+        self.error
     }
 
     /// The text of its error, if that is more than the text of the class.

@@ -119,7 +119,8 @@ impl<L: Link> Steps for Short<'_, L> {
             self.error = self.error.or(done.error);
         }
         for request in self.lists.sends.drain(..) {
-            self.engine.wait(request);
+            let done = self.engine.wait(request);
+            self.error = self.error.or(done.error);
         }
     }
 

@@ -27,6 +27,7 @@ impl State {
         let peer = self.channels.peer(rank);
         if (incarnation != peer.incarnation && !memory)
             || peer.phase.is_there()
+            || peer.phase == ChannelPhase::Dead
             || peer.wave.is_broken()
         {
             return;
@@ -49,6 +50,9 @@ impl State {
     /// queue.
     pub(super) fn end_channel(&mut self, rank: Rank) {
         let peer = self.channels.peer(rank);
+        if peer.phase == ChannelPhase::Dead {
+            return;
+        }
         let (logged, cluster_peer) = (peer.logged, peer.cluster_peer);
         if logged {
             self.forget_channel(rank);
@@ -58,6 +62,10 @@ impl State {
             self.channels.peer_mut(rank).phase = ChannelPhase::Absent;
         } else if cluster_peer {
             self.channel_broke(rank);
+        } else if self.faults.goes_on() {
+            // The news of its death is on the way. Until it comes, all wait.
+            self.channels.peer_mut(rank).phase = ChannelPhase::Asked;
+            self.waves.channel_lost(rank);
         } else {
             let me = self.me;
             self.recovery.fail(format!(

@@ -6,6 +6,7 @@ use super::state::landings::Awaited;
 use super::tuning::{CONTROL_BYTES_MAX, PIGGYBACK_BYTES_MAX};
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::ArrivalVerdict;
+use ftmpi_wire::group_news::GroupNews;
 use ftmpi_wire::header::{FLAG_MORE, Kind};
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, event_log};
 
@@ -56,6 +57,10 @@ impl Sink for State {
 
     fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation) {
         self.begin_incarnation_of(peer, incarnation);
+    }
+
+    fn group_news(&mut self, news: GroupNews) {
+        self.hear(news);
     }
 
     fn log_frame(&mut self, frame: event_log::Frame) {

@@ -6,6 +6,7 @@
 use crate::ids::{MessageId, ReqId};
 use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
+use ftmpi_wire::group_news::GroupNews;
 pub use ftmpi_wire::header::Exact;
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::waiting::Waiting;
@@ -132,6 +133,9 @@ pub trait Sink {
     fn channel_lost(&mut self, peer: Rank);
     /// A peer has a new incarnation: its channels are gone.
     fn peer_restarted(&mut self, peer: Rank, incarnation: Incarnation);
+    /// The others go on without a rank, a communicator was revoked, or members have agreed. Of a
+    /// rank that has died nothing more comes.
+    fn group_news(&mut self, news: GroupNews);
     /// A frame of the event logger.
     fn log_frame(&mut self, frame: event_log::Frame);
     /// A (new) connection to the event logger is there.

@@ -382,6 +382,11 @@ impl Matcher {
         self.waiting -= 1;
     }
 
+    /// Whether receives can find the message.
+    pub fn is_linked(&self, id: MessageId) -> bool {
+        self.messages.get(id.0).linked
+    }
+
     /// Ends a message.
     pub fn remove(&mut self, id: MessageId) -> Message {
         self.unlink(id);

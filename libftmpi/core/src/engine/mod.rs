@@ -26,6 +26,7 @@
 //! | `channel_memory` | where every peer is a channel memory |
 //! | `waves`, `reconcile` | coordinated images: markers, what is held, channels afterwards |
 //! | `images`, `log_room` | when an image may be taken; room in the sender log |
+//! | `group_news` | going on without ranks that have died |
 //! | `shared_memory_barrier` | ranks that share memory take their images at one moment |
 //! | `tuning` | constants |
 
@@ -35,6 +36,7 @@ mod channel_recovery;
 mod commands;
 mod direct_receive;
 mod event_logger;
+mod group_news;
 mod images;
 mod incoming;
 pub mod link;
@@ -67,6 +69,7 @@ mod waves;
 pub use crate::ids::{MessageId, ReqId, TaskId};
 pub use direct_receive::Receipt;
 pub use ftmpi_wire::status::Counters;
+pub(crate) use group_news::is_of_faults;
 pub use link::{Captured, DirectReceive, Exact, Frame, Landing, Link, Piece, Push, Sink, Token};
 pub use outcome::Decision;
 pub use output_commit::{Effect, INTENT};

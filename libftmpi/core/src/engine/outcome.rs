@@ -5,6 +5,7 @@ use super::Engine;
 use super::link::Link;
 use super::request::Completion;
 use super::waiting::Awaited;
+use crate::error::ErrorClass;
 use crate::ids::ReqId;
 use ftmpi_protocols::protocol::{self, Answer};
 
@@ -36,12 +37,29 @@ impl<L: Link> Engine<L> {
     /// Waits until the request is complete, and ends it.
     #[inline]
     pub fn wait(&mut self, id: ReqId) -> Completion {
+        self.wait_for(id);
+        if self.state.faults.alert() {
+            return self.finish_for_good(id);
+        }
+        self.finish(id)
+    }
+
+    /// Waits until the request is complete, or interrupted.
+    #[inline]
+    pub fn wait_for(&mut self, id: ReqId) {
         let awaited = Awaited::Request(id);
         let first = awaited.first(&self.state);
         while !self.is_done(id) {
             self.block_on(first, awaited);
         }
-        self.finish(id)
+    }
+
+    /// Whether the request is a receive from any source whose wait was interrupted.
+    #[inline]
+    #[must_use]
+    pub fn is_interrupted(&self, id: ReqId) -> bool {
+        self.state.faults.alert()
+            && self.state.requests.get(id).completion.error == Some(ErrorClass::ProcFailedPending)
     }
 
     /// What a call with a non-deterministic answer is to do.

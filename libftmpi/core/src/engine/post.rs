@@ -8,6 +8,7 @@ use super::Engine;
 use super::link::Link;
 use super::request::{RecvData, RequestKind, Source, Tag};
 use super::state::State;
+use crate::error::ErrorClass;
 use crate::ids::{MessageId, ReqId};
 use ftmpi_protocols::protocol::{NAMED, Pin};
 use ftmpi_wire::{Rank, Ssn};
@@ -58,16 +59,27 @@ impl State {
         pin: Pin,
     ) -> ReqId {
         let request = self.requests.new_recv(into, from);
+        let error = self.receive_error(from, context);
+        if error == Some(ErrorClass::Revoked) {
+            self.fail_request(request, ErrorClass::Revoked);
+            return request;
+        }
         match self.matcher.find(context, from, tag, pin) {
             Some(message) => {
                 self.matcher.unlink(message);
                 self.note_match(from, post, message);
                 self.deliver(request, message);
             }
+            None if error.is_some_and(|error| error != ErrorClass::ProcFailedPending) => {
+                self.fail_request(request, error.unwrap_or(ErrorClass::ProcFailed));
+            }
             None => {
                 let node = self.matcher.post(request, context, from, tag, post, pin);
                 if let RequestKind::Recv { posted, .. } = &mut self.requests.get_mut(request).kind {
                     *posted = Some(node);
+                }
+                if error.is_some() {
+                    self.interrupt(request);
                 }
             }
         }

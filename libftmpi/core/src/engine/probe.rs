@@ -4,6 +4,7 @@ use super::Engine;
 use super::link::Link;
 use super::request::{Envelope, Source, Tag};
 use super::waiting::Awaited;
+use crate::error::{ErrorClass, Result};
 use crate::ids::MessageId;
 use ftmpi_protocols::protocol::{self, Answer, Pin};
 use ftmpi_wire::{Rank, Ssn};
@@ -54,7 +55,12 @@ impl<L: Link> Engine<L> {
         }
     }
 
-    fn probe_wait(&mut self, from: Source, context: u32, tag: Tag) -> (Envelope, MessageId) {
+    fn probe_wait(
+        &mut self,
+        from: Source,
+        context: u32,
+        tag: Tag,
+    ) -> Result<(Envelope, MessageId)> {
         let wild = from == Source::Any && self.state.hooks.outcomes;
         let first = match from {
             Source::Any => None,
@@ -67,7 +73,7 @@ impl<L: Link> Engine<L> {
                 match self.recorded() {
                     protocol::Decision::Live => {}
                     protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
-                        return self.look_for(source, ssn);
+                        return Ok(self.look_for(source, ssn));
                     }
                     other => self.diverged(&format!("a probe waits where {other:?} was recorded")),
                 }
@@ -76,8 +82,9 @@ impl<L: Link> Engine<L> {
                 if wild {
                     self.answered_probe(seen.0);
                 }
-                return seen;
+                return Ok(seen);
             }
+            self.may_probe(from, context)?;
             self.block_on(first, Awaited::Message(from));
         }
     }
@@ -88,8 +95,8 @@ impl<L: Link> Engine<L> {
     }
 
     /// `MPI_Probe`
-    pub fn probe(&mut self, from: Source, context: u32, tag: Tag) -> Envelope {
-        self.probe_wait(from, context, tag).0
+    pub fn probe(&mut self, from: Source, context: u32, tag: Tag) -> Result<Envelope> {
+        Ok(self.probe_wait(from, context, tag)?.0)
     }
 
     /// `MPI_Improbe`: the message is out of matching then.
@@ -105,9 +112,23 @@ impl<L: Link> Engine<L> {
     }
 
     /// `MPI_Mprobe`: the message is out of matching then.
-    pub fn mprobe(&mut self, from: Source, context: u32, tag: Tag) -> (Envelope, MessageId) {
-        let seen = self.probe_wait(from, context, tag);
+    pub fn mprobe(
+        &mut self,
+        from: Source,
+        context: u32,
+        tag: Tag,
+    ) -> Result<(Envelope, MessageId)> {
+        let seen = self.probe_wait(from, context, tag)?;
         self.state.matcher.unlink(seen.1);
-        seen
+        Ok(seen)
+    }
+
+    /// Whether a message that is not there may still come.
+    pub fn may_probe(&self, from: Source, context: u32) -> Result<()> {
+        match self.state.receive_error(from, context) {
+            None => Ok(()),
+            Some(ErrorClass::ProcFailedPending) => Err(ErrorClass::ProcFailed.into()),
+            Some(error) => Err(error.into()),
+        }
     }
 }

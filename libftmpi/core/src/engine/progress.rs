@@ -238,6 +238,9 @@ impl<L: Link> Engine<L> {
     /// Reports channels that are lost, rebuilds queues, and requests channels.
     #[inline]
     fn tend_channels(&mut self) {
+        if self.state.faults.has_news() {
+            self.take_group_news();
+        }
         let state = &mut self.state;
         while let Some(peer) = state.waves.next_lost() {
             let incarnation = state.channels.peer(peer).incarnation;

@@ -28,6 +28,9 @@ impl State {
     /// Notes the envelope in a receive; gives the place where its payload is to land.
     pub(super) fn land_in(&mut self, id: ReqId, from: Rank, tag: i32, len: u64) -> Landing {
         let request = self.requests.get_mut(id);
+        if request.done {
+            request.goes_on();
+        }
         request.completion.source = from;
         request.completion.tag = tag;
         let RequestKind::Recv { into, staging, posted, .. } = &mut request.kind else {
@@ -154,6 +157,9 @@ impl State {
     /// comes with a header that has no tag, and asks for the payload.
     fn await_by(&mut self, request: ReqId, from: Rank, ssn: Ssn, (tag, bytes): (i32, u64)) {
         self.land_in(request, from, tag, bytes);
+        if self.never_comes(from) {
+            return self.fail_request(request, ErrorClass::ProcFailed);
+        }
         self.landings.await_at(from, ssn, Awaited::By(request));
         self.control_frame(from, Kind::ClearToSend, ssn, Vec::new());
     }

@@ -95,7 +95,7 @@ pub struct Completion {
 
 impl Completion {
     /// The completion of what is not complete yet, and of sends.
-    pub(super) const NOTHING: Self =
+    pub(in crate::engine) const NOTHING: Self =
         Self { source: Rank(0), tag: 0, bytes: 0, cancelled: false, error: None };
 }
 

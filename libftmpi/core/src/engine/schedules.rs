@@ -5,7 +5,7 @@
 //! are advanced in the order in which they were started.
 
 use super::tasks::Task;
-use super::{Engine, Link};
+use super::{Engine, Link, is_of_faults};
 use crate::collective::Schedule;
 use crate::ids::{ReqId, TaskId};
 
@@ -28,6 +28,14 @@ impl<L: Link> Engine<L> {
     #[must_use]
     pub fn schedule_is_done(&self, id: TaskId) -> bool {
         self.tasks.tasks.get(id.0).is_none_or(|task| task.done)
+    }
+
+    /// Whether the schedule has ended because of a death or a revocation.
+    #[must_use]
+    pub fn schedule_has_failed(&self, id: TaskId) -> bool {
+        let task = self.tasks.tasks.get(id.0).filter(|task| task.done);
+        let error = task.and_then(|task| task.schedule.as_ref()?.error());
+        error.is_some_and(is_of_faults)
     }
 
     /// Takes a schedule that is complete.

@@ -67,6 +67,11 @@ impl<L: Link> Engine<L> {
                 return done;
             }
         }
+        if self.state.faults.alert()
+            && let Some(done) = self.isend_after_news((ssn, flags), &data, to, context, tag)
+        {
+            return done;
+        }
         let request = self.isend_slow(Identity { to, ssn, context, tag, flags }, data);
         self.make_log_room();
         request
@@ -76,7 +81,7 @@ impl<L: Link> Engine<L> {
     /// the copy is made. A rank that dies between the two loses the log with everything else and
     /// repeats both. An image is taken before or after this call.
     #[inline]
-    fn send_at_once(
+    pub(super) fn send_at_once(
         &mut self,
         ssn: Ssn,
         mut payload: UserPtr,
@@ -157,6 +162,11 @@ impl<L: Link> Engine<L> {
         context: u32,
         tag: i32,
     ) -> Option<ReqId> {
+        if self.state.faults.alert()
+            && let Some(done) = self.isend_after_news((ssn, 0), &data, to, context, tag)
+        {
+            return done;
+        }
         self.isend_slow(Identity { to, ssn, context, tag, flags: 0 }, data)
     }
 
@@ -221,7 +231,8 @@ impl State {
         let sync = message.is_sync();
         let request = self.requests.new_send(sync);
         if sync {
-            self.rendezvous.await_acknowledgement(message.to, message.ssn, request);
+            let Identity { to, ssn, context, .. } = message;
+            self.rendezvous.await_acknowledgement(to, ssn, request, context);
         }
         request
     }

@@ -47,6 +47,7 @@ impl<L: Link> Mpi<L> {
     /// All members of `comm`, in its next collective operation.
     pub(super) fn scope(&mut self, comm: CommId) -> Result<Scope> {
         let tag = self.next_tag(comm)?;
+        self.blamed = comm;
         Ok(Scope::of(&self.comm(comm)?.members, tag))
     }
 

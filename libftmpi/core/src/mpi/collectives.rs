@@ -19,6 +19,9 @@ impl<L: Link> Mpi<L> {
     /// Runs a collective to its end.
     #[inline]
     pub fn collective(&mut self, comm: CommId, what: Collective<'_>) -> Result<()> {
+        if self.engine.alert() {
+            self.must_be_whole(comm)?;
+        }
         if self.checks {
             self.compare_calls(comm, &what, CollectiveForm::Blocking)?;
         }
@@ -37,6 +40,9 @@ impl<L: Link> Mpi<L> {
 
     /// Starts a collective.
     pub fn icollective(&mut self, comm: CommId, what: Collective<'_>) -> Result<Request> {
+        if self.engine.alert() {
+            self.must_be_whole(comm)?;
+        }
         let members = self.members(comm)?;
         let call = self.resolve(comm, &members, &what)?;
         let schedule = if self.checks && members.remote.is_none() {

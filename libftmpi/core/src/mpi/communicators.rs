@@ -1,6 +1,7 @@
 //! Making, comparing and freeing communicators (MPI-4.1, 7.4).
 
 use super::agreement::{Scope, private_tag};
+use super::sessions::Apart;
 use super::{BufferOwner, CommId, Mpi, Request, Status};
 use crate::bail;
 use crate::collective::address_of;
@@ -95,6 +96,7 @@ impl<L: Link> Mpi<L> {
         self.contexts.take(members.context);
         let errhandler = self.inherited_errhandler(parent);
         let mut new = Comm::new(members, errhandler);
+        self.engine.enter_group(&new.members);
         new.session = self.comm(parent).ok().and_then(|parent| parent.session);
         Ok(CommId(self.comms.insert(new)?))
     }
@@ -187,6 +189,7 @@ impl<L: Link> Mpi<L> {
                     me: parent.me,
                     remote: parent.remote.clone(),
                 });
+                self.engine.enter_group(&new.members);
             }
             (_, None) => {}
             _ => error = error.or(Some(ErrorClass::Other)),
@@ -249,13 +252,31 @@ impl<L: Link> Mpi<L> {
         super::arguments::send_tag(tag)?;
         let group = self.subgroup(group, &old.local)?;
         let Some(me) = group.local(self.engine.me()) else { return Ok(None) };
+        // Only a death in the group matters, and a revocation of the communicator.
+        let (apart, tag) = match self.engine.goes_on() {
+            true => (Apart::of(&tag.to_le_bytes()).context, tag),
+            false => (0, tag),
+        };
+        if apart != 0 && self.engine.is_revoked(old.context) {
+            return Err(self.fault(comm, ErrorClass::Revoked));
+        }
         let scope = Scope {
             group: group.clone(),
             me,
             remote: None,
-            context: old.collective_context(),
+            context: old.collective_context() ^ apart,
             tag: private_tag(tag),
         };
+        let exchange = Rc::new(Members {
+            context: scope.context & !1,
+            local: group.clone(),
+            me,
+            remote: None,
+        });
+        if apart != 0 {
+            self.engine.enter_group(&exchange);
+        }
+        self.blamed = comm;
         let context = self.agree(&scope)?;
         self.establish_group(comm, context, group)
     }

@@ -8,7 +8,7 @@
 use super::{Mpi, Request, Status};
 use crate::bail;
 use crate::engine::{Decision, Link};
-use crate::error::Result;
+use crate::error::{ErrorClass, Result};
 use crate::request::{Active, CallbackKind, RequestState, Slot, Staging};
 
 impl<L: Link> Mpi<L> {
@@ -43,6 +43,7 @@ impl<L: Link> Mpi<L> {
             }
             Some(Active::Schedule(id, _)) => self.engine.schedule_is_done(*id),
             Some(Active::Duplicate(duplicate)) => self.engine.schedule_is_done(duplicate.task),
+            Some(Active::Agreement(agreement)) => self.engine.has_agreed(&agreement.name),
             Some(Active::Generalized(generalized)) => generalized.complete,
             Some(Active::Flush(owner, until)) => self.is_flushed(*owner, *until),
             Some(Active::PartitionedSend(send)) => send.is_done(&self.engine),
@@ -71,6 +72,32 @@ impl<L: Link> Mpi<L> {
         self.look_after_partitions();
     }
 
+    /// Whether the request is a receive from any source whose wait was interrupted by a death.
+    #[cold]
+    fn is_interrupted(&mut self, request: Request) -> bool {
+        let slot = request.index().and_then(|index| self.requests.get(index));
+        let Some(slot) = slot else { return false };
+        let interrupted =
+            matches!(slot.active, Some(Active::Recv(id, _)) if self.engine.is_interrupted(id));
+        if interrupted {
+            self.blamed = slot.comm;
+        }
+        interrupted
+    }
+
+    /// Whether the request has ended because of a death or a revocation.
+    pub(super) fn has_failed(&self, request: Request) -> bool {
+        let slot = request.index().and_then(|index| self.requests.get(index));
+        match slot.and_then(|slot| slot.active.as_ref()) {
+            Some(Active::Send(id) | Active::Recv(id, _)) => self.engine.has_failed(*id),
+            Some(Active::Exchange { send, recv, .. }) => {
+                send.iter().chain(recv).any(|id| self.engine.has_failed(*id))
+            }
+            Some(Active::Schedule(id, _)) => self.engine.schedule_has_failed(*id),
+            _ => false,
+        }
+    }
+
     /// Takes the result of an active request that is complete; it becomes null, or inactive if it
     /// is persistent.
     pub(super) fn collect(&mut self, request: &mut Request) -> Status {
@@ -78,6 +105,9 @@ impl<L: Link> Mpi<L> {
             *request = Request::NULL;
             return Status::EMPTY;
         };
+        if self.engine.alert() && self.is_interrupted(*request) {
+            return Status { error: Some(ErrorClass::ProcFailedPending), ..Status::EMPTY };
+        }
         let Some(slot) = self.requests.get_mut(index) else { return Status::EMPTY };
         self.blamed = slot.comm;
         let active = slot.active.take();
@@ -109,15 +139,17 @@ impl<L: Link> Mpi<L> {
             Some(Active::Send(id)) => Status::sent(&self.engine.finish(id)),
             Some(Active::Recv(id, members)) => Status::received(&self.engine.finish(id), &members),
             Some(Active::Exchange { send, recv, members, copy }) => {
-                send.map(|id| self.engine.finish(id));
+                let sent = send.and_then(|id| self.engine.finish(id).error);
                 if let Some(copy) = copy {
                     self.pool.give_back(copy);
                 }
-                recv.map_or(Status::PROC_NULL, |id| {
-                    Status::received(&self.engine.finish(id), &members)
-                })
+                let status = recv.map_or(Status::PROC_NULL, |id| {
+                    Status::received(&self.engine.wait(id), &members)
+                });
+                Status { error: status.error.or(sent), ..status }
             }
             Some(Active::Duplicate(duplicate)) => self.duplicated(*duplicate),
+            Some(Active::Agreement(agreement)) => self.agreement_is_done(*agreement),
             Some(Active::OneSided(transfer)) => {
                 self.transfer_is_done(&transfer);
                 Status { error: transfer.borrow().error, ..Status::EMPTY }
@@ -186,8 +218,12 @@ impl<L: Link> Mpi<L> {
             // The fast path: nothing else needs attention. Other threads may come in while this one
             // waits, and the table may move.
             let (id, comm) = (*id, slot.comm);
-            let done = self.engine.wait(id);
+            self.engine.wait_for(id);
             self.blamed = comm;
+            if self.engine.is_interrupted(id) {
+                return Ok(Status { error: Some(ErrorClass::ProcFailedPending), ..Status::EMPTY });
+            }
+            let done = self.engine.finish(id);
             *request = Request::NULL;
             return Ok(match self.requests.remove(index).and_then(|slot| slot.active) {
                 Some(Active::Recv(_, members)) => Status::received(&done, &members),

@@ -33,9 +33,14 @@ impl<L: Link> Mpi<L> {
         for &request in requests.iter() {
             self.state_of(request)?;
         }
+        let broken_off = self.engine.goes_on() && self.await_all_or_failure(requests);
         let mut failed = None;
         let mut asked = Vec::new();
         let waited: Result<()> = requests.iter_mut().enumerate().try_for_each(|(i, request)| {
+            if broken_off && self.is_open(*request) && !self.is_done(*request) {
+                status(i, &Status { error: Some(ErrorClass::Pending), ..Status::EMPTY });
+                return Ok(());
+            }
             let one = self.wait_at(request, i, &mut asked)?;
             self.note_failure(&one, &mut failed);
             status(i, &one);
@@ -44,6 +49,28 @@ impl<L: Link> Mpi<L> {
         self.callbacks.append(&mut asked);
         waited?;
         self.report(failed)
+    }
+
+    /// Waits until all requests are complete, or one has ended because of a death or a revocation:
+    /// others may then never end. `true`: that happened.
+    fn await_all_or_failure(&mut self, requests: &[Request]) -> bool {
+        let mut heard = None;
+        let mut first = 0;
+        while let Some(&request) = requests.get(first) {
+            let news = self.engine.alert().then(|| self.engine.news_heard());
+            if news != heard {
+                heard = news;
+                if requests.iter().any(|request| self.has_failed(*request)) {
+                    return true;
+                }
+            }
+            if !self.is_open(request) || self.is_done(request) {
+                first += 1;
+            } else {
+                self.block();
+            }
+        }
+        requests.iter().any(|request| self.engine.alert() && self.has_failed(*request))
     }
 
     fn note_failure(&self, status: &Status, failed: &mut Option<(CommId, ErrorClass)>) {

@@ -117,11 +117,11 @@ impl<L: Link> Mpi<L> {
                 let members = std::rc::Rc::clone(&window.members);
                 match Arrived::begin(&mut self.engine, &members, tags::FENCE, origin) {
                     Some(arrived) => break arrived,
-                    None => self.engine.block(),
+                    None => self.wait_in(id)?,
                 }
             };
             while !arrived.is_here(&mut self.engine) {
-                self.engine.block();
+                self.wait_in(id)?;
             }
             loop {
                 let windows = std::mem::take(&mut self.engine.windows);
@@ -130,13 +130,24 @@ impl<L: Link> Mpi<L> {
                 if here? {
                     break;
                 }
-                self.engine.block();
+                self.wait_in(id)?;
             }
             let mut windows = std::mem::take(&mut self.engine.windows);
             let done = windows.get_mut(id).map(|w| arrived.serve(&mut self.engine, w));
             self.engine.windows = windows;
             done?;
         }
+        Ok(())
+    }
+
+    /// One step of waiting for other members of the window.
+    fn wait_in(&mut self, id: WinId) -> Result<()> {
+        let context = self.window(id)?.context();
+        if let Some(error) = self.engine.context_error(context) {
+            let comm = self.window(id)?.comm;
+            return Err(self.fault(comm, error));
+        }
+        self.engine.block();
         Ok(())
     }
 
@@ -201,10 +212,13 @@ impl<L: Link> Mpi<L> {
         let posted = worlds
             .map(|world| self.engine.receive_own(nothing.clone(), world, context, tags::POSTED))
             .collect::<Vec<_>>();
+        let mut answer = Ok(());
         for one in posted {
-            self.engine.wait(one);
+            if let Some(error) = self.engine.wait(one).error {
+                answer = Err(error.into());
+            }
         }
-        Ok(())
+        answer
     }
 
     /// `MPI_Win_complete`
@@ -260,7 +274,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Win_wait`
     pub fn win_wait(&mut self, id: WinId) -> Result<()> {
         while self.is_exposed(id)? {
-            self.engine.block();
+            self.wait_in(id)?;
         }
         self.close_exposure(id)
     }
@@ -278,6 +292,9 @@ impl<L: Link> Mpi<L> {
             }
             Decision::Live => {
                 if self.is_exposed(id)? {
+                    if let Some(error) = self.engine.context_error(self.window(id)?.context()) {
+                        return Err(error.into());
+                    }
                     self.engine.answered_negative();
                     return Ok(false);
                 }
@@ -351,7 +368,7 @@ impl<L: Link> Mpi<L> {
         window.locks.ask(Asker { rank: me, exclusive, reply: 0 });
         self.grant(id)?;
         while !self.window(id)?.locks.holds(me) {
-            self.engine.block();
+            self.wait_in(id)?;
         }
         Ok(())
     }
@@ -504,7 +521,7 @@ impl<L: Link> Mpi<L> {
         }
         for (rank, number) in theirs {
             while self.window(id)?.targets.get(rank as usize).is_some_and(|t| t.flushed < number) {
-                self.engine.block();
+                self.wait_in(id)?;
             }
         }
         for &rank in ranks {

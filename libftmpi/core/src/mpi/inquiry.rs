@@ -6,7 +6,7 @@
 
 use super::{Mpi, Request, Status, TestAny};
 use crate::engine::Link;
-use crate::error::Result;
+use crate::error::{ErrorClass, Result};
 use crate::request::{Active, CallbackKind, RequestState, Slot};
 use std::ops::ControlFlow;
 
@@ -95,10 +95,15 @@ impl<L: Link> Mpi<L> {
             }
             Some(Active::Send(id)) => {
                 // Asked again next time, as it would be if it had been complete at once.
-                slot.active = Some(Active::Sent);
-                return Ok(Status::sent(&self.engine.finish(id)));
+                let status = Status::sent(&self.engine.finish(id));
+                let failed = status.error.is_some();
+                slot.active = Some(if failed { Active::Known(status) } else { Active::Sent });
+                return Ok(status);
             }
             Some(Active::Sent) => return Ok(Status::EMPTY),
+            Some(Active::Recv(id, _)) if self.engine.is_interrupted(id) => {
+                return Ok(Status { error: Some(ErrorClass::ProcFailedPending), ..Status::EMPTY });
+            }
             _ => {}
         }
         let kept = Slot { comm, active: slot.active.take(), template: None };

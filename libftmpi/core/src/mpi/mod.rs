@@ -18,6 +18,7 @@
 //! | `checks` | what is compared and reported on request |
 //! | `sessions` | sessions, process sets, communicators from groups |
 //! | `collectives`, `short_collectives` | all collectives; short ones |
+//! | `going_on` | going on without ranks that have died |
 //! | `communicators`, `agreement`, `intercomms` | making and freeing communicators |
 //! | `properties` | names, error handlers, attributes, info |
 //! | `topologies` | grids and graphs |
@@ -41,6 +42,7 @@ mod file_effects;
 mod file_together;
 mod files;
 mod generalized;
+mod going_on;
 mod inquiry;
 mod intercomms;
 mod one_sided;
@@ -63,6 +65,7 @@ pub use completion_lists::TestAny;
 pub use epochs::Assert;
 pub use file_access::{FileBuffer, Pointer};
 pub use files::Whence;
+pub use going_on::Agreement;
 pub use one_sided::{OneSided, OriginBuffer, TargetBuffer};
 pub use partitioned::PartitionedBuffer;
 pub use point::{Incoming, Outgoing};
@@ -155,7 +158,7 @@ impl<L: Link> Mpi<L> {
         let size = engine.size();
         let me = engine.me();
         let mut contexts = Contexts::default();
-        let mut comms = Slab::new();
+        let (mut engine, mut comms) = (engine, Slab::new());
         let world = Members { context: 0, local: Group::identity(size), me: me.0, remote: None };
         let only = Group::new(&[me]).expect("one member is not listed twice");
         let alone = Members { context: 2, local: only, me: 0, remote: None };
@@ -163,6 +166,7 @@ impl<L: Link> Mpi<L> {
             contexts.take(members.context);
             let mut comm = Comm::new(members, ErrhandlerId::DEFAULT);
             comm.name = name.into();
+            engine.enter_group(&comm.members);
             // An empty table has room: the numbers are 0 and 1.
             let _ = comms.insert(comm);
         }

@@ -8,7 +8,7 @@ use super::{Mpi, Peer, Request};
 use crate::bail;
 use crate::collective::{Piece, address_of};
 use crate::datatype::{Datatype, TypeId};
-use crate::engine::{Link, RecvData, ReqId, SendData, SendMode};
+use crate::engine::{Link, RecvData, ReqId, SendData, SendMode, is_of_faults};
 use crate::error::{ErrorClass, MpiError, Result};
 use crate::ids::WinId;
 use crate::op::{Op, OpId, Predefined};
@@ -332,9 +332,12 @@ impl<L: Link> Mpi<L> {
     /// Waits for the reply to such a request.
     pub(super) fn await_reply(&mut self, waiting: Reply) -> Result<()> {
         let (request, mut place) = waiting;
-        self.engine.wait(request);
+        let done = self.engine.wait(request);
         let class: i32 = address_of(&mut place).load();
         self.pool.give_back(place);
+        if let Some(error) = done.error {
+            return Err(error.into());
+        }
         class_to_result(class)
     }
 
@@ -414,11 +417,11 @@ impl<L: Link> Mpi<L> {
     /// Whether an operation has nothing under way; takes the messages that have come.
     pub(super) fn transfer_is_done(&mut self, transfer: &SharedTransfer) -> bool {
         let mut transfer = transfer.borrow_mut();
-        let engine = &mut self.engine;
+        let (engine, mut failed) = (&mut self.engine, None);
         transfer.sends.retain(|&send| {
             let done = engine.is_done(send);
             if done {
-                engine.finish(send);
+                failed = failed.or(engine.finish(send).error);
             }
             !done
         });
@@ -427,10 +430,12 @@ impl<L: Link> Mpi<L> {
         {
             let came = engine.finish(reply);
             transfer.reply = None;
+            failed = failed.or(came.error.filter(|error| is_of_faults(*error)));
             if came.bytes < bytes {
                 transfer.error = Some(ErrorClass::RmaRange);
             }
         }
+        transfer.error = failed.or(transfer.error);
         is_over(&transfer)
     }
 
@@ -461,6 +466,7 @@ impl<L: Link> Mpi<L> {
         }
         match error {
             None => Ok(()),
+            Some(class) if is_of_faults(class) => Err(class.into()),
             Some(class) => Err(refused(class)),
         }
     }

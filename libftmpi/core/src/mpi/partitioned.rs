@@ -16,7 +16,7 @@ use super::{CommId, Mpi, Peer, Request, Status, Tag};
 use crate::bail;
 use crate::collective::address_of;
 use crate::datatype::TypeId;
-use crate::engine::{Decision, Link, RecvData, SendData, SendMode};
+use crate::engine::{Decision, Link, RecvData, SendData, SendMode, is_of_faults};
 use crate::error::{ErrorClass, Result};
 use crate::request::partitioned::{
     Channel, HEADER, Header, PartitionedRecv, PartitionedSend, Parts, Stream, TAG,
@@ -137,6 +137,7 @@ impl<L: Link> Mpi<L> {
             ready: vec![false; parts.partitions],
             left: parts.partitions,
             pending: Vec::new(),
+            error: None,
             parts: parts.clone(),
         }
     }
@@ -149,6 +150,7 @@ impl<L: Link> Mpi<L> {
             there: vec![0; parts.partitions],
             came: 0,
             expected: None,
+            error: None,
             parts: parts.clone(),
         }
     }
@@ -191,7 +193,7 @@ impl<L: Link> Mpi<L> {
         while i < send.pending.len() {
             if engine.is_done(send.pending[i].0) {
                 let (id, copy) = send.pending.swap_remove(i);
-                engine.finish(id);
+                send.error = send.error.or(engine.finish(id).error);
                 pool.give_back(copy);
             } else {
                 i += 1;
@@ -236,17 +238,18 @@ impl<L: Link> Mpi<L> {
     }
 
     pub(super) fn finish_partitioned_send(&mut self, send: PartitionedSend) -> Status {
+        let mut error = send.error;
         for (id, copy) in send.pending {
-            self.engine.finish(id);
+            error = error.or(self.engine.finish(id).error);
             self.pool.give_back(copy);
         }
-        Status::EMPTY
+        Status { error, ..Status::EMPTY }
     }
 
     pub(super) fn finish_partitioned_recv(&mut self, recv: PartitionedRecv) -> Status {
         let Some(channel) = recv.parts.channel else { return Status::PROC_NULL };
         let own = recv.parts.data.len() as u64;
-        let error = (recv.came != own).then_some(ErrorClass::Truncate);
+        let error = recv.error.or((recv.came != own).then_some(ErrorClass::Truncate));
         Status {
             source: recv.parts.members.rank_of(channel.peer).map_or(Peer::Any, Peer::Rank),
             tag: Tag::Is(channel.tag),
@@ -356,6 +359,18 @@ impl<L: Link> Mpi<L> {
         }
     }
 
+    /// Nothing more comes on a stream.
+    fn fail_stream(&mut self, stream: (u32, Rank), error: ErrorClass) {
+        for &index in &self.partitions.receiving {
+            if let Some(Active::PartitionedRecv(recv)) =
+                self.requests.get_mut(index).and_then(|slot| slot.active.as_mut())
+                && recv.parts.channel.is_some_and(|c| (c.context, c.peer) == stream)
+            {
+                recv.error = Some(error);
+            }
+        }
+    }
+
     /// Posts the receive of a stream, if none is posted.
     fn listen(&mut self, (context, peer): (u32, Rank)) {
         if self.partitions.streams.contains_key(&(context, peer)) {
@@ -376,6 +391,9 @@ impl<L: Link> Mpi<L> {
         }
         let Some(stream) = streams.remove(&(context, peer)) else { return false };
         let done = self.engine.finish(stream.request);
+        if let Some(error) = done.error.filter(|error| is_of_faults(*error)) {
+            self.fail_stream((context, peer), error);
+        }
         let bytes =
             &stream.buffer.as_slice()[..(done.bytes as usize).min(HEADER + PARTITION_PIECE_BYTES)];
         if let Some((header, _)) = Header::decode(bytes) {

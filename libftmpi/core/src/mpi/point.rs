@@ -5,7 +5,9 @@ use super::{CommId, Message, Mpi, Peer, Request, SendKind, Status};
 use crate::bail;
 use crate::collective::{Piece, address_of};
 use crate::datatype::TypeId;
-use crate::engine::{Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Tag};
+use crate::engine::{
+    Completion, Link, Receipt, RecvData, ReqId, SendData, SendMode, Tag, is_of_faults,
+};
 use crate::error::{ErrorClass, Result};
 use crate::request::{Active, Slot, Template};
 use crate::tuning::SENDRECV_SHORT_BYTES;
@@ -84,7 +86,7 @@ impl<L: Link> Mpi<L> {
         if let Some(request) = self.engine.isend(data, to, context, tag, mode(kind)) {
             let done = self.engine.wait(request);
             if let Some(error) = done.error {
-                return Err(error.into());
+                return Err(self.fault(comm, error));
             }
         }
         Ok(())
@@ -176,6 +178,9 @@ impl<L: Link> Mpi<L> {
     ) -> crate::error::MpiError {
         self.last_status = status;
         self.blamed = comm;
+        if is_of_faults(error) {
+            return self.fault(comm, error);
+        }
         if let Some(text) = self.error_text.take()
             && error != ErrorClass::Truncate
         {
@@ -274,15 +279,17 @@ impl<L: Link> Mpi<L> {
         recv: Option<ReqId>,
         comm: CommId,
     ) -> Result<Status> {
-        if let Some(send) = send {
-            self.engine.wait(send);
-        }
-        match recv {
-            None => Ok(Status::PROC_NULL),
+        let sent = send.and_then(|send| self.engine.wait(send).error);
+        let status = match recv {
+            None => Status::PROC_NULL,
             Some(recv) => {
                 let done = self.engine.wait(recv);
-                self.received(&done, comm)
+                self.received(&done, comm)?
             }
+        };
+        match sent {
+            None => Ok(status),
+            Some(error) => Err(self.failed(error, status, comm)),
         }
     }
 
@@ -301,8 +308,7 @@ impl<L: Link> Mpi<L> {
                 None => self.engine.recv(into, source, context, rtag),
                 Some(send) => {
                     let recv = self.engine.irecv(into, source, context, rtag);
-                    self.engine.wait(send);
-                    self.engine.wait(recv)
+                    return self.finish_exchange(Some(send), Some(recv), comm);
                 }
             };
             return self.received(&done, comm);
@@ -382,6 +388,7 @@ impl<L: Link> Mpi<L> {
         let (origin, tag) = (self.origin(from, comm)?, recv_tag(tag)?);
         let Origin::From(source, context) = origin else { return Ok(Status::PROC_NULL) };
         let envelope = self.engine.probe(source, context, tag);
+        let envelope = envelope.map_err(|error| self.fault(comm, error.class))?;
         Ok(Status::seen(&envelope, &self.comm(comm)?.members))
     }
 
@@ -390,6 +397,10 @@ impl<L: Link> Mpi<L> {
         let (origin, tag) = (self.origin(from, comm)?, recv_tag(tag)?);
         let Origin::From(source, context) = origin else { return Ok(Some(Status::PROC_NULL)) };
         let seen = self.engine.iprobe(source, context, tag);
+        if seen.is_none() && self.engine.alert() {
+            let may = self.engine.may_probe(source, context);
+            may.map_err(|error| self.fault(comm, error.class))?;
+        }
         let members = &self.comm(comm)?.members;
         Ok(seen.map(|envelope| Status::seen(&envelope, members)))
     }
@@ -401,7 +412,8 @@ impl<L: Link> Mpi<L> {
             return Ok((Message::NO_PROC, Status::PROC_NULL));
         };
         let members = self.members(comm)?;
-        let (envelope, id) = self.engine.mprobe(source, context, tag);
+        let seen = self.engine.mprobe(source, context, tag);
+        let (envelope, id) = seen.map_err(|error| self.fault(comm, error.class))?;
         let status = Status::seen(&envelope, &members);
         let index = self.messages.insert((id, comm, members))?;
         Ok((Message(Request::at(index).0), status))
@@ -420,6 +432,8 @@ impl<L: Link> Mpi<L> {
         };
         let members = self.members(comm)?;
         let Some((envelope, id)) = self.engine.improbe(source, context, tag) else {
+            let may = self.engine.may_probe(source, context);
+            may.map_err(|error| self.fault(comm, error.class))?;
             return Ok(None);
         };
         let status = Status::seen(&envelope, &members);

@@ -20,6 +20,9 @@ impl<L: Link> Mpi<L> {
             if let Some(Active::Duplicate(_)) = slot.active {
                 bail!(Request, "the request of MPI_Comm_idup cannot be freed: complete it");
             }
+            if let Some(Active::Agreement(_)) = slot.active {
+                bail!(Request, "the request of an agreement cannot be freed: complete it");
+            }
             if let Some(Active::PartitionedSend(_) | Active::PartitionedRecv(_)) = slot.active {
                 bail!(
                     Request,
@@ -93,7 +96,7 @@ impl<L: Link> Mpi<L> {
                 self.engine.cancel_too_late();
                 Ok(())
             }
-            Some(Active::Schedule(..) | Active::Duplicate(_)) => {
+            Some(Active::Schedule(..) | Active::Duplicate(_) | Active::Agreement(_)) => {
                 bail!(Request, "a collective operation cannot be cancelled")
             }
             Some(Active::PartitionedSend(_) | Active::PartitionedRecv(_)) => {

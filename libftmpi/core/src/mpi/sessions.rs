@@ -13,6 +13,7 @@ use crate::group::{Group, GroupId};
 use crate::info::{Info, InfoId};
 use crate::session::Session;
 use crate::tuning::GENERATIONS;
+use std::rc::Rc;
 
 /// Names of the process sets, in the order of their numbers.
 pub const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
@@ -28,14 +29,14 @@ const THREAD_LEVELS: [&str; 4] =
 /// `MPI_COMM_WORLD`, which has the first one for ever. Two texts of one number matter only if two
 /// threads of a process use both at the same moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Apart {
+pub(super) struct Apart {
     /// Added to the context of `MPI_COMM_WORLD`.
-    context: u32,
+    pub(super) context: u32,
     tag: i32,
 }
 
 impl Apart {
-    fn of(text: &[u8]) -> Self {
+    pub(super) fn of(text: &[u8]) -> Self {
         let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -190,6 +191,14 @@ impl<L: Link> Mpi<L> {
             context: world.collective_context() | apart.context,
             tag: private_tag(apart.tag),
         };
+        // As long as the exchange lasts, the death of a member ends it.
+        let apart = Rc::new(Members {
+            context: scope.context & !1,
+            local: group.clone(),
+            me,
+            remote: None,
+        });
+        self.engine.enter_group(&apart);
         let context = match self.agree(&scope) {
             Ok(context) => context,
             Err(error) => {
@@ -199,6 +208,7 @@ impl<L: Link> Mpi<L> {
         };
         self.contexts.take(context);
         let mut new = Comm::new(Members { context, local: group, me, remote: None }, errhandler);
+        self.engine.enter_group(&new.members);
         new.info = info;
         new.session = session;
         Ok(Some(CommId(self.comms.insert(new)?)))

@@ -4,7 +4,7 @@ use super::properties::NAME_MAX;
 use super::{Collective, CommId, Errhandler, ErrhandlerId, Mpi};
 use crate::attribute::{Attributes, Keyvals};
 use crate::bail;
-use crate::engine::Link;
+use crate::engine::{Link, is_of_faults};
 use crate::error::Result;
 use crate::group::GroupId;
 use crate::ids::WinId;
@@ -80,6 +80,7 @@ impl<L: Link> Mpi<L> {
         info: Option<InfoId>,
     ) -> Result<WinId> {
         let members = self.members(comm)?;
+        self.engine.set_private(members.context);
         let info = match info {
             Some(info) => self.infos.get(info)?.clone(),
             None => Info::default(),
@@ -390,7 +391,11 @@ impl<L: Link> Mpi<L> {
         }
         let comm = window.comm;
         // All ranks have finished with it.
-        self.collective(comm, Collective::Barrier)?;
+        match self.collective(comm, Collective::Barrier) {
+            // Nobody else can wait for all: what others still do here is dropped.
+            Err(error) if is_of_faults(error.class) => {}
+            answer => answer?,
+        }
         self.engine.window_ends();
         if let Some(mut window) = self.engine.windows.remove(id) {
             for call in window.attributes.deletions(&self.keyvals) {

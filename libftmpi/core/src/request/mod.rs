@@ -8,6 +8,7 @@ use crate::collective::{Call, Piece};
 use crate::comm::{Members, Offer};
 use crate::engine::{Source, Tag};
 use crate::ids::{CommId, ReqId, TaskId};
+use crate::mpi::Agreement;
 use crate::status::Status;
 use crate::usermem::Scratch;
 use crate::window::SharedTransfer;
@@ -41,6 +42,8 @@ pub enum Active {
     Schedule(TaskId, Rc<Members>),
     /// `MPI_Comm_idup`: the agreement on a context.
     Duplicate(Box<Duplicate>),
+    /// `MPIX_Comm_iagree`, `MPIX_Comm_ishrink`
+    Agreement(Box<Agreement>),
     /// A one-sided operation.
     OneSided(SharedTransfer),
     /// Complete in every incarnation: it was complete when it was made, or the program knows it.

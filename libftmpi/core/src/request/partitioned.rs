@@ -4,6 +4,7 @@
 use crate::collective::Piece;
 use crate::comm::Members;
 use crate::engine::{Engine, Link};
+use crate::error::ErrorClass;
 use crate::ids::ReqId;
 use crate::usermem::Scratch;
 use ftmpi_wire::Rank;
@@ -50,6 +51,7 @@ pub struct PartitionedSend {
     pub(crate) ready: Vec<bool>,
     pub(crate) left: usize,
     pub(crate) pending: Vec<(ReqId, Scratch)>,
+    pub(crate) error: Option<ErrorClass>,
 }
 
 impl PartitionedSend {
@@ -68,12 +70,14 @@ pub struct PartitionedRecv {
     /// Bytes that came, and how many the sender says that there are.
     pub(crate) came: u64,
     pub(crate) expected: Option<u64>,
+    /// The sender has died, or the communicator was revoked.
+    pub(crate) error: Option<ErrorClass>,
 }
 
 impl PartitionedRecv {
     /// Everything is there.
     pub(crate) fn is_done(&self) -> bool {
-        self.parts.channel.is_none() || self.expected == Some(self.came)
+        self.parts.channel.is_none() || self.error.is_some() || self.expected == Some(self.came)
     }
 
     pub(crate) fn has(&self, part: usize) -> bool {

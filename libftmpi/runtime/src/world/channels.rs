@@ -13,6 +13,7 @@ use ftmpi_transport::FrameReceiver;
 use ftmpi_transport::shm;
 use ftmpi_transport::tcp::{self, Outcome};
 use ftmpi_wire::control::ChannelKind;
+use ftmpi_wire::group_news::GroupNews;
 use ftmpi_wire::{Header, Incarnation, Rank};
 
 pub(super) enum Channel {
@@ -80,7 +81,8 @@ impl World {
         passed: &[i32],
     ) {
         let known = self.job.as_ref().and_then(|job| job.incarnations.get(peer.index()).copied());
-        if known.is_none_or(|known| incarnation < known) {
+        let is_dead = self.peers.is_forgotten(peer);
+        if is_dead || known.is_none_or(|known| incarnation < known) {
             passed.iter().for_each(|&fd| close(fd));
             return;
         }
@@ -157,6 +159,24 @@ impl World {
         if self.peers.channels.len() < before {
             sink.channel_lost(peer);
         }
+    }
+
+    /// News about ranks. What a dead rank had sent is taken first, then its channels end.
+    pub(super) fn take_group_news<S: Sink>(&mut self, sink: &mut S, news: GroupNews) {
+        if let GroupNews::Failed(rank) = news {
+            for index in (0..self.peers.channels.len()).rev() {
+                while self.peers.channels.get(index).is_some_and(|way| way.peer == rank)
+                    && self.poll_channel(sink, index)
+                {}
+            }
+            for index in (0..self.peers.channels.len()).rev() {
+                if self.peers.channels[index].peer == rank {
+                    self.end(sink, index, true);
+                }
+            }
+            self.peers.forget(rank);
+        }
+        sink.group_news(news);
     }
 
     /// Ends a channel; a frame that was landing is reported.

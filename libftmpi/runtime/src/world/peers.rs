@@ -22,6 +22,8 @@ pub(super) struct Peers {
     rounds: Vec<(Incarnation, u32)>,
     /// At the other end of every channel is a channel memory, which has no incarnations.
     memories: bool,
+    /// Peers that have died, and that the others go on without.
+    dead: Vec<Rank>,
     /// A push since the last rest found a socket full.
     pub(super) socket_full: bool,
 }
@@ -135,6 +137,17 @@ impl Peers {
     #[cfg(test)]
     pub(super) fn has_asked(&self, peer: Rank) -> bool {
         self.asked.contains(&peer)
+    }
+
+    /// The peer has died, and nothing comes from it any more.
+    pub(super) fn forget(&mut self, peer: Rank) {
+        self.asked.retain(|&asked| asked != peer);
+        self.dead.push(peer);
+    }
+
+    /// Whether the peer has died for good.
+    pub(super) fn is_forgotten(&self, peer: Rank) -> bool {
+        self.dead.contains(&peer)
     }
 
     /// A channel has come; whether it is the first to this peer, which this rank sends on.

@@ -40,6 +40,8 @@ fn job(size: u32) -> Box<JobView> {
         hosts: (0..size).map(|host| format!("host-{host}")).collect(),
         incarnations: vec![Incarnation(0); size as usize],
         app_number: 0,
+        goes_on: false,
+        dead: Vec::new(),
         protocol: ProtocolConfig {
             name: "pessimistic".into(),
             events: Events::Nondeterministic,

@@ -1,6 +1,7 @@
 //! The constants of `mpi_preamble.h`, as numbers: what Fortran's `PARAMETER`s are made of.
 //!
 //! Reads `#define MPI_X number` (with casts and parentheses), `#define MPI_X MPI_Y`, and enums.
+//! Names may also begin with `MPIX_`.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +19,13 @@ pub fn read(header: &str) -> Vec<(String, i64)> {
     };
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        if let Some(rest) = line.strip_prefix("#define MPI_") {
+        let constant = line
+            .strip_prefix("#define ")
+            .filter(|rest| rest.starts_with("MPI_") || rest.starts_with("MPIX_"));
+        if let Some(rest) = constant {
             let Some((name, value)) = rest.split_once(' ') else { continue };
             if let Some(value) = number(value, &known) {
-                add(&format!("MPI_{name}"), value, &mut known);
+                add(name, value, &mut known);
             }
         } else if line.contains("enum ") && line.contains('{') {
             let mut body = line[line.find('{').map_or(0, |i| i + 1)..].to_owned();

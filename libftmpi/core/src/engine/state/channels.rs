@@ -31,6 +31,8 @@ pub(crate) enum ChannelPhase {
     Answered,
     /// Messages flow.
     Ready,
+    /// The peer has died, and the job goes on without it.
+    Dead,
 }
 
 impl ChannelPhase {
@@ -310,11 +312,27 @@ impl Channels {
         }
     }
 
-    /// Queues a frame behind what waits for the same peer.
+    /// Queues a frame behind what waits for the same peer. What is for a dead rank is dropped.
     pub fn queue(&mut self, to: Rank, out: Out) {
+        if self.peers[to.index()].phase == ChannelPhase::Dead {
+            return;
+        }
         self.peers[to.index()].queue.push_back(out);
         self.mark_busy(to);
         self.request(to);
+    }
+
+    /// `Engine::work` has something to do that is no channel's. A request for a channel to `me` is
+    /// none.
+    pub fn wake(&mut self, me: Rank) {
+        self.wanted.push(me);
+    }
+
+    /// Nothing is to be done for this peer any more.
+    pub fn forget(&mut self, peer: Rank) {
+        for list in [&mut self.busy, &mut self.rebuild, &mut self.wanted] {
+            list.retain(|one| *one != peer);
+        }
     }
 
     /// The peer's queue is to be rebuilt from the log.

@@ -63,6 +63,13 @@ impl Landings {
         self.awaited.retain(|_, awaited| *awaited != Awaited::Waiting(id));
     }
 
+    /// Nothing comes from this rank any more; gives what was awaited.
+    pub fn forget_from(&mut self, rank: Rank) -> Vec<Awaited> {
+        let all = (rank, Ssn(0))..=(rank, Ssn(u64::MAX));
+        let keys: Vec<_> = self.awaited.range(all).map(|(key, _)| *key).collect();
+        keys.into_iter().filter_map(|key| self.awaited.remove(&key)).collect()
+    }
+
     /// A buffer of `len` bytes or more.
     #[inline]
     pub fn buffer(&mut self, len: usize) -> Vec<u8> {

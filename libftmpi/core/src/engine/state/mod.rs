@@ -17,11 +17,13 @@
 //! | `waves` | coordinated images |
 //! | `services` | one-sided requests of others |
 //! | `memory_stream` | place in the stream out of the channel memory |
+//! | `faults` | ranks that have died, and whom that concerns |
 //! | `output_run`, `clock` | effects outside of MPI; time |
 
 pub(super) mod channels;
 pub(super) mod clock;
 pub(super) mod event_log;
+pub(super) mod faults;
 pub(super) mod landings;
 pub(super) mod logs;
 pub(super) mod memory_stream;
@@ -38,6 +40,7 @@ use super::matching::Matcher;
 use channels::Channels;
 use clock::Clock;
 use event_log::EventLog;
+use faults::Faults;
 use ftmpi_protocols::protocol::{Hooks, Protocol};
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::{Incarnation, Rank};
@@ -81,6 +84,7 @@ pub struct State {
     pub(super) memory_stream: MemoryStream,
     pub(super) repeatable_run: RepeatableRun,
     pub(super) clock: Clock,
+    pub(super) faults: Faults,
     pub(super) counters: Counters,
     /// The link's clock, to measure how long things take.
     pub(super) now_ns: fn() -> u64,
@@ -119,6 +123,7 @@ impl State {
             memory_stream: MemoryStream::default(),
             repeatable_run: RepeatableRun::default(),
             clock: Clock::new(),
+            faults: Faults::default(),
             counters: Counters::default(),
             now_ns,
         }

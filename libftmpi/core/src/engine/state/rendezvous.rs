@@ -23,7 +23,8 @@ pub(crate) struct Announced {
 #[derive(Debug, Default)]
 pub(crate) struct Rendezvous {
     announced: BTreeMap<(Rank, Ssn), Announced>,
-    unacknowledged: BTreeMap<(Rank, Ssn), ReqId>,
+    /// With the context of each.
+    unacknowledged: BTreeMap<(Rank, Ssn), (ReqId, u32)>,
 }
 
 fn all_to(rank: Rank) -> RangeInclusive<(Rank, Ssn)> {
@@ -74,7 +75,7 @@ impl Rendezvous {
     pub fn receivers(&self, request: ReqId) -> impl Iterator<Item = Rank> {
         let announced = self.announced.iter();
         let announced = announced.filter(move |(_, wait)| wait.request == Some(request));
-        let unanswered = self.unacknowledged.iter().filter(move |(_, of)| **of == request);
+        let unanswered = self.unacknowledged.iter().filter(move |(_, (of, _))| *of == request);
         announced.map(|((to, _), _)| *to).chain(unanswered.map(|((to, _), _)| *to))
     }
 
@@ -93,19 +94,28 @@ impl Rendezvous {
     }
 
     /// This synchronous send waits for its acknowledgement.
-    pub fn await_acknowledgement(&mut self, to: Rank, ssn: Ssn, request: ReqId) {
-        self.unacknowledged.insert((to, ssn), request);
+    pub fn await_acknowledgement(&mut self, to: Rank, ssn: Ssn, request: ReqId, context: u32) {
+        self.unacknowledged.insert((to, ssn), (request, context));
     }
 
     /// The acknowledgement is there.
     pub fn acknowledged(&mut self, by: Rank, ssn: Ssn) -> Option<ReqId> {
-        self.unacknowledged.remove(&(by, ssn))
+        self.unacknowledged.remove(&(by, ssn)).map(|(request, _)| request)
     }
 
     /// The message of this request, if it waits for its acknowledgement.
     pub fn unacknowledged_of(&self, request: ReqId) -> Option<(Rank, Ssn)> {
-        let found = self.unacknowledged.iter().find(|(_, waiting)| **waiting == request);
+        let found = self.unacknowledged.iter().find(|(_, (waiting, _))| *waiting == request);
         found.map(|(message, _)| *message)
+    }
+
+    /// The requests that wait, each with its receiver and its context.
+    pub fn requests(&self) -> Vec<(Rank, u32, ReqId)> {
+        let announced = self.announced.iter().filter_map(|((to, _), announced)| {
+            Some((*to, announced.header.context, announced.request?))
+        });
+        let waiting = self.unacknowledged.iter();
+        announced.chain(waiting.map(|((to, _), (id, context))| (*to, *context, *id))).collect()
     }
 
     /// Whether this message waits for its acknowledgement.

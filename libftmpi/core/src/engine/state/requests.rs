@@ -2,6 +2,7 @@
 
 use super::super::request::{Completion, RecvData, Request, RequestKind, Source};
 use super::super::slots::Slots;
+use crate::error::ErrorClass;
 use crate::ids::ReqId;
 use crate::usermem::UserPtr;
 
@@ -21,6 +22,13 @@ impl Requests {
     pub fn new_send(&mut self, unacknowledged: bool) -> ReqId {
         let kind = RequestKind::Send { out: false, unacknowledged };
         ReqId(self.slots.insert(Request::new(kind)))
+    }
+
+    /// A send that has failed.
+    pub fn new_failed(&mut self, error: ErrorClass) -> ReqId {
+        let kind = RequestKind::Send { out: true, unacknowledged: false };
+        let completion = Completion { error: Some(error), ..Completion::NOTHING };
+        ReqId(self.slots.insert(Request { done: true, completion, ..Request::new(kind) }))
     }
 
     /// A receive that has nothing yet.

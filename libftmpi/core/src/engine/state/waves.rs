@@ -127,9 +127,11 @@ pub(crate) struct Waves {
     closed: bool,
     /// What leaves is kept.
     keeping: bool,
-    /// Neither of both: a message may be pushed at the call. Else each has to be seen when it
-    /// leaves.
+    /// Neither of both, and no news came: a message may be pushed at the call. Else each has to be
+    /// seen when it leaves.
     open: bool,
+    /// News came: calls ask whether what they do can end.
+    watched: bool,
     /// Peers that are held or whose held frames are not all taken yet.
     holding: usize,
     /// Broken channels that are to be reported to the agent.
@@ -149,6 +151,7 @@ impl Waves {
             closed: false,
             keeping: false,
             open: true,
+            watched: false,
             holding: 0,
             lost: Vec::new(),
             settling: false,
@@ -186,16 +189,26 @@ impl Waves {
         self.keeping
     }
 
+    /// Whether messages may leave, as far as waves are concerned.
+    pub fn are_quiet(&self) -> bool {
+        !self.closed && !self.keeping
+    }
+
+    /// From here on calls ask whether what they do can end.
+    pub fn look_closely(&mut self) {
+        (self.watched, self.open) = (true, false);
+    }
+
     /// Nothing but markers and what has begun may leave, or everything.
     pub fn set_closed(&mut self, closed: bool) {
         self.closed = closed;
-        self.open = !self.closed && !self.keeping;
+        self.open = self.are_quiet() && !self.watched;
     }
 
     /// What leaves is kept, or not.
     pub fn set_keeping(&mut self, keeping: bool) {
         self.keeping = keeping;
-        self.open = !self.closed && !self.keeping;
+        self.open = self.are_quiet() && !self.watched;
     }
 
     /// Whether any peer is held.

@@ -1,0 +1,165 @@
+//! Going on without ranks: the recovery `ignore`.
+//!
+//! Guarantees: all ranks hear of deaths, revocations and agreements in one order. A rank that was
+//! given up never comes back. Barriers do not wait for it. A program that ends without
+//! `MPI_Finalize` has failed. If two living ranks lose their connection, the job ends: no rank may
+//! take a living one for dead.
+//!
+//! See `docs/internals/going-on-without-ranks.md`.
+
+use super::Dispatcher;
+use super::failures::Failed;
+use super::messages::{Command, Ending, Failure};
+use super::notice::{Cause, EndReason, Notice};
+use super::rank_state::Stage;
+use crate::agreement::{Agreements, Outcome};
+use crate::judge::{Fact, Recovery, Verdict};
+use crate::tuning::LOST_CHANNEL_PATIENCE;
+use ftmpi_wire::group_news::{GroupName, GroupNews, GroupRequest};
+use ftmpi_wire::{Incarnation, Rank};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What the dispatcher keeps for jobs that go on without ranks.
+#[derive(Debug)]
+pub(super) struct GoingOn {
+    agreements: Agreements,
+    revoked: BTreeSet<GroupName>,
+    /// A connection between two ranks that both lived then.
+    lost_channel: Option<(Duration, [Rank; 2])>,
+}
+
+impl GoingOn {
+    pub(super) fn new(size: u32) -> Self {
+        Self { agreements: Agreements::new(size), revoked: BTreeSet::new(), lost_channel: None }
+    }
+}
+
+impl Dispatcher {
+    /// Whether the others go on without this rank: then it is given up here.
+    pub(super) fn goes_on_without(&mut self, rank: Rank, ending: Ending, progress: u64) -> bool {
+        if self.settings.traits.is_fault_tolerant() || !self.settings.recovery.ignores() {
+            return false;
+        }
+        let host = self.ranks[rank.index()].host;
+        let verdict = self.ask(&Fact::Process { rank, host, ending, progress });
+        let Some(verdict) = verdict.filter(|v| v.named.recovery == Recovery::Ignore) else {
+            return false;
+        };
+        let code = match ending {
+            Ending::Signal(signal) => 128 + signal,
+            Ending::Memory(_) => 128 + 9,
+            Ending::Code(code) => code,
+            Ending::ControlLost => 1,
+        };
+        let named = Some(verdict.named);
+        self.give_up_rank(rank, Failed { cause: Cause::Ended(ending), named, code });
+        self.look_who_is_left(code);
+        true
+    }
+
+    /// The same for all ranks of a host.
+    pub(super) fn goes_on_without_host(
+        &mut self,
+        verdict: Option<&Verdict>,
+        why: &str,
+        victims: &[Rank],
+    ) -> bool {
+        let Some(verdict) = verdict.filter(|v| v.named.recovery == Recovery::Ignore) else {
+            return false;
+        };
+        for &rank in victims {
+            let cause = Cause::AgentLost { why: why.to_owned() };
+            self.give_up_rank(rank, Failed { cause, named: Some(verdict.named), code: 1 });
+        }
+        self.look_who_is_left(1);
+        true
+    }
+
+    fn give_up_rank(&mut self, rank: Rank, failed: Failed) {
+        let Failed { cause, named, .. } = failed;
+        let host = self.host_name(rank).to_owned();
+        let state = &mut self.ranks[rank.index()];
+        state.stage = Stage::Ignored;
+        let incarnation = state.incarnation;
+        self.waits_no_more(rank);
+        self.left_early_at = self.left_early_at.filter(|(_, left)| *left != rank);
+        let failure = Failure::now(rank, incarnation, self.now, cause.clone());
+        self.failures.push(failure.judged(named));
+        self.notify(Notice::GoesOn { rank, host, cause, named });
+        self.commands.push_back(Command::News { news: GroupNews::Failed(rank), to: None });
+        self.going_on.agreements.died(rank);
+        self.tell_outcomes();
+    }
+
+    /// A job without ranks has ended.
+    fn look_who_is_left(&mut self, code: i32) {
+        if self.ranks.iter().all(|state| state.stage == Stage::Ignored) {
+            let reason = (code != 0).then_some(EndReason::NoRankLeft);
+            return self.end(code, reason);
+        }
+        self.look_at_barriers();
+    }
+
+    /// A rank asks for a revocation, or takes part in an agreement.
+    pub(super) fn asked_by_group(
+        &mut self,
+        rank: Rank,
+        incarnation: Incarnation,
+        request: GroupRequest,
+    ) {
+        if self.living(rank, incarnation).is_none() {
+            return;
+        }
+        match request {
+            GroupRequest::Revoke(group) => {
+                if self.going_on.revoked.insert(group) {
+                    let news = GroupNews::Revoked(group);
+                    self.commands.push_back(Command::News { news, to: None });
+                }
+            }
+            GroupRequest::Contribute(part) => {
+                self.going_on.agreements.contribute(rank, part);
+                self.tell_outcomes();
+            }
+        }
+    }
+
+    fn tell_outcomes(&mut self) {
+        while let Some(Outcome { agreed, to }) = self.going_on.agreements.next_outcome() {
+            let news = GroupNews::Agreed(agreed);
+            self.commands.push_back(Command::News { news, to: Some(to) });
+        }
+    }
+
+    /// The program of the rank has ended in order: no agreement waits for it. Members that ended
+    /// and members that died are the same to those who go on.
+    pub(super) fn left_its_groups(&mut self, rank: Rank) {
+        if self.settings.recovery.ignores() {
+            self.going_on.agreements.died(rank);
+            self.tell_outcomes();
+        }
+    }
+
+    /// A connection broke whose ends may both live.
+    pub(super) fn lost_between(&mut self, ends: [Rank; 2]) {
+        let live = |rank: &Rank| {
+            self.ranks.get(rank.index()).is_some_and(|state| state.stage == Stage::Running)
+        };
+        if self.settings.recovery.ignores() && ends.iter().all(live) && !self.all_exiting {
+            self.going_on.lost_channel.get_or_insert((self.now, ends));
+        }
+    }
+
+    pub(super) fn look_at_lost_connections(&mut self) {
+        let now = self.now;
+        let over =
+            self.going_on.lost_channel.take_if(|(since, _)| now >= *since + LOST_CHANNEL_PATIENCE);
+        let Some((_, ends)) = over else { return };
+        let runs = |rank: Rank| self.ranks[rank.index()].stage == Stage::Running;
+        if ends.into_iter().all(runs) && !self.all_exiting {
+            let cause = Cause::ChannelBroke { ends };
+            self.end(1, Some(EndReason::ConnectionLost { cause }));
+        }
+    }
+}
