@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .lab import LABELS, Job, Lab, Result
+from .lab import LABELS, TINY, Job, Lab, Result
 from .model import PAPER, Claim, Figure, Missing, Row, Rows, growth, paper, row
 
 PAPER_NAME = "event-logger-2005"
@@ -116,7 +116,7 @@ def share_claims(rows: Rows) -> list[Claim]:
 def kernel_jobs(lab: Lab) -> dict[tuple[str, int, str], Job]:
     """Every kernel on every number of ranks, in every variant."""
     jobs = {}
-    for kernel, sizes in ({"cg": (4,)} if lab.tiny else RANKS).items():
+    for kernel, sizes in ({TINY: (4,)} if lab.tiny else RANKS).items():
         program, arguments = lab.kernel(kernel)
         for ranks in sizes:
             variants = {VDUMMY: ("--protocol", "none"), DEFAULT: ("--protocol", "causal"),
@@ -241,7 +241,7 @@ RECOVERY = {
 def recovery(lab: Lab) -> list[Row]:
     seconds, at = (0.8, "400ms") if lab.tiny else (3, "1500ms")
     jobs = {}
-    for kernel, sizes in ({"cg": (4,)} if lab.tiny else {**RANKS, "bt": (4, 9, 16, 25)}).items():
+    for kernel, sizes in ({TINY: (4,)} if lab.tiny else {**RANKS, "bt": (4, 9, 16, 25)}).items():
         program, arguments = lab.kernel(kernel, seconds)
         for ranks in sizes:
             for logger in (WITH, WITHOUT):
@@ -280,7 +280,7 @@ WAYS = ("loggers", "broadcast", "piggyback")
 
 def vector(lab: Lab) -> list[Row]:
     loggers = (2,) if lab.tiny else (2, 4)
-    program, arguments = lab.kernel("cg")
+    program, arguments = lab.kernel(TINY if lab.tiny else "cg")
     ranks = 4 if lab.tiny else 8
     jobs = {(way, count): Job(program, arguments, ranks,
                               (*causal("vcausal with logger", "tcp"), "--event-loggers", str(count), "--stable-vector", way), "tcp")

@@ -6,6 +6,7 @@ the second time, in the opposite order."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -34,6 +35,8 @@ PROGRAMS = {
     "bt": TESTS / "kernels" / "pipeline.c",
     "is": TESTS / "kernels" / "sort.c",
 }
+# The kernel of the short form: few messages, which depend on each other.
+TINY = "lu"
 # What a kernel of ours stands for. The kernels of the user's NPB3.4-MPI replace them (`--npb`).
 LABELS = {"cg": "CG", "lu": "LU-like", "bt": "BT-like", "is": "IS-like"}
 # Folders whose changes change what is measured.
@@ -55,6 +58,8 @@ class Job:
     place: str = "here"
     # Lines of a machine file. Its hosts are virtual ones, on this machine.
     machines: tuple[str, ...] = ()
+    # Checkpoint servers on hosts of their own, where `place` has such hosts.
+    servers: int = 1
     timeout: float = 120.0
     # A run that does not end in time is a result, too.
     may_hang: bool = False
@@ -96,12 +101,19 @@ class Lab:
         self.networks: dict[str, Network] = {}
         self.no_network = ""
         self.programs: dict[str, Path] = {}
+        self.patience = 1
         self.ran = self.reused = 0
         self.seen_loads: list[float] = []
         self.lock = threading.Lock()
         self.locks: dict[Path, threading.Lock] = {}
         self.during: dict[str, Callable] = {}
         self.suite = self.npb_suite(npb) if npb else None
+
+    def with_patience(self, factor: int) -> Lab:
+        """The same, with programs that run longer, where they run for a time."""
+        patient = copy.copy(self)
+        patient.patience = factor
+        return patient
 
     # ---- results that are kept ---------------------------------------------------------------
 
@@ -165,7 +177,7 @@ class Lab:
         elif job.place in ("slow", "fast"):
             network = self.network(job.place)
             before = network.inside(0)
-            options += network.options(job.ranks, folder)
+            options += network.options(job.ranks, job.servers, folder)
         words = [*before, str(self.dist / "bin" / "ftmpiexec"), "-n", str(job.ranks), *options,
                  str(self.program(job.program)), *job.arguments]
         meanwhile = self.during[job.during[0]](job, number, folder) if job.during else None
@@ -220,17 +232,17 @@ class Lab:
             raise Missing(suite.problem)
         return suite
 
-    def kernel(self, name: str, seconds: float = 0) -> tuple[str, tuple[str, ...]]:
-        """Program and arguments of a kernel: one of ours, or the user's. `seconds`: it runs for that time."""
-        if self.suite and not seconds:
+    def kernel(self, name: str, seconds: float = 0, times: int = 1) -> tuple[str, tuple[str, ...]]:
+        """Program and arguments of a kernel: one of ours, or the user's. `seconds`: it runs for that time. `times`: so
+        many times the usual work."""
+        if self.suite and not seconds and times == 1:
             return f"{name}.{'S' if self.tiny else 'A'}", ()
         size = {"cg": ("--class", "S" if self.tiny else "A"),
-                "lu": ("--edge", "16" if self.tiny else "32"),
+                "lu": ("--edge", "8" if self.tiny else "32"),
                 "bt": ("--edge", "16" if self.tiny else "40"),
                 "is": ("--edge", "16" if self.tiny else "256")}[name]
-        passes = {"cg": "1", "lu": "1" if self.tiny else "20", "bt": "1" if self.tiny else "20",
-                  "is": "1" if self.tiny else "50"}[name]
-        return name, (*size, *(("--seconds", f"{seconds:g}") if seconds else ("--repeat", passes)))
+        passes = times * (4 if self.tiny else {"cg": 1, "lu": 20, "bt": 20, "is": 50}[name])
+        return name, (*size, *(("--seconds", f"{seconds * self.patience:g}") if seconds else ("--repeat", str(passes))))
 
     # ---- networks ----------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Hosts of network namespaces on one machine, joined by a bridge, at a chosen rate. Needs root, `ip` and `tc`.
 
-`ftmpiexec` reaches them by a command that stands for ssh. The first host has the launcher, the last one the servers."""
+`ftmpiexec` reaches them by a command that stands for ssh. The first host has the launcher; then come those of ranks and those of servers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-# Hosts for ranks, beside those of the launcher and of the servers.
-HOSTS = 4
+# Hosts for ranks, and for servers, beside the launcher's.
+HOSTS, SERVERS = 4, 4
 SUBNETS = {"": "10.77.34", "100mbit": "10.77.33"}
 
 
@@ -22,7 +22,7 @@ class Network:
     """The hosts. `rate`: of each link in each direction, such as `100mbit`; empty: no limit."""
 
     def __init__(self, folder: Path, rate: str):
-        self.folder, self.rate, self.count = folder, rate, HOSTS + 2
+        self.folder, self.rate, self.count = folder, rate, 1 + HOSTS + SERVERS
         self.tag = f"fig{os.getpid()}{'s' if rate else 'f'}"
         if os.geteuid() != 0:
             raise OSError("not root")
@@ -70,12 +70,15 @@ class Network:
         self.rsh.write_text("\n".join(lines) + "\n")
         self.rsh.chmod(0o755)
 
-    def options(self, ranks: int, folder: Path) -> list[str]:
-        """The options of a job whose ranks are spread over the hosts, with the servers on a host of their own."""
+    def options(self, ranks: int, servers: int, folder: Path) -> list[str]:
+        """The options of a job whose ranks are spread over the hosts, with so many checkpoint servers, each on a host of
+        its own. The event logger is on the host of the first."""
         hosts = min(ranks, HOSTS)
         slots = -(-ranks // hosts)
         lines = [f"{self.address(1 + number)}:{slots}" for number in range(hosts)]
-        lines.append(f"{self.address(self.count - 1)}:0 event-logger checkpoint-server")
+        for number in range(servers):
+            own = ",".join(str(rank) for rank in range(ranks) if rank % servers == number)
+            lines.append(f"{self.address(1 + HOSTS + number)}:0 checkpoint-server={own}{'' if number else ' event-logger'}")
         (folder / "hosts").write_text("\n".join(lines) + "\n")
         return ["-f", "hosts", "--launcher", "ssh", "--rsh", str(self.rsh)]
 

@@ -1,13 +1,13 @@
 //! `ftmpi-sim`: simulates many seeds, prints the failing ones, replays one with a trace;
 //! `ftmpi-sim scale` tells how costs grow with the ranks.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
 use ftmpi_sim::programs::Program;
 use ftmpi_sim::protocol_config::{Variant, replace_pessimistic};
-use ftmpi_sim::scale::{self, model::Model, report};
+use ftmpi_sim::scale::{self, arguments::Arguments as Scale, faults, report};
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,32 +62,18 @@ enum Task {
     Scale(Scale),
 }
 
-#[derive(Args)]
-struct Scale {
-    /// The largest number of ranks.
-    #[arg(long, default_value_t = 1 << 18)]
-    most: u32,
-    /// Up to so many ranks the protocol machines are run; beyond, the rows are continued.
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(64..))]
-    run: u32,
-    /// Only this protocol.
-    #[arg(long)]
-    protocol: Option<Variant>,
-    /// Also as comma-separated values.
-    #[arg(long, value_name = "FILE")]
-    csv: Option<std::path::PathBuf>,
-    /// Also as curves.
-    #[arg(long, value_name = "FILE")]
-    svg: Option<std::path::PathBuf>,
-}
-
 /// Carries out `ftmpi-sim scale`.
 fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
-    let model = Model::default();
+    let model = arguments.model();
     println!("{model}");
     let variants =
         arguments.protocol.map_or_else(|| Variant::for_scale().collect(), |variant| vec![variant]);
-    let sizes = scale::sizes(arguments.most);
+    let sizes = arguments.sizes();
+    if sizes.iter().filter(|&&ranks| ranks <= arguments.run).count() < 2
+        && sizes.iter().any(|&ranks| ranks > arguments.run)
+    {
+        return Err("to continue rows, two of the sizes must be at most --run".into());
+    }
     let mut rows = Vec::new();
     println!("{}", report::heading());
     for variant in variants {
@@ -97,6 +83,13 @@ fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{}", report::LEGEND);
+    let mtbfs: Vec<f64> = arguments.mtbf.iter().map(std::time::Duration::as_secs_f64).collect();
+    if !mtbfs.is_empty() {
+        print!("{}", faults::table(&rows, &mtbfs, &model));
+    }
+    if let Some(file) = &arguments.faults_csv {
+        std::fs::write(file, faults::csv(&rows, &mtbfs, &model))?;
+    }
     if let Some(file) = &arguments.csv {
         std::fs::write(file, report::csv(&rows))?;
     }

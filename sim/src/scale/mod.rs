@@ -15,7 +15,9 @@
 //! what is held grows with the steps), and contention except on each rank's link and at the
 //! loggers.
 
+pub mod arguments;
 pub mod exchange;
+pub mod faults;
 mod measured;
 pub mod model;
 mod nodes;
@@ -111,12 +113,17 @@ fn continued(measured: &[(u32, Measured)], ranks: u32) -> Measured {
     })
 }
 
-fn row(variant: Variant, ranks: u32, origin: Origin, m: &Measured, model: &Model) -> Row {
-    let returning = match variant {
+/// How many ranks return to an image after one fault.
+fn returning(variant: Variant, ranks: u32, model: &Model) -> u32 {
+    match variant {
         _ if variant.is_coordinated() => ranks,
         _ if variant.has_clusters() => ranks.min(model.cluster),
         _ => 1,
-    };
+    }
+}
+
+fn row(variant: Variant, ranks: u32, origin: Origin, m: &Measured, model: &Model) -> Row {
+    let returning = returning(variant, ranks, model);
     let repeated = model.image_interval_s / 2.0;
     let (n, back) = (f64::from(ranks), f64::from(returning));
     Row {

@@ -28,6 +28,10 @@ pub struct Model {
     pub image: f64,
     /// From one image of a rank to the next.
     pub image_interval_s: f64,
+    /// Until a fault is noticed and its ranks have processes again.
+    pub detect_s: f64,
+    /// What a rank stands still for an image.
+    pub pause_s: f64,
 }
 
 impl Default for Model {
@@ -45,6 +49,8 @@ impl Default for Model {
             cluster: 16,
             image: f64::from(1 << 30),
             image_interval_s: 600.0,
+            detect_s: 1.0,
+            pause_s: 0.05,
         }
     }
 }
@@ -66,7 +72,8 @@ impl fmt::Display for Model {
             f,
             "latency {} us, {} us for a frame, links {} GB/s, {} steps of {} ms with {} B for each neighbour of a cube and an \
              allreduce of 8 B, all matches recorded; one event logger ({} events/s) and one checkpoint server \
-             for {} ranks; clusters of {}; images of {} GiB every {} s",
+             for {} ranks; clusters of {}; images of {:.3} GiB every {} s; a fault is noticed in {} s, an image stops \
+             its rank for {} s",
             self.latency_ns as f64 / 1e3,
             self.frame_ns as f64 / 1e3,
             self.bandwidth / 1e9,
@@ -78,6 +85,8 @@ impl fmt::Display for Model {
             self.cluster,
             self.image / f64::from(1 << 30),
             self.image_interval_s,
+            self.detect_s,
+            self.pause_s,
         )
     }
 }
