@@ -206,6 +206,32 @@ def stop_one(control: Control, status: dict) -> None:
     os.kill(victim, signal.SIGCONT)
 
 
+STOPPED = '[[rule]]\ndetectors = [ { name = "stall", after = "2s", recovery = "%s" } ]\n'
+
+
+def stopped_for_good(setting: Setting, program: Path, protocol: str, recovery: str, *texts: str) -> None:
+    """Somebody stops a rank, and nobody lets it go on: the recovery file has it begin again."""
+    where = setting.new_folder("stopped")
+    (where / "recovery.toml").write_text(STOPPED % recovery)
+    file = where / "report.json"
+    driver = Driver(setting, lambda control, status: os.kill(status["ranks"][1]["pid"], signal.SIGSTOP))
+    options = [*HOSTS, "--protocol", protocol, "--stall", "0", "--ckpt-interval", "500ms", "--report", file,
+               "--recovery", where / "recovery.toml"]
+    outcome = run([*setting.mpiexec(RANKS, *options), program, "rings", "5"], timeout=60, cwd=where, meanwhile=driver)
+    code = 75 if recovery == "give-up" else 0
+    told = "rollback" if protocol == "coordinated" else recovery
+    problem = problem_of(outcome, code=code) or driver.problem()
+    for text in texts:
+        if problem is None and text not in outcome.err:
+            problem = f"`{text}` is not said: {outcome.err[-600:]}"
+    report, unread = reports.read(file)
+    failures = report["failures"] if report else []
+    named = {(failure["detector"], failure["recovery"]) for failure in failures if failure["rank"] == 1}
+    if problem is None and (report is None or (code == 0 and named != {("stall", told)})):
+        problem = unread or f"the report has {failures}"
+    setting.results.check(f"a stopped rank, {protocol}: {recovery}", problem, f"{outcome.seconds:.1f} s")
+
+
 def stalls(setting: Setting, full: bool) -> None:
     program, made = build.build(setting, TESTS / "programs" / "stalls.c")
     if program is None:
@@ -215,7 +241,12 @@ def stalls(setting: Setting, full: bool) -> None:
     stalled(setting, program, "a deadlock", ["circle"], circle, *deadlock)
     stalled(setting, program, "a stopped rank", ["rings", "6"], stop_one, "rank 1 on a is stopped", "kill -CONT",
             "rank 1 goes on")
+    stopped_for_good(setting, program, "pessimistic", "restart", "rank 1 on a: it has been stopped (SIGSTOP) for",
+                     "[stall: restart]", "rank 1 is back")
     if full:
+        stopped_for_good(setting, program, "coordinated", "restart", "rank 1 on a: it has been stopped", "all ranks return")
+        stopped_for_good(setting, program, "causal", "migrate", "it moves to c [stall: migrate]")
+        stopped_for_good(setting, program, "pessimistic", "give-up", "the job is given up [stall: give-up]", "--restart")
         stalled(setting, program, "a rank that computes", ["busy", "5"], lambda control, status: None,
                 "rank 1 on a computes", "in MPI_Allreduce since", "rank 1 goes on")
         stalled(setting, program, "a wait for any rank", ["any", "5"], lambda control, status: None,

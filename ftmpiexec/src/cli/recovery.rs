@@ -326,7 +326,7 @@ fn show(policy: &Policy) -> String {
             let _ = writeln!(text, "    {{ {} }},", detector_text(detector));
         }
         text.push_str(
-            "    # Others: so many failures of processes on one host; a rank that stands still.\n    \
+            "    # Others: so many failures of processes on one host; a rank that was stopped.\n    \
              # { name = \"repeated\", count = 3, window = \"10m\", recovery = \"migrate\" },\n    \
              # { name = \"stall\", after = \"5m\", recovery = \"restart\" },\n]\n",
         );

@@ -1,7 +1,8 @@
 //! The status of the job for `ftmpi-ctl` and its like, and the line about a stall.
 
 use super::{Launcher, notices};
-use ftmpi_protocols::dispatcher::{Activity, Migration, MoveState};
+use ftmpi_protocols::dispatcher::{Activity, Input, Migration, MoveState};
+use ftmpi_protocols::judge::Fact;
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_status::{
     FaultStatus, HostState, HostStatus, ImageStatus, JobFacts, JobPhase, JobStatus, MigrationState,
@@ -206,14 +207,24 @@ impl Launcher {
         }
     }
 
-    /// Says who waits for whom, if that has lasted for long.
+    /// Says who waits for whom, if that has lasted for long. The judge hears of ranks that were
+    /// stopped, whenever the recovery file asks for that.
     pub(super) fn look_for_stalls(&mut self) {
-        if self.plan.stall.is_zero() || !self.run.started {
+        let judged = self.plan.recovery.looks_at_stalls();
+        if (self.plan.stall.is_zero() && !judged) || !self.run.started {
             return;
         }
         let ranks = self.rank_statuses();
         for news in self.stalls.look(&ranks) {
             self.printer.notice(notices::stall(&news, &ranks));
+        }
+        for status in ranks.iter().filter(|status| judged && status.state == RankState::Stopped) {
+            let rank = Rank(status.rank);
+            if self.observed.rank_mut(rank).is_stopped_by_signal() {
+                let (host, _) = self.dispatcher.location(rank);
+                let lasts = Duration::from_secs_f64(status.state_s);
+                self.notify_dispatcher(Input::Noticed(Fact::Stall { rank, host, lasts }));
+            }
         }
     }
 }

@@ -47,6 +47,11 @@ impl ObservedRank {
         matches!(self.doing.letter, Some('T' | 't'))
     }
 
+    /// Whether it was stopped by a signal. In a debugger it is not: somebody looks at it.
+    pub fn is_stopped_by_signal(&self) -> bool {
+        self.doing.letter == Some('T')
+    }
+
     /// Since when it does this; the answer is remembered.
     pub fn since(&mut self, state: RankState, now: Duration) -> Duration {
         if self.state.0 != state {

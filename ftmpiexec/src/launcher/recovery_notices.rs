@@ -47,6 +47,9 @@ fn migrates(rank: Rank, ending: Option<Ending>, hosts: [&str; 2], why: &Ground) 
         (Some(ending), Ground::TheFact) => {
             format!("rank {rank} on {from}: {}; it moves to {to}", ended(ending))
         }
+        (_, stalled @ Ground::Stalled { .. }) => {
+            format!("rank {rank} on {from}: {}; it moves to {to}", ground(stalled))
+        }
         (_, why) => format!("{}; rank {rank} moves from {from} to {to}", ground(why)),
     }
 }
@@ -73,7 +76,7 @@ pub fn same_death(
 /// The job is given up because a detector says so.
 pub fn given_up(cause: &str, why: &Ground, named: Named) -> String {
     let text = match why {
-        Ground::TheFact => cause.to_owned(),
+        Ground::TheFact | Ground::Stalled { .. } => cause.to_owned(),
         other => ground(other),
     };
     format!("{text}; the job is given up {}", by(named))
@@ -91,12 +94,15 @@ pub fn ground(ground: &Ground) -> String {
             format!("switch {switch}: {lost} of its {} lost", count(*of, "host"))
         }
         Ground::Cut { ends: [a, b] } => format!("{a} and {b} do not reach each other"),
-        Ground::Stalled { lasts } => format!("it has stood still for {}", time(*lasts)),
+        Ground::Stalled { lasts } => {
+            format!("it has been stopped (SIGSTOP) for {:.0} s", lasts.as_secs_f64())
+        }
         Ground::Suspect { host, why } => format!("host {host} may fail soon ({why})"),
     }
 }
 
-fn by(named: Named) -> String {
+/// The detector and the recovery.
+pub fn by(named: Named) -> String {
     format!("[{}: {}]", named.detector, named.recovery)
 }
 
@@ -130,6 +136,17 @@ mod tests {
         assert_eq!(
             migrates(Some(Ending::Signal(9)), many.clone(), "repeated"),
             "5 failures of processes on h1 within 600 s; rank 2 moves from h1 to h2 [repeated: migrate]"
+        );
+        let stalled = Ground::Stalled { lasts: Duration::from_millis(60_400) };
+        assert_eq!(
+            migrates(None, stalled.clone(), "stall"),
+            "rank 2 on h1: it has been stopped (SIGSTOP) for 60 s; it moves to h2 [stall: migrate]"
+        );
+        let cause = "rank 2 on h1: it has been stopped (SIGSTOP) for 60 s";
+        let give_up = Named { detector: "stall", recovery: Recovery::GiveUp };
+        assert_eq!(
+            given_up(cause, &stalled, give_up),
+            format!("{cause}; the job is given up [stall: give-up]")
         );
         let (hosts, named) = (vec!["h1".to_owned()], named("repeated"));
         assert_eq!(

@@ -138,8 +138,8 @@ pub enum Input {
         /// One line.
         why: String,
     },
-    /// Somebody noticed what no process and no connection tells: two hosts that do not reach each
-    /// other, a rank that stands still, a host that is about to fail or sound again.
+    /// Somebody noticed what no process and no connection tells: a rank that stands still, a host
+    /// that is about to fail or sound again.
     Noticed(Fact),
     /// The rank has entered `MPI_Init`, or came back.
     Hello {

@@ -40,7 +40,7 @@ impl Dispatcher {
     pub(super) fn noticed(&mut self, fact: &Fact) {
         let hosts = fact.hosts();
         let unknown = hosts.iter().any(|host| *host as usize >= self.settings.hosts.len());
-        let told = matches!(fact, Fact::Process { .. } | Fact::Host { .. });
+        let told = matches!(fact, Fact::Process { .. } | Fact::Host { .. } | Fact::Cut { .. });
         if self.suspension.is_some() || unknown || told {
             return;
         }
@@ -64,6 +64,10 @@ impl Dispatcher {
         match named.recovery {
             Recovery::GiveUp => {
                 let cause = Cause::Judged(ground.clone());
+                let cause = match fact.rank() {
+                    Some(rank) => self.of_rank(rank, cause),
+                    None => cause,
+                };
                 self.give_up(SUSPENDED, EndReason::Judged { cause, ground, named });
             }
             Recovery::Migrate => {
@@ -75,12 +79,18 @@ impl Dispatcher {
             // Refused before the start: only deaths are ignored.
             Recovery::Ignore => {}
             Recovery::Restart => {
+                let Some(rank) = fact.rank().filter(|rank| self.has_process(*rank)) else { return };
                 let cause = self.cause_of(&verdict);
-                if let Some(rank) = fact.rank()
-                    && self.count_failure(&cause, 1)
-                {
-                    self.end_for_next(&[rank], &verdict);
+                if !self.count_failure(&self.of_rank(rank, cause.clone()), 1) {
+                    return;
                 }
+                // Ranks that return together are told together.
+                if self.cluster_of(rank).is_none() {
+                    let (host, named) = (self.host_name(rank).to_owned(), Some(named));
+                    let image = self.ranks[rank.index()].images.newest();
+                    self.notify(Notice::Restarting { rank, host, cause, image, named });
+                }
+                self.end_for_next(&[rank], &verdict);
             }
         }
     }
@@ -261,10 +271,10 @@ impl Dispatcher {
     fn end_for_next(&mut self, ranks: &[Rank], verdict: &Verdict) {
         let cause = self.cause_of(verdict);
         for &rank in ranks {
-            let state = &self.ranks[rank.index()];
-            if !matches!(state.stage, Stage::Starting | Stage::Spawned | Stage::Running) {
+            if !self.has_process(rank) {
                 continue;
             }
+            let state = &self.ranks[rank.index()];
             let next = state.incarnation.next();
             let failure = Failure::now(rank, next, self.now, cause.clone());
             self.failures.push(failure.judged(Some(verdict.named)));
@@ -279,6 +289,12 @@ impl Dispatcher {
             self.end_one(rank);
             self.bring_back_who_left();
         }
+    }
+
+    /// Whether an incarnation of the rank lives, and is not being ended.
+    fn has_process(&self, rank: Rank) -> bool {
+        let stage = self.ranks[rank.index()].stage;
+        matches!(stage, Stage::Starting | Stage::Spawned | Stage::Running)
     }
 
     /// Ends the living incarnation of a rank whose next one is to begin.

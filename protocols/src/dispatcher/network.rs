@@ -1,8 +1,9 @@
 //! What a split network does to ranks: two hosts do not reach each other, and the launcher reaches
 //! both.
 //!
-//! The ranks of one of the two hosts move to hosts that reach all others; where there is none, the
-//! job ends and can be continued. A rank moves when its old incarnation has ended, as all ranks do
+//! The [judge](crate::judge) hears which host could be left, and says what is done: the ranks of
+//! that host move to hosts that reach all others, or the job ends and can be continued. It ends,
+//! too, where no host reaches all. A rank moves when its old incarnation has ended, as all ranks do
 //! (`moves`).
 //!
 //! Guarantees: a cut between hosts with ranks is never without an answer. No rank moves because of
@@ -15,7 +16,7 @@ use super::messages::Failure;
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::{RankState, Stage};
 use super::suspend::SUSPENDED;
-use crate::judge::{Named, Recovery};
+use crate::judge::{Fact, Named, Recovery};
 use ftmpi_wire::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -43,6 +44,8 @@ pub enum NetworkNotice {
         host: String,
         /// Their new hosts.
         to: Vec<String>,
+        /// What the judge named.
+        named: Named,
     },
     /// A server does not answer.
     ServerAway {
@@ -89,9 +92,6 @@ pub enum NetworkEnd {
         patience: Duration,
     },
 }
-
-/// What answers a cut.
-const BY_NETWORK: Named = Named { detector: "network", recovery: Recovery::Migrate };
 
 /// Two hosts, the lower index first.
 type Pair = (u32, u32);
@@ -176,12 +176,20 @@ impl Dispatcher {
         };
         let mut ends = [a, b];
         ends.sort_by_key(|host| std::cmp::Reverse(blame(*host)));
-        for leaving in ends {
-            if let Some(targets) = self.targets(leaving, &with_ranks) {
-                return self.leave(leaving, &targets, hosts);
+        let way = ends.into_iter().find_map(|host| Some((host, self.targets(host, &with_ranks)?)));
+        let leaves = way.as_ref().map(|(host, _)| *host);
+        let Some(verdict) = self.ask(&Fact::Cut { a, b, leaves }) else { return };
+        let named = verdict.named;
+        match way {
+            None => {
+                self.give_up(SUSPENDED, EndReason::Network(NetworkEnd::NoWayRound { hosts, why }));
             }
+            Some(_) if named.recovery == Recovery::GiveUp => {
+                let (cause, ground) = (Cause::Cut { hosts }, verdict.ground);
+                self.give_up(SUSPENDED, EndReason::Judged { cause, ground, named });
+            }
+            Some((leaving, targets)) => self.leave(leaving, &targets, hosts, named),
         }
-        self.give_up(SUSPENDED, EndReason::Network(NetworkEnd::NoWayRound { hosts, why }));
     }
 
     /// Hosts with ranks that have not ended.
@@ -218,13 +226,14 @@ impl Dispatcher {
     }
 
     /// The ranks of a host end there and begin elsewhere.
-    fn leave(&mut self, leaving: u32, targets: &[(Rank, u32)], hosts: [String; 2]) {
+    fn leave(&mut self, leaving: u32, targets: &[(Rank, u32)], hosts: [String; 2], named: Named) {
         let names: BTreeSet<&str> =
             targets.iter().map(|(_, to)| self.settings.hosts[*to as usize].as_str()).collect();
         let notice = NetworkNotice::MovedAway {
             ranks: targets.iter().map(|(rank, _)| *rank).collect(),
             host: self.settings.hosts[leaving as usize].clone(),
             to: names.into_iter().map(str::to_owned).collect(),
+            named,
         };
         self.notify(Notice::Network(notice));
         let cause = Cause::Cut { hosts };
@@ -239,8 +248,8 @@ impl Dispatcher {
                 targets.iter().filter_map(|(rank, _)| self.cluster_of(*rank)).collect();
             for cluster in clusters {
                 if !self.ended {
-                    let (cause, named) = (cause.clone(), Some(BY_NETWORK));
-                    self.roll_back(cluster, &[], &Failed { cause, named, code: 1 });
+                    let failed = Failed { cause: cause.clone(), named: Some(named), code: 1 };
+                    self.roll_back(cluster, &[], &failed);
                 }
             }
             return;
@@ -249,13 +258,13 @@ impl Dispatcher {
             return;
         }
         for &(rank, _) in targets {
-            self.end_to_move(rank, &cause);
+            self.end_to_move(rank, &cause, named);
         }
         self.bring_back_who_left();
     }
 
     /// Ends the incarnation of a rank whose next one begins elsewhere.
-    fn end_to_move(&mut self, rank: Rank, cause: &Cause) {
+    fn end_to_move(&mut self, rank: Rank, cause: &Cause, named: Named) {
         let (stage, incarnation) = {
             let state = &self.ranks[rank.index()];
             (state.stage, state.incarnation)
@@ -266,7 +275,7 @@ impl Dispatcher {
             }
             Stage::Starting | Stage::Spawned | Stage::Running => {
                 let failure = Failure::now(rank, incarnation.next(), self.now, cause.clone());
-                self.failures.push(failure.judged(Some(BY_NETWORK)));
+                self.failures.push(failure.judged(Some(named)));
                 self.end_one(rank);
             }
             Stage::Waiting | Stage::Stopping | Stage::Done(_) | Stage::Ignored => {}

@@ -1,5 +1,6 @@
 use super::tests::{S, drain, ended, hello, running, settings};
 use super::*;
+use crate::judge::{Detector, Named, Recovery, Rule};
 
 const KILLED: Ending = Ending::Signal(9);
 
@@ -183,4 +184,29 @@ fn ranks_that_have_ended_make_no_cut() {
     dispatcher.handle(2 * S, cut(0, 1));
     let commands = drain(&mut dispatcher);
     assert_eq!((kills(&commands), notices(&commands).len()), (vec![], 1));
+}
+
+#[test]
+fn a_recovery_file_gives_the_job_up_at_a_cut_that_could_be_repaired() {
+    let mut given = settings(4, 3, "pessimistic");
+    given.placement = vec![0, 0, 1, 1];
+    let recovery = Recovery::GiveUp;
+    let network = Detector::Network { share: 0.5, window: S, recovery };
+    let hosts = vec!["h1".to_owned()];
+    given.recovery.rules.insert(0, Rule { hosts, detectors: vec![network], ..Rule::default() });
+    let mut dispatcher = running(given.clone());
+    dispatcher.handle(2 * S, cut(0, 1));
+    let commands = drain(&mut dispatcher);
+    let Some(Command::End { code: SUSPENDED, keep: true, reason: Some(reason) }) = commands.last()
+    else {
+        panic!("{commands:?}")
+    };
+    let EndReason::Judged { named, .. } = reason else { panic!("{reason:?}") };
+    assert_eq!(*named, Named { detector: "network", recovery });
+    assert_eq!(kills(&commands), [0; 0]);
+    // The rule is for other hosts.
+    given.recovery.rules[0].hosts = vec!["h2".to_owned()];
+    let mut dispatcher = running(given);
+    dispatcher.handle(2 * S, cut(0, 1));
+    assert_eq!(kills(&drain(&mut dispatcher)), [2, 3]);
 }

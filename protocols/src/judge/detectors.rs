@@ -27,7 +27,7 @@ impl Detector {
             Self::Repeated { count, window, .. } => self.repeated(view, count, window),
             Self::Network { share, window, .. } => match *view.fact {
                 Fact::Host { host, .. } => self.switch_lost(view, host, share, window),
-                Fact::Cut { a, b } => self.cut(view, a, b),
+                Fact::Cut { a, b, leaves } => Some(self.cut(view, [a, b], leaves)),
                 _ => None,
             },
             Self::Process { .. } => {
@@ -136,19 +136,14 @@ impl Detector {
         })
     }
 
-    /// The host with fewer ranks is left: its ranks reach all others from elsewhere.
-    fn cut(&self, view: &View<'_>, a: u32, b: u32) -> Option<Verdict> {
-        let ranks = |host: u32| view.situation.ranks[host as usize];
-        let left = if ranks(a) < ranks(b) { a } else { b };
-        let ground = Ground::Cut { ends: [view.name(a), view.name(b)] };
-        let mut verdict = self.says(ground);
-        if verdict.named.recovery == Recovery::Migrate {
-            if view.situation.can_move_away_from(&[left]) {
-                return Some(Verdict { shun: vec![left], leave: vec![left], ..verdict });
-            }
-            // They would wait for each other for ever.
-            verdict.named.recovery = Recovery::GiveUp;
+    /// Where ranks cannot move so that they reach each other, they would wait for ever.
+    fn cut(&self, view: &View<'_>, ends: [u32; 2], leaves: Option<u32>) -> Verdict {
+        let mut verdict = self.says(Ground::Cut { ends: ends.map(|host| view.name(host)) });
+        match leaves {
+            Some(host) if verdict.named.recovery == Recovery::Migrate => verdict.leave = vec![host],
+            Some(_) => {}
+            None => verdict.named.recovery = Recovery::GiveUp,
         }
-        Some(verdict)
+        verdict
     }
 }

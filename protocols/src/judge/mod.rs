@@ -11,8 +11,8 @@
 //! nothing else changes it. It knows no clock: the caller passes the time.
 //!
 //! Guarantees:
-//! - The death of a process and the loss of a host always have a verdict: behind the last rule
-//!   stand the detectors `process` and `physical` with their defaults.
+//! - The death of a process, the loss of a host and a cut always have a verdict: behind the last
+//!   rule stand the detectors `process`, `physical` and, for cuts only, `network`.
 //! - A detector that would move ranks hands on where no other host can take them. (`physical`
 //!   answers nevertheless: the lost host is then waited for.)
 //! - The same death of a rank, without progress in between, ends the job when it came on two hosts,
@@ -61,8 +61,12 @@ pub enum Fact {
         a: u32,
         /// The other one.
         b: u32,
+        /// The one that its ranks leave, if they move: elsewhere they reach all others. None: no
+        /// host reaches all.
+        leaves: Option<u32>,
     },
-    /// A rank makes no progress although others wait for it.
+    /// The process of a rank was stopped, and answers nobody. A rank that computes, sleeps or waits
+    /// is never meant: nobody but its program knows whether that is right.
     Stall {
         /// The rank.
         rank: Rank,
@@ -99,7 +103,7 @@ impl Fact {
     #[must_use]
     pub fn hosts(&self) -> Vec<u32> {
         match self {
-            Self::Cut { a, b } => vec![*a, *b],
+            Self::Cut { a, b, .. } => vec![*a, *b],
             Self::Process { host, .. }
             | Self::Host { host, .. }
             | Self::Stall { host, .. }
@@ -174,7 +178,7 @@ pub enum Ground {
         /// Their names.
         ends: [String; 2],
     },
-    /// The rank has stood still.
+    /// The process of the rank has been stopped.
     Stalled {
         /// For how long.
         lasts: Duration,

@@ -93,7 +93,7 @@ pub enum Detector {
         /// is not waited for.
         patience: Duration,
     },
-    /// A rank has stood still.
+    /// The process of a rank has been stopped.
     Stall {
         /// At least so long.
         after: Duration,
@@ -227,12 +227,22 @@ impl Policy {
         let mut detectors = self.rules.iter().flat_map(|rule| &rule.detectors);
         detectors.any(|detector| detector.recovery() == Recovery::Ignore)
     }
+
+    /// Whether a detector looks at ranks that stand still.
+    #[must_use]
+    pub fn looks_at_stalls(&self) -> bool {
+        let detectors = self.rules.iter().flat_map(|rule| &rule.detectors);
+        detectors.into_iter().any(|detector| matches!(detector, Detector::Stall { .. }))
+    }
 }
 
-/// What stands behind the last rule.
+/// What stands behind the last rule. `network` has no say there about hosts of a switch: no share
+/// of them is more than all.
 pub(super) fn tail() -> Rule {
-    let detectors = ["process", "physical"].into_iter().filter_map(Detector::named).collect();
-    Rule { detectors, ..Rule::default() }
+    let (window, recovery) = (RECENT_LOSSES, Recovery::Migrate);
+    let cuts = Detector::Network { share: f64::INFINITY, window, recovery };
+    let others = ["process", "physical"].into_iter().filter_map(Detector::named);
+    Rule { detectors: [cuts].into_iter().chain(others).collect(), ..Rule::default() }
 }
 
 /// Whether a name is like a pattern, in which `*` stands for any text.

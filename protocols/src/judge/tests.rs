@@ -136,12 +136,38 @@ fn what_is_noticed() {
         let policy = with(vec![Detector::Stall { after, recovery: Recovery::Restart }]);
         assert_eq!(verdict(&policy, &[(stall.clone(), well(S))]).0, expected);
     }
-    // The host with fewer ranks is left.
-    let uneven = Situation { ranks: vec![1, 3, 2, 2], ..well(S) };
-    let cut = verdict(&Policy::default(), &[(Fact::Cut { a: 0, b: 1 }, uneven)]).1.unwrap();
-    assert_eq!((cut.named.detector, cut.leave), ("network", vec![0]));
-    let nowhere = Situation { takes: vec![false; 4], ..well(S) };
-    assert_eq!(said(&[(Fact::Cut { a: 0, b: 1 }, nowhere)]), "network: give-up");
+}
+
+#[test]
+fn hosts_that_do_not_reach_each_other() {
+    let cut = |leaves| [(Fact::Cut { a: 0, b: 3, leaves }, well(S))];
+    let (text, last) = verdict(&Policy::default(), &cut(Some(3)));
+    let last = last.unwrap();
+    let ends = ["a0".to_owned(), "b0".to_owned()];
+    assert_eq!((text.as_str(), last.leave, last.shun), ("network: migrate", vec![3], vec![]));
+    assert_eq!(last.ground, Ground::Cut { ends });
+    assert_eq!(said(&cut(None)), "network: give-up");
+    let give_up = |hosts: &[&str]| {
+        let detectors =
+            vec![Detector::Network { share: 0.5, window: S, recovery: Recovery::GiveUp }];
+        let hosts = hosts.iter().map(|name| (*name).to_owned()).collect();
+        Policy { rules: vec![Rule { hosts, detectors, ..Rule::default() }], ..Policy::default() }
+    };
+    for (hosts, expected) in [
+        (&[][..], "network: give-up"),
+        (&["b*"], "network: give-up"),
+        // A rule for other hosts, and a file without the detector: as always.
+        (&["a1"], "network: migrate"),
+    ] {
+        let (text, last) = verdict(&give_up(hosts), &cut(Some(3)));
+        assert_eq!(text, expected, "{hosts:?}");
+        assert_eq!(last.unwrap().leave.is_empty(), expected.ends_with("give-up"));
+    }
+    let others = with(vec![Detector::named("process").unwrap()]);
+    assert_eq!(verdict(&others, &cut(Some(3))).0, "network: migrate");
+    // That is no word about switches, of which the file has none.
+    let lost = |host| (Fact::Host { host, silent: true }, well(S));
+    assert_eq!(verdict(&others, &[lost(0), lost(1)]).0, "physical: migrate");
 }
 
 #[test]

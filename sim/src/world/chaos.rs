@@ -10,7 +10,7 @@ impl World {
     /// Draws the moments of everything that the setup asks for.
     pub(super) fn plan_failures(&mut self) {
         let setup = &self.setup;
-        let planned: [Planned; 14] = [
+        let planned: [Planned; 15] = [
             (u32::from(self.crashes_left > 0), 3000, || Event::Crash),
             (setup.logger_deaths, 6000, || Event::LoggerDies),
             (setup.memories.1, 6000, || Event::MemoryDies),
@@ -25,6 +25,7 @@ impl World {
             (setup.cuts, 4000, || Event::NetworkSplits),
             (setup.suspicions, 5000, || Event::HostSuspected),
             (setup.moves, 5000, || Event::Move),
+            (setup.suspicions, 5000, || Event::RankStopped),
         ];
         for (times, within, event) in planned {
             for _ in 0..times {

@@ -127,7 +127,7 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
     }
 }
 
-/// Detectors and recoveries: the defaults, with the patience of this run.
+/// Detectors and recoveries: the defaults, with the patience of this run, and stopped ranks.
 fn policy_of_failures(setup: &super::Setup) -> judge::Policy {
     let mut policy = judge::Policy::default();
     for detector in &mut policy.rules[0].detectors {
@@ -135,6 +135,7 @@ fn policy_of_failures(setup: &super::Setup) -> judge::Policy {
             *patience = Duration::from_millis(setup.patience);
         }
     }
+    policy.rules[0].detectors.extend(Detector::named("stall"));
     policy
 }
 

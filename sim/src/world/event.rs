@@ -110,6 +110,8 @@ pub(super) enum Event {
     AgentDies,
     HostBreaks,
     HostSuspected,
+    /// Somebody has stopped the process of a rank, and the launcher notices.
+    RankStopped,
     HostMended(u64, usize),
     /// An incarnation begins, or has found that its image is damaged.
     Begin(Beginning),

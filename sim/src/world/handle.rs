@@ -25,6 +25,7 @@ impl World {
             | Event::AgentDies
             | Event::HostBreaks
             | Event::HostSuspected
+            | Event::RankStopped
             | Event::Outage
             | Event::PowerLoss
             | Event::MemoryDies
@@ -109,6 +110,7 @@ impl World {
             }
             Event::HostBreaks => self.host_breaks(),
             Event::HostSuspected => self.host_suspected(),
+            Event::RankStopped => self.rank_stopped(),
             Event::Outage => self.outage(),
             Event::PowerLoss => self.power_loss(),
             Event::MemoryDies => self.memory_dies(),

@@ -6,6 +6,7 @@ use crate::mutants::Mutant;
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_protocols::judge::Fact;
 use ftmpi_wire::Rank;
+use std::time::Duration;
 
 /// A host that falls silent is missed after so long at the most.
 const SILENCE: u64 = 1500;
@@ -69,6 +70,21 @@ impl World {
         if self.is_launched() {
             self.notify_dispatcher(Input::Noticed(fact));
         }
+    }
+
+    /// A rank was stopped for so long that the recovery file has it begin again.
+    pub(super) fn rank_stopped(&mut self) {
+        let rank = Rank(self.below(self.processes.len() as u64) as u32);
+        if self.processes[rank.index()].fiber.is_none() || !self.is_launched() {
+            return;
+        }
+        if self.in_waves() {
+            let cluster = self.cluster_of(rank.index());
+            self.seen.failed_clusters.fails(cluster);
+        }
+        let host = self.dispatch.machine.location(rank).0;
+        let lasts = Duration::from_secs(60);
+        self.notify_dispatcher(Input::Noticed(Fact::Stall { rank, host, lasts }));
     }
 
     /// There is no agent where one was to be. Now and then there is one after all, when the

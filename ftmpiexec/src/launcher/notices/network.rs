@@ -1,5 +1,6 @@
 //! Sentences about the network and about servers that do not answer.
 
+use crate::launcher::recovery_notices::by;
 use crate::text;
 use ftmpi_protocols::dispatcher::{NetworkEnd, NetworkNotice};
 use std::time::Duration;
@@ -27,9 +28,9 @@ pub fn notice(notice: &NetworkNotice) -> String {
         NetworkNotice::CutMended { hosts: [a, b] } => {
             format!("hosts {a} and {b} reach each other again")
         }
-        NetworkNotice::MovedAway { ranks, host, to } => {
-            let verb = if ranks.len() == 1 { "moves" } else { "move" };
-            format!("{} {verb} from {host} to {}", text::ranks(ranks), to.join(", "))
+        NetworkNotice::MovedAway { ranks, host, to, named } => {
+            let (verb, by) = (if ranks.len() == 1 { "moves" } else { "move" }, by(*named));
+            format!("{} {verb} from {host} to {} {by}", text::ranks(ranks), to.join(", "))
         }
         NetworkNotice::ServerAway { server, why, patience } => format!(
             "{server} does not answer: {why}; if it does not come back within {} s \
