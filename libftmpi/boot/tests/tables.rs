@@ -10,7 +10,7 @@ use ftmpi_checkpoint::boot_abi::{
 };
 use ftmpi_checkpoint::stream::{
     Descriptor, File, FileLock, Map, ProcessState, Range as MemoryRange, RecordHeader, Signal,
-    Thread, Timer, Watch, kind, validate,
+    Thread, Timer, Watch, kind,
 };
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
