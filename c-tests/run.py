@@ -21,6 +21,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py recoveries               which recovery follows which failure, and where ranks go
     c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
     c-tests/run.py virtual-hosts            cuts and losses of virtual hosts
+    c-tests/run.py new-processes            processes that join a running job, ports, names
     c-tests/run.py ctl                      ftmpi-ctl: status, ranks that move, stalls
     c-tests/run.py standard                 the standard ABI, libmpi_abi.so.1
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
@@ -54,8 +55,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, control, coverage, cuts,
-    damage, determinants, going_on, hosts, imb, install, kills, loads, mpi4py_suite, netns, npb, object_store, orphans, points,
-    programs, random_programs, recoveries, remade, replaced, restart, server_faults, slurm, speed, standard,
+    damage, determinants, going_on, hosts, imb, install, kills, loads, mpi4py_suite, netns, new_processes, npb,
+    object_store, orphans, points, programs, random_programs, recoveries, remade, replaced, restart, server_faults,
+    slurm, speed, standard,
     surroundings, torture, views, without_images, wrappers,
 )
 from harness import direct, mpir, packages  # noqa: E402
@@ -172,6 +174,7 @@ def arguments() -> argparse.Namespace:
     suite("hosts", "five hosts made of network namespaces: links that break (root only)")
     suite("virtual-hosts", "cuts and losses of virtual hosts on this machine")
     suite("ctl", "ftmpi-ctl: status, ranks that move, hosts that come and go, stalls")
+    suite("new-processes", "processes that join a running job, ports, names")
     suite("bad-input", "what users do wrong")
     suite("bounds", "hosts with little memory or disk")
     suite("views", "lines of batch jobs, pages, timelines, files for Prometheus")
@@ -209,6 +212,7 @@ def main() -> int:
 PLAIN = {
     "ctl": control.control,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
+    "new-processes": new_processes.new_processes,
     "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks,
 }
 
@@ -334,6 +338,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("install", lambda: install.install(setting)),
             ("speed", lambda: speed.speed(setting)),
             ("mpi4py", lambda: mpi4py_suite.mpi4py_suite(setting, peers, [2], True)),
+            ("new processes", lambda: new_processes.new_processes(setting)),
             ("bad-input", lambda: bad_input.bad_input(setting)),
             ("bounds", lambda: bounds.bounds(setting)),
             ("loads", lambda: loads.loads(setting)),

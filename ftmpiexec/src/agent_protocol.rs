@@ -10,6 +10,7 @@ use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
 use ftmpi_wire::control::{InjectPoint, JobView, LoadedObject};
 use ftmpi_wire::group_news::{GroupNews, GroupRequest};
+use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, World};
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::waiting::Noted;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -70,6 +71,9 @@ pub struct Program {
     /// The working directory.
     #[serde(with = "crate::os_text::path")]
     pub directory: PathBuf,
+    /// Where it is looked for, if not in `PATH`.
+    #[serde(default)]
+    pub search: Option<OsText>,
 }
 
 impl Program {
@@ -126,6 +130,36 @@ pub struct Job {
     pub stack_limit: (u64, u64),
 }
 
+/// Processes that join the job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Their world.
+    pub world: World,
+    /// The host of each.
+    pub hosts: Vec<u32>,
+    /// Their number on their host, within their world.
+    pub local_rank_of: Vec<u32>,
+    /// The program of each: index into all programs.
+    pub program_of: Vec<u32>,
+    /// New programs.
+    pub programs: Vec<Program>,
+}
+
+impl Job {
+    /// Takes new processes in.
+    pub fn grow(&mut self, growth: &Growth) {
+        let view = &mut self.view;
+        view.host_of.extend(&growth.hosts);
+        view.node_of.extend(&growth.hosts);
+        view.size = view.host_of.len() as u32;
+        view.incarnations.resize(view.host_of.len(), Incarnation(0));
+        view.worlds.push(growth.world);
+        self.local_rank_of.extend(&growth.local_rank_of);
+        self.program_of.extend(&growth.program_of);
+        self.programs.extend(growth.programs.iter().cloned());
+    }
+}
+
 /// A message of the launcher to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToAgent {
@@ -139,6 +173,21 @@ pub enum ToAgent {
         event_loggers: Vec<SocketAddr>,
         /// Checkpoint server of each rank; empty if there are no images.
         checkpoint_servers: Vec<SocketAddr>,
+    },
+    /// Processes join the job.
+    Grow(Box<Growth>),
+    /// All processes of this world have ended, and the job goes on.
+    WorldOver(World),
+    /// The answer to a question of a rank.
+    Answer {
+        /// The rank.
+        rank: Rank,
+        /// The rank's incarnation.
+        incarnation: Incarnation,
+        /// The number of the question.
+        number: u32,
+        /// The answer.
+        answer: JobAnswer,
     },
     /// Start an incarnation.
     Start(Start),
@@ -438,6 +487,19 @@ pub enum Report {
         path: String,
         /// One line.
         problem: Option<String>,
+    },
+    /// The rank asks the launcher something.
+    Asks {
+        /// The number of the question.
+        number: u32,
+        /// The question.
+        question: Box<JobQuestion>,
+    },
+    /// The rank is about to call `MPI_Finalize`, and has communicators with these processes of
+    /// other worlds.
+    Connected {
+        /// One process of each world at least.
+        with: Vec<Rank>,
     },
     /// The rank called `MPI_Finalize`.
     Finalizing,

@@ -75,6 +75,12 @@ impl Table {
         }
     }
 
+    /// One more rank.
+    pub fn add(&mut self, program: String) {
+        self.ranks.push(None);
+        self.programs.push(program);
+    }
+
     /// A rank has this process now.
     pub fn set(&mut self, rank: usize, host: &str, pid: u32) {
         let Some(known) = self.ranks.get_mut(rank) else { return };

@@ -65,6 +65,11 @@ impl Agreements {
         Self { size, open: BTreeMap::new(), dead: Vec::new(), outcomes: VecDeque::new() }
     }
 
+    /// So many more ranks.
+    pub fn ranks_added(&mut self, ranks: u32) {
+        self.size += ranks;
+    }
+
     /// The ranks that have died, in their order.
     #[must_use]
     pub fn dead(&self) -> &[Rank] {

@@ -6,6 +6,7 @@
 //! its own. Where a message says *with a descriptor*, exactly the named descriptors come with it.
 
 use crate::group_news::{GroupNews, GroupRequest};
+use crate::new_processes::{JobAnswer, JobQuestion, World};
 use crate::{EventNo, ImageNo, Incarnation, ProtocolTraits, Rank};
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +137,19 @@ pub enum FromRank {
     },
     /// Answer to [`ToRank::Settle`].
     Settled,
+    /// Asks the launcher something; [`ToRank::Answer`] answers.
+    Ask {
+        /// Counts the questions of this rank.
+        number: u32,
+        /// The question.
+        question: JobQuestion,
+    },
+    /// Before [`FromRank::Finalizing`], where the job has several worlds: processes of other
+    /// worlds with which this rank still has a communicator.
+    Connected {
+        /// One process of each such world at least.
+        with: Vec<Rank>,
+    },
     /// `MPI_Finalize` was called; answered by [`ToRank::AllFinalized`].
     Finalizing,
     /// The program ends with this code; answered by [`ToRank::AllExiting`].
@@ -333,6 +347,25 @@ pub enum ToRank {
     /// Make everything stable that has happened in this incarnation until now, then answer with
     /// [`FromRank::Settled`]. The agent sends the boot library's signal after this message.
     Settle,
+    /// Answer to [`FromRank::Ask`].
+    Answer {
+        /// The number of the question.
+        number: u32,
+        /// The answer.
+        answer: JobAnswer,
+    },
+    /// Processes have joined the job. Comes before any channel to one of them.
+    Grown {
+        /// Their world.
+        world: World,
+        /// The host of each.
+        hosts: Vec<u32>,
+    },
+    /// All processes of a world have ended in order: forget channels to them.
+    WorldOver {
+        /// The world.
+        world: World,
+    },
     /// Every rank has called `MPI_Finalize`.
     AllFinalized,
     /// Every rank has ended its program: no rank needs another rank's log any more.
@@ -376,8 +409,14 @@ pub enum ChannelKind {
 /// What a rank must know of its job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobView {
-    /// Number of ranks.
+    /// Number of ranks, of all worlds.
     pub size: u32,
+    /// The worlds, in the order of their beginning.
+    pub worlds: Vec<World>,
+    /// How many processes the hosts of the job take as meant (`MPI_UNIVERSE_SIZE`).
+    pub universe: u32,
+    /// Tells this job from others; 0: not known.
+    pub job: u64,
     /// Host of each rank (index into `hosts`).
     pub host_of: Vec<u32>,
     /// Host of each rank as the program learns it: as it was at the first start, in every

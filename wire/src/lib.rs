@@ -15,6 +15,7 @@
 //! | [`traits`] | the facts about a protocol, from the launcher to agents and ranks |
 //! | [`status`], [`waiting`] | the page that a rank and its agent share |
 //! | [`header`] | the envelope of a message between two ranks |
+//! | [`new_processes`] | a rank and the launcher, by way of the agent |
 //! | [`names`] | the numbers of the protocols, as types |
 #![forbid(unsafe_code)]
 
@@ -30,6 +31,7 @@ pub mod image_store;
 pub mod job_control;
 pub mod job_status;
 pub mod names;
+pub mod new_processes;
 pub mod status;
 pub mod traits;
 pub mod waiting;

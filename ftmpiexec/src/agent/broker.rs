@@ -36,6 +36,8 @@ use tokio::sync::{mpsc, watch};
 pub struct Broker {
     /// Requests within this host for ranks that have not said hello.
     waiting: Vec<(RankKey, RankKey)>,
+    /// Requests for ranks of which the launcher has not told yet.
+    unknown: Vec<(RankKey, RankKey, u32)>,
     /// Pairs (smaller rank first) that have their segment.
     joined: HashSet<(RankKey, RankKey)>,
     /// Connections that are being made.
@@ -110,7 +112,12 @@ impl Agent {
         }
         let (known, host) = {
             let directory = self.directory.borrow();
-            let Some(known) = directory.incarnation(to.0) else { return };
+            let Some(known) = directory.incarnation(to.0) else {
+                return self.broker.unknown.push((from, to, round));
+            };
+            if directory.gone.contains(&to.0) {
+                return;
+            }
             (known, directory.host_of[to.0.index()])
         };
         if known > to.1 || from.0 == to.0 {
@@ -130,6 +137,13 @@ impl Agent {
             self.join(from, to, RETRY_FIRST);
         } else {
             self.broker.waiting.push((from, to));
+        }
+    }
+
+    /// The launcher has told of more ranks: serves the requests that waited for that.
+    pub(super) fn look_at_unknown(&mut self) {
+        for (from, to, round) in std::mem::take(&mut self.broker.unknown) {
+            self.open(from, to, round);
         }
     }
 
@@ -327,6 +341,7 @@ async fn connect_peer(request: Request, connector: Connector) {
         let address = {
             let directory = connector.directory.borrow();
             if !directory.is_current(from)
+                || directory.gone.contains(&to.0)
                 || directory.incarnation(to.0).is_none_or(|known| known > to.1)
             {
                 return;

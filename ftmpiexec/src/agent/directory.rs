@@ -16,6 +16,8 @@ pub struct Directory {
     pub host_of: Vec<u32>,
     /// Incarnation of each rank.
     pub incarnations: Vec<Incarnation>,
+    /// Ranks of worlds that have ended.
+    pub gone: BTreeSet<Rank>,
     /// Event logger of each rank.
     pub event_loggers: Vec<SocketAddr>,
     /// Checkpoint server of each rank.

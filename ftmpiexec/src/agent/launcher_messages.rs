@@ -24,6 +24,11 @@ impl Agent {
                 });
                 self.listen_to_loggers();
             }
+            ToAgent::Grow(growth) => self.grow(&growth),
+            ToAgent::WorldOver(world) => self.world_over(world),
+            ToAgent::Answer { rank, incarnation, number, answer } => {
+                self.pass_answer((rank, incarnation), number, answer);
+            }
             ToAgent::Start(start) => self.start(start),
             ToAgent::Announce { rank, incarnation, host } => self.announce(rank, incarnation, host),
             ToAgent::Group { news, to } => self.pass_news_on(news, to.as_deref()),

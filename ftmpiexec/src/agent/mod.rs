@@ -20,6 +20,7 @@
 //! | [`kept_files`], [`saved_files`] | files that images rest on |
 //! | [`output`], [`output_hold`], [`output_commit`], [`output_window`] | what ranks write |
 //! | [`broker`], [`segments`], [`clocks`] | channels, shared memory, clocks of event loggers |
+//! | [`new_processes`] | processes that join the job, and questions to the launcher |
 //! | [`direct`] | the agent of ranks that another launcher started |
 //! | [`lease`], [`paths`] | how long ranks may run, and whether other hosts can be reached |
 //! | [`cpu_binding`], [`external_load`] | processors |
@@ -52,6 +53,7 @@ pub mod libraries;
 mod link_folder;
 mod local;
 mod memory_kills;
+mod new_processes;
 mod output;
 mod output_commit;
 mod output_hold;

@@ -4,7 +4,7 @@ use super::checkpoint::Begun;
 use super::control::Datagram;
 use super::kept_files::Need;
 use super::{Agent, segments};
-use crate::agent_protocol::Report;
+use crate::agent_protocol::{Job, Report};
 use crate::tuning::{LOG_BYTES_MIN, LOGS_MEMORY_SHARE};
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
 use ftmpi_wire::image_store::Counts;
@@ -69,6 +69,10 @@ impl Agent {
             FromRank::LogFull { bytes } => report(Report::LogFull { bytes }),
             FromRank::Orphan { why, before } => report(Report::Orphan { why, before }),
             FromRank::Settled => self.settled(rank, incarnation),
+            FromRank::Ask { number, question } => {
+                report(Report::Asks { number, question: Box::new(question) });
+            }
+            FromRank::Connected { with } => report(Report::Connected { with }),
             FromRank::Finalizing => {
                 if let Some(process) = self.ranks.get_mut(rank, incarnation) {
                     process.end.finalizing = true;
@@ -154,7 +158,7 @@ impl Agent {
         let directory = self.directory.borrow();
         view.host_of.clone_from(&directory.host_of);
         view.incarnations.clone_from(&directory.incarnations);
-        view.app_number = job.program_of[rank.index()];
+        view.app_number = app_number(job, rank);
         let all = self.hardware.processors;
         view.processors = match &self.hardware.cpus {
             Some(cpus) if !cpus.is_empty() => all.min(cpus.processors() as u32),
@@ -180,6 +184,13 @@ impl Agent {
         }
         view
     }
+}
+
+/// The part of its command line, or of its spawn, that a rank belongs to.
+fn app_number(job: &Job, rank: Rank) -> u32 {
+    let world = job.view.worlds.iter().find(|world| world.has(rank));
+    let first = world.and_then(|world| job.program_of.get(world.first as usize));
+    job.program_of[rank.index()] - first.copied().unwrap_or(0)
 }
 
 /// Bytes that the sender log of a rank may hold by default, on a host with this memory.

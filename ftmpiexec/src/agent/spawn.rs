@@ -18,6 +18,7 @@ use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_options::os_text::{decode, of_path, to_path};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use ftmpi_wire::new_processes::World;
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::CpuSet;
 use std::ffi::OsStr;
@@ -171,8 +172,8 @@ fn as_commanded(
         let found = part.environment.iter().rev().find(|(key, _)| key == name);
         found.map_or("", |(_, value)| value.as_text())
     };
-    let (Executable { path, execute }, facts) =
-        executable(number, part, &decode(variable("PATH")), programs)?;
+    let search = part.search.as_ref().map_or_else(|| decode(variable("PATH")), OsText::to_os);
+    let (Executable { path, execute }, facts) = executable(number, part, &search, programs)?;
     let mut words = part.command.iter().map(OsText::to_os);
     let name = words.next().unwrap_or_default();
     let ours = libraries::library_directory();
@@ -193,6 +194,8 @@ fn as_commanded(
             }
         }
     }
+    let world = job.view.worlds.iter().find(|world| world.has(start.rank));
+    let world = world.copied().unwrap_or(World::first(job.view.size));
     let mut command = Command::new(&execute);
     command
         .arg0(name)
@@ -201,10 +204,10 @@ fn as_commanded(
         .env_clear()
         .envs(part.environment.iter().map(|(key, value)| (key.to_os(), value.to_os())))
         // Scripts that were written for Hydra read these.
-        .env("PMI_RANK", start.rank.to_string())
-        .env("PMI_SIZE", job.view.size.to_string())
+        .env("PMI_RANK", (start.rank.0 - world.first).to_string())
+        .env("PMI_SIZE", world.size.to_string())
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
-        .env("MPI_LOCALNRANKS", ranks_on_host(job, start.rank).to_string())
+        .env("MPI_LOCALNRANKS", ranks_on_host(job, start.rank, world).to_string())
         .envs(variables.iter().map(|(name, value)| (name, decode(value))));
     let mut all: Vec<PathBuf> = replaced.into_iter().map(|(path, _)| path).collect();
     all.extend((path != execute).then(|| path.clone()));
@@ -231,9 +234,10 @@ fn with_links(preload: &str, replaced: &[(PathBuf, PathBuf)], all: bool) -> Stri
 
 /// How many ranks its host had at the start of the job, as `MPI_LOCALRANKID` counts them: the same
 /// in every incarnation.
-fn ranks_on_host(job: &Job, rank: Rank) -> usize {
+fn ranks_on_host(job: &Job, rank: Rank, world: World) -> usize {
     let nodes = &job.view.node_of;
-    nodes.iter().filter(|node| **node == nodes[rank.index()]).count()
+    let of_world = world.processes().filter_map(|other| nodes.get(other as usize));
+    of_world.filter(|node| **node == nodes[rank.index()]).count()
 }
 
 /// The command of the process that the image was taken of.

@@ -481,6 +481,7 @@ fn programs(cli: &Cli, parts: &[Part]) -> Result<Vec<Program>, PlanError> {
                 environment,
                 // Without a slash at the end.
                 directory: directory.components().collect(),
+                search: None,
             })
         })
         .collect()

@@ -221,6 +221,11 @@ impl History {
         }
     }
 
+    /// The job has so many ranks now.
+    pub fn ranks_added(&mut self, size: usize) {
+        self.ranks.resize_with(size, OfRank::default);
+    }
+
     // ---- ranks ----------------------------------------------------------------------------------
 
     /// What a rank does now. May be called when nothing has changed.

@@ -254,6 +254,7 @@ mod tests {
                 command: vec![OsText::of_word("p")],
                 environment: Vec::new(),
                 directory: "/".into(),
+                search: None,
             }],
             program_of: vec![0; 3],
             node_of: vec![0, 1, 0],
@@ -336,6 +337,7 @@ mod tests {
             command: vec![word("größe".as_bytes()), word(b"data_\xe9\xff.txt")],
             environment: vec![(word(b"L\xe4"), word(b"\x80"))],
             directory: path(b"/lat\xe9in"),
+            search: None,
         };
         let written =
             Saved { programs: vec![program.clone()], directory: path(b"/home/\xfc"), ..saved() };

@@ -39,6 +39,9 @@ impl Launcher {
                 self.start_rank(rank, incarnation, host, from);
                 self.observe(rank);
             }
+            Command::Grow { asker, world, hosts } => self.grow(asker, world, hosts),
+            Command::SpawnOver { asker, outcome } => self.spawn_over(asker, outcome),
+            Command::WorldOver(world) => self.world_over(world),
             Command::Schedule(word) => self.scheduling.send(word),
             Command::TakeImage { rank, incarnation, image, keep } => {
                 let now = self.now();

@@ -11,6 +11,7 @@
 //! | [`agents`], [`agent_link`], [`agent_process`] | the agents of the hosts |
 //! | [`reports`], [`rank_output`], [`input`] | what ranks report, print and read |
 //! | [`network`] | links that are down |
+//! | [`new_processes`], [`ports`] | what ranks ask: new processes, ports, names |
 //! | [`servers`], [`scheduling`] | the servers and the checkpoint scheduler |
 //! | [`job_store`], [`restart_discovery`] | what a later launcher needs, and finds |
 //! | [`restore_check`] | whether images fit their hosts |
@@ -39,10 +40,12 @@ mod job_status;
 mod job_store;
 mod metrics_state;
 mod network;
+mod new_processes;
 pub mod notices;
 mod observed;
 mod oversubscription;
 mod page_links;
+mod ports;
 mod preflight;
 mod protocol_advice;
 mod rank_output;
@@ -120,6 +123,9 @@ struct Launcher {
     /// What debuggers see.
     mpir: mpir::Table,
     injection: Injection,
+    ports: ports::Ports,
+    /// New processes for which there are no hosts yet.
+    asked_for: Vec<new_processes::Asked>,
     /// Who waits for images.
     requests: control::ImageRequests,
     /// Who waits for something else.
@@ -263,6 +269,8 @@ impl Launcher {
             batch_log: BatchLog::new(&plan),
             mpir: mpir::Table::new(programs),
             injection: Injection::new(&plan),
+            ports: ports::Ports::new(&plan.job_id),
+            asked_for: Vec::new(),
             requests: control::ImageRequests::default(),
             pending: control::Pending::default(),
             registration: None,

@@ -74,6 +74,14 @@ pub struct Observed {
 impl Observed {
     /// Nothing has been heard.
     pub fn new(ranks: usize, hosts: usize) -> Self {
+        let health = vec![(Health::Good, None); hosts];
+        let mut observed = Self { ranks: Vec::new(), health, wave_at: None };
+        observed.ranks_added(ranks);
+        observed
+    }
+
+    /// The job has so many ranks now.
+    pub fn ranks_added(&mut self, size: usize) {
         let rank = ObservedRank {
             doing: Doing::default(),
             progress: 0,
@@ -84,8 +92,7 @@ impl Observed {
             image: None,
             ordered: None,
         };
-        let health = vec![(Health::Good, None); hosts];
-        Self { ranks: vec![rank; ranks], health, wave_at: None }
+        self.ranks.resize(size, rank);
     }
 
     /// One rank.

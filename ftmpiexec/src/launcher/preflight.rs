@@ -17,6 +17,7 @@ use ftmpi_checkpoint::launch::StackLimit;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::control::JobView;
+use ftmpi_wire::new_processes::World;
 use std::path::Path;
 use tokio::sync::mpsc;
 
@@ -140,6 +141,9 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
     Ok(Job {
         view: JobView {
             size: size as u32,
+            worlds: vec![World::first(size as u32)],
+            universe: universe(plan),
+            job: number_of_job(plan),
             host_of: plan.placement.clone(),
             node_of,
             hosts: plan.machines.iter().map(|machine| machine.name.clone()).collect(),
@@ -194,8 +198,21 @@ fn number_for_files(plan: &Plan) -> u64 {
     if !plan.traits.all_return() {
         return 0;
     }
+    number_of_job(plan)
+}
+
+/// A number that no other job has.
+fn number_of_job(plan: &Plan) -> u64 {
     let digits = plan.job_id.get(..16).unwrap_or("1");
     u64::from_str_radix(digits, 16).unwrap_or(1).max(1)
+}
+
+/// How many processes the hosts take as meant: their slots, or the processors of this machine where
+/// no host has a number of slots.
+fn universe(plan: &Plan) -> u32 {
+    let slots: Option<u32> = plan.machines.iter().map(|machine| machine.slots.or(plan.ppn)).sum();
+    let own = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    slots.unwrap_or_else(own).max(plan.placement.len() as u32)
 }
 
 /// A name that no other job has.

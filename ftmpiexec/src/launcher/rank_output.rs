@@ -15,6 +15,11 @@ impl RankOutput {
         Self(printed)
     }
 
+    /// The job has so many ranks now.
+    pub fn ranks_added(&mut self, size: usize) {
+        self.0.resize(size, [0; 2]);
+    }
+
     /// Bytes of output and error of a rank.
     pub fn printed(&self, rank: Rank) -> [u64; 2] {
         self.0[rank.index()]

@@ -5,7 +5,7 @@ use super::agents::AgentReady;
 use super::events::{LauncherEvent, Printed};
 use super::{Launcher, notices, protocol_advice};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
-use ftmpi_protocols::dispatcher::{ImageFacts, Input};
+use ftmpi_protocols::dispatcher::{Asker, ImageFacts, Input};
 use ftmpi_wire::job_status::Health;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::time::Duration;
@@ -152,6 +152,10 @@ impl Launcher {
                 }
                 return None;
             }
+            Report::Asks { number, question } => {
+                return self.rank_asks(Asker { rank, incarnation, number }, *question);
+            }
+            Report::Connected { with } => Input::Connected { rank, incarnation, with },
             Report::Finalizing => Input::Finalizing { rank, incarnation },
             Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
             Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },

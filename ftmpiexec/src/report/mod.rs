@@ -86,6 +86,13 @@ impl Recorder {
         }
     }
 
+    /// The job has so many ranks now.
+    pub fn ranks_added(&mut self, size: usize) {
+        self.processes.resize(size, Vec::new());
+        self.latest.resize(size, Counters::default());
+        self.log_peak.resize(size, 0);
+    }
+
     /// A rank's process runs.
     pub fn spawned(&mut self, rank: Rank, incarnation: Incarnation, pid: u32, at: Duration) {
         let processes = &mut self.processes[rank.index()];

@@ -328,9 +328,9 @@ fn die(call: &str, on: Option<String>, code: c_int, text: &str) -> ! {
 
 /// Prints a line for the user, in one write: other ranks may print at the same time.
 pub fn print_line(text: &str) {
-    let line = match job().map(|job| job.comm_rank(CommId::WORLD)) {
-        Some(Ok(rank)) => format!("ftmpi: rank {rank}: {text}\n"),
-        _ => format!("ftmpi: {text}\n"),
+    let line = match job().map(|job| job.engine.me()) {
+        Some(rank) => format!("ftmpi: rank {rank}: {text}\n"),
+        None => format!("ftmpi: {text}\n"),
     };
     // Nothing can be done about a standard error that is closed.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());

@@ -248,8 +248,9 @@ pub extern "C" fn MPI_Comm_disconnect(comm: Out<Comm>) -> c_int {
 
 #[entry(guard = enter)]
 pub extern "C" fn MPI_Comm_get_parent(parent: Out<Comm>) -> c_int {
-    // No process of a job that `ftmpiexec` started has a parent.
-    on_comm("MPI_Comm_get_parent", Comm::WORLD, |_, _| parent.put(Comm::NULL))
+    on_comm("MPI_Comm_get_parent", Comm::WORLD, |job, _| {
+        parent.put(Comm::of_member(job.comm_get_parent()))
+    })
 }
 
 #[entry(guard = enter)]

@@ -17,6 +17,8 @@ pub const MPI_UNDEFINED: c_int = -32766;
 pub const TAG_UB: c_int = i32::MAX;
 
 pub const MPI_MAX_PROCESSOR_NAME: usize = 128;
+/// Bytes of the name of a port, zero byte included.
+pub const MPI_MAX_PORT_NAME: usize = 256;
 pub const MPI_MAX_LIBRARY_VERSION_STRING: usize = 8192;
 pub const MPI_MAX_ERROR_STRING: usize = 512;
 pub const MPI_MAX_OBJECT_NAME: usize = 128;

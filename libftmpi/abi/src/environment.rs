@@ -60,6 +60,10 @@ fn start(call: &'static str, required: c_int) -> c_int {
             bail!(Arg, "{} is no thread level", given(required));
         }
         join(required)?;
+        let job = ftmpi_runtime::get();
+        if let Some(parent) = job.engine.link.own_world().and_then(|world| world.parent) {
+            job.meet_parent(parent)?;
+        }
         MAIN_THREAD.store(this_thread(), Ordering::Relaxed);
         calls::set_world_running();
         ftmpi_runtime::finalize_at_exit(false);
@@ -96,7 +100,8 @@ pub fn join(required: c_int) -> Result<()> {
     calls::set_running();
     let job = ftmpi_runtime::get();
     let part = job.engine.link.job.as_ref().map_or(0, |job| job.app_number);
-    predefined_attributes::set_job(job.engine.size(), part);
+    let universe = job.engine.link.job.as_ref().map_or(1, |job| job.universe.max(job.size));
+    predefined_attributes::set_job(universe, part);
     // The same in every incarnation: the environment is the job's.
     job.set_checks(std::env::var_os("FTMPI_CHECK").is_some_and(|value| value != "0"));
     ftmpi_runtime::finalize_at_exit(true);

@@ -145,6 +145,45 @@ impl Text {
     }
 }
 
+/// An array of texts.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct Texts(*const Text);
+
+/// Bounds a list whose end is missing.
+const TEXTS_MAX: usize = 1 << 16;
+
+impl Texts {
+    /// All texts up to a null pointer; none if there is no array.
+    pub fn until_null(self) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        while !self.0.is_null() && all.len() < TEXTS_MAX {
+            // SAFETY: the caller promised an array that ends with a null pointer, and the end has
+            // not been reached.
+            let text = unsafe { self.0.add(all.len()).read_unaligned() };
+            let Ok(bytes) = text.get("an argument") else { break };
+            all.push(bytes.to_vec());
+        }
+        all
+    }
+}
+
+/// An array of arrays of texts.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct TextLists(*const Texts);
+
+impl TextLists {
+    /// Array number `index`; none if there are no arrays.
+    pub fn at(self, index: usize) -> Vec<Vec<u8>> {
+        if self.0.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: not null; the caller promised one array for each command.
+        unsafe { self.0.add(index).read_unaligned() }.until_null()
+    }
+}
+
 /// A place for a text of at most `N - 1` bytes and a zero byte.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]

@@ -27,10 +27,10 @@ pub fn last_used_code_changed() {
     PERMANENT[5].store(error_codes::last_used_code(), Ordering::Relaxed);
 }
 
-/// Set once, when MPI starts: the size of the job, and the part of a `:`-separated command to which
-/// this rank belongs.
-pub fn set_job(size: u32, part: u32) {
-    PERMANENT[4].store(size as i32, Ordering::Relaxed);
+/// Set once, when MPI starts: how many processes the hosts of the job take, and the part of a
+/// `:`-separated command, or of a spawn, to which this rank belongs.
+pub fn set_job(universe: u32, part: u32) {
+    PERMANENT[4].store(universe as i32, Ordering::Relaxed);
     PERMANENT[6].store(part as i32, Ordering::Relaxed);
 }
 

@@ -83,6 +83,9 @@ pub const POOL_KEPT_STEPS: usize = 4096;
 
 // ---- Contexts of communicators
 
+/// Processes of a group at the most: a longer list of another group is damaged.
+pub const PROCESSES_MAX: usize = 1 << 22;
+
 /// Attempts with ids that no other call of the process is offered, before all ids are tried.
 pub const CONTEXT_ATTEMPTS: u32 = 8;
 /// Words (64 bits) of the mask of free contexts tried at a time: 1024 communicators.

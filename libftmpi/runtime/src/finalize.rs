@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// `MPI_Finalize`: returns when every rank is there; serves the other ranks from the log until
 /// then.
 pub fn finalize() {
+    let connected = get().connected();
     let engine = &mut get().engine;
     engine.link.point("finalize-begin");
     engine.drain();
@@ -30,6 +31,9 @@ pub fn finalize() {
                 reported = Some(engine.link.incarnation);
                 // Also where all ranks were here before (sessions after `MPI_Finalize`): this
                 // incarnation may not have reported it.
+                if engine.link.has_several_worlds() {
+                    engine.link.notify_agent(FromRank::Connected { with: connected.clone() });
+                }
                 engine.link.notify_agent(FromRank::Finalizing);
                 engine.link.point("finalize");
             }

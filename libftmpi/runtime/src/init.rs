@@ -90,7 +90,12 @@ fn start(wanted: Threads) -> Result<Threads> {
     if let Some((goes_on, dead)) = going_on {
         engine.set_goes_on(goes_on, &dead);
     }
-    *slot = Some(Mpi::new(engine, hosts, oversubscribed));
+    let own_world = engine.link.own_world();
+    let mut mpi = Mpi::new(engine, hosts, oversubscribed);
+    if let Some(world) = own_world.filter(|world| world.size < mpi.engine.size()) {
+        mpi.set_world(world.first, world.size);
+    }
+    *slot = Some(mpi);
     let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
     // The signal comes on the process's first thread; where another thread calls, that is a second
     // one inside.

@@ -7,6 +7,7 @@ mod channels;
 mod files;
 mod link;
 mod peers;
+mod processes;
 mod sharing;
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,7 @@ pub struct World {
     wait: WaitNote,
     pub(crate) boot: Option<Boot>,
     peers: Peers,
+    questions: processes::Questions,
     logger: Option<Logger>,
     /// Where event rings are mapped.
     ring_at: Option<*mut u8>,
@@ -103,6 +105,7 @@ impl World {
             wait: WaitNote::default(),
             boot: None,
             peers: Peers::new([Incarnation(0)], false),
+            questions: processes::Questions::default(),
             logger: None,
             ring_at: None,
             image_taken: ImageNo(0),
@@ -316,6 +319,9 @@ impl World {
                 passed.iter().for_each(|&fd| close(fd));
             }
             ToRank::Group(news) => self.take_group_news(sink, news),
+            ToRank::Grown { world, hosts } => self.grow(sink, world, &hosts),
+            ToRank::WorldOver { world } => self.world_over(sink, world),
+            ToRank::Answer { number, answer } => self.answered(number, answer),
             ToRank::AllFinalized => self.agent.all_finalized = true,
             ToRank::AllExiting => self.agent.all_exiting = true,
             ToRank::Die { code } => die(code),

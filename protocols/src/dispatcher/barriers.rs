@@ -1,7 +1,8 @@
 //! The barriers of `MPI_Finalize` and of the end of the program.
 //!
 //! Guarantees: they hold for every incarnation. A rank that comes back hears again what the others
-//! have heard. The job ends when every program has ended.
+//! have heard. The job ends when every program has ended. Worlds that began later may end before
+//! ([`worlds`](super::worlds)).
 
 use super::Dispatcher;
 use super::messages::{Command, Ending};
@@ -43,6 +44,7 @@ impl Dispatcher {
     }
 
     pub(super) fn look_at_barriers(&mut self) {
+        self.look_at_parted_worlds();
         let over = |state: &RankState| matches!(state.stage, Stage::Done(_) | Stage::Ignored);
         if !self.all_finalized
             && self.ranks.iter().any(|state| state.finalizing)

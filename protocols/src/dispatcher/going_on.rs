@@ -33,6 +33,10 @@ impl GoingOn {
     pub(super) fn new(size: u32) -> Self {
         Self { agreements: Agreements::new(size), revoked: BTreeSet::new(), lost_channel: None }
     }
+
+    pub(super) fn ranks_added(&mut self, ranks: u32) {
+        self.agreements.ranks_added(ranks);
+    }
 }
 
 impl Dispatcher {

@@ -340,6 +340,33 @@ impl Hosts {
         able.min_by_key(|(host, class)| (*class, load(*host), *host)).map(|(host, _)| host)
     }
 
+    /// A host for one more new process, beside those that were placed before: with a free slot if
+    /// there is one, else the one with the fewest ranks. `among`: only these, unless it is empty.
+    pub(super) fn for_new(&self, more: &BTreeMap<u32, u32>, among: &[u32]) -> Option<u32> {
+        let then = |host: u32| {
+            self.ranks[host as usize] + more.get(&host).copied().unwrap_or(0).saturating_add(1)
+        };
+        let takes = |host: &u32| {
+            let place = &self.places[*host as usize];
+            let fits = place.most.is_none_or(|most| then(*host) <= most);
+            self.is_up(*host) && !self.is_left(*host) && place.slots > 0 && fits
+        };
+        let named = |host: &u32| among.is_empty() || among.contains(host);
+        let full = |host: u32| then(host) > self.places[host as usize].slots;
+        let able = self.all().filter(named).filter(takes);
+        able.min_by_key(|host| (full(*host), then(*host), *host))
+    }
+
+    /// A process joins this host.
+    pub(super) fn took(&mut self, host: u32) {
+        self.ranks[host as usize] += 1;
+    }
+
+    /// A process has left this host for good.
+    pub(super) fn left(&mut self, host: u32) {
+        self.ranks[host as usize] = self.ranks[host as usize].saturating_sub(1);
+    }
+
     pub(super) fn moved(&mut self, from: u32, to: u32) {
         self.ranks[from as usize] = self.ranks[from as usize].saturating_sub(1);
         self.ranks[to as usize] += 1;

@@ -1,10 +1,13 @@
 //! Inputs and commands of the dispatcher.
 
+pub use super::failure::Failure;
 use super::hosts::Place;
-use super::notice::{Cause, EndReason, Notice};
-use crate::judge::{Fact, Named};
+use super::notice::{EndReason, Notice};
+use super::worlds::{Asker, Wanted};
+use crate::judge::Fact;
 use crate::scheduler::scheduler_process::{Order, Word};
 use ftmpi_wire::group_news::{GroupNews, GroupRequest};
+use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -166,6 +169,23 @@ pub enum Input {
         incarnation: Incarnation,
         /// Determinants and messages replayed.
         replayed: u64,
+    },
+    /// A rank asks for new processes, which are one world.
+    Spawn {
+        /// Who asks.
+        asker: Asker,
+        /// What it asks for, in the order of the new ranks.
+        wanted: Vec<Wanted>,
+    },
+    /// A rank is about to call `MPI_Finalize`, and still has communicators with these processes of
+    /// other worlds.
+    Connected {
+        /// Who.
+        rank: Rank,
+        /// In which incarnation.
+        incarnation: Incarnation,
+        /// One process of each such world at least.
+        with: Vec<Rank>,
     },
     /// `MPI_Finalize` was called.
     Finalizing {
@@ -460,6 +480,24 @@ pub enum Command {
         /// log than others need.
         no_newer: bool,
     },
+    /// Tell every agent: these processes have joined the job. They are started next.
+    Grow {
+        /// Who asked for them.
+        asker: Asker,
+        /// Their world.
+        world: World,
+        /// The host of each.
+        hosts: Vec<u32>,
+    },
+    /// Answer the rank that asked for new processes: the first of them, or why there are none.
+    SpawnOver {
+        /// Who asked.
+        asker: Asker,
+        /// The answer.
+        outcome: Result<Rank, String>,
+    },
+    /// Tell every agent: all processes of this world have ended, and the job goes on.
+    WorldOver(World),
     /// Ask the rank for an image.
     TakeImage {
         /// Who.
@@ -544,52 +582,4 @@ pub enum Command {
         /// Events and images may still be of use: the job was given up, it did not end.
         keep: bool,
     },
-}
-
-/// One failure of one rank, for the report.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
-    /// Who failed.
-    pub rank: Rank,
-    /// The incarnation that began after it.
-    pub incarnation: Incarnation,
-    /// When the dispatcher learnt of it, since the start of the job.
-    pub at: Duration,
-    /// Why.
-    pub cause: Cause,
-    /// The rank began again without others.
-    pub alone: bool,
-    /// The detector and the recovery that the judge named; none where nothing is to judge.
-    pub named: Option<Named>,
-    /// When the new incarnation said hello.
-    pub hello_at: Option<Duration>,
-    /// The image that it continued.
-    pub image: Option<ImageNo>,
-    /// When it had caught up.
-    pub caught_up_at: Option<Duration>,
-    /// Determinants and messages replayed.
-    pub replayed: u64,
-}
-
-impl Failure {
-    /// It has just become known; this incarnation is to follow.
-    pub(super) fn now(rank: Rank, incarnation: Incarnation, at: Duration, cause: Cause) -> Self {
-        Self {
-            rank,
-            incarnation,
-            at,
-            cause,
-            alone: false,
-            named: None,
-            hello_at: None,
-            image: None,
-            caught_up_at: None,
-            replayed: 0,
-        }
-    }
-
-    /// As the judge named it.
-    pub(super) fn judged(self, named: Option<Named>) -> Self {
-        Self { named, ..self }
-    }
 }

@@ -23,6 +23,7 @@
 mod activity;
 mod agents;
 mod barriers;
+mod failure;
 mod failures;
 mod going_on;
 mod hosts;
@@ -53,6 +54,9 @@ mod settings;
 mod suspend;
 #[cfg(test)]
 mod tests;
+mod worlds;
+#[cfg(test)]
+mod worlds_tests;
 
 pub use activity::Activity;
 pub use hosts::Place;
@@ -64,6 +68,7 @@ pub use network::{NetworkEnd, NetworkNotice};
 pub use notice::{Cause, EndReason, LastImages, Notice};
 pub use settings::Settings;
 pub use suspend::SUSPENDED;
+pub use worlds::{Asker, Wanted};
 
 use crate::judge::{HostName, Judge};
 use crate::scheduler::Scheduler;
@@ -86,6 +91,8 @@ pub struct Dispatcher {
     judge: Judge,
     hosts: Hosts,
     ranks: Vec<RankState>,
+    /// In the order of their beginning; the first one is the job's own.
+    worlds: Vec<worlds::WorldState>,
     scheduler: Option<SchedulerProxy>,
     /// The ranks that return together; none, where each is started again on its own.
     clusters: Vec<rollback::Cluster>,
@@ -143,6 +150,7 @@ impl Dispatcher {
             judge,
             hosts,
             ranks,
+            worlds: vec![worlds::WorldState::first(size)],
             scheduler,
             clusters,
             cluster_places,
@@ -264,6 +272,10 @@ impl Dispatcher {
             Input::Undrain { host } => self.undrain_and_use(host),
             Input::Health { host, bad } => self.health(host, bad),
             Input::HostAdded { name, place } => self.add_host(name, place),
+            Input::Spawn { asker, wanted } => self.spawn(asker, &wanted),
+            Input::Connected { rank, incarnation, with } => {
+                self.connected(rank, incarnation, &with);
+            }
             Input::Spawned { rank, incarnation } => self.spawned(rank, incarnation),
             Input::CannotStart { rank, incarnation, code, why } => {
                 self.cannot_start(rank, incarnation, code, why);
@@ -392,6 +404,9 @@ impl Dispatcher {
         if self.living(rank, incarnation).is_none() {
             return;
         }
+        if self.was_unborn(rank, || why.clone()) {
+            return;
+        }
         let host = self.host_name(rank).to_owned();
         let reason = EndReason::CannotStart { rank, host, why };
         if incarnation > Incarnation(0) {
@@ -419,6 +434,7 @@ impl Dispatcher {
             failure.image = resumed;
         }
         self.migration_began(rank, incarnation);
+        self.look_at_birth(rank);
         let pause = self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank));
         if pause {
             self.image_ended(rank);
@@ -438,9 +454,10 @@ impl Dispatcher {
     }
 
     fn aborted(&mut self, rank: Rank, incarnation: Incarnation, code: i32, text: &str) {
-        let (now, all_exiting) = (self.now, self.all_exiting);
+        let now = self.now;
+        let released = self.all_exiting || self.is_released(rank);
         let Some(state) = self.living(rank, incarnation) else { return };
-        if let (true, Some(code)) = (all_exiting, state.exiting) {
+        if let (true, Some(code)) = (released, state.exiting) {
             // The rank saw others leave before it heard that all do.
             return self.commands.push_back(Command::Die { rank, incarnation, code });
         }
@@ -465,13 +482,19 @@ impl Dispatcher {
         if self.is_stopping(rank, incarnation) {
             return self.stopped(rank);
         }
+        if self.living(rank, incarnation).is_some()
+            && self.was_unborn(rank, || Self::unborn_end(ending))
+        {
+            return;
+        }
+        let released = all_exiting || self.is_released(rank);
         let Some(state) = self.living(rank, incarnation) else { return };
         let (said_hello, finalizing) = (state.stage == Stage::Running, state.finalizing);
         let code = match (ending, state.exiting) {
             // The program ended in order and reported it; its output was out before.
             (Ending::Code(_), Some(code)) => code,
             // No rank needs this rank's log any more, so the manner of its death does not matter.
-            (_, Some(code)) if all_exiting => code,
+            (_, Some(code)) if released => code,
             // Whoever goes on without ranks hears that this one left.
             (Ending::Code(_), None)
                 if said_hello && !finalizing && self.goes_on_without(rank, ending, progress) =>
@@ -500,6 +523,7 @@ impl Dispatcher {
         }
         self.ranks[rank.index()].stage = Stage::Done(code);
         self.left_its_groups(rank);
+        self.leaves_slot(rank);
         self.waits_no_more(rank);
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);

@@ -43,6 +43,10 @@ impl History {
         }
     }
 
+    pub(super) fn ranks_added(&mut self, ranks: usize) {
+        self.ranks.resize(self.ranks.len() + ranks, Deaths::default());
+    }
+
     pub(super) fn host_added(&mut self) {
         self.faults.push(VecDeque::new());
         self.losses.push(None);

@@ -248,6 +248,11 @@ impl Judge {
         Some(verdict)
     }
 
+    /// So many more ranks.
+    pub fn ranks_added(&mut self, ranks: usize) {
+        self.history.ranks_added(ranks);
+    }
+
     /// One more host.
     pub fn host_added(&mut self, host: HostName) {
         self.hosts.push(host);

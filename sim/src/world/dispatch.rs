@@ -258,6 +258,10 @@ impl World {
                 }
                 // Its jobs are simulated apart (`going_on`).
                 Command::News { .. } => continue,
+                // No program of the simulator asks for new processes.
+                Command::Grow { .. } | Command::SpawnOver { .. } | Command::WorldOver(_) => {
+                    continue;
+                }
                 Command::WaveOver(over) => {
                     self.outcome.waves += u64::from(over.complete.is_some());
                     continue;

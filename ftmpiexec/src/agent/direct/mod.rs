@@ -33,6 +33,7 @@ use ftmpi_wire::control::{self, Events, FromRank, JobView, ProtocolConfig, ToRan
 use ftmpi_wire::direct_start::{
     AGENT_OPTION, Agents, Hosts, Ready, Setup, is_oversubscribed, subscription,
 };
+use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{Incarnation, ProtocolTraits, Rank};
 use members::{Member, Newcomer};
 use std::collections::BTreeMap;
@@ -514,6 +515,9 @@ impl NodeAgent {
         let (ranks, cpus) = subscription(self.setup.cards[rank.index()].machine, &self.setup.cards);
         JobView {
             size: size as u32,
+            worlds: vec![World::first(size as u32)],
+            universe: size as u32,
+            job: 0,
             host_of: self.hosts.host_of.clone(),
             node_of: self.hosts.host_of.clone(),
             hosts: self.hosts.names.clone(),

@@ -57,6 +57,9 @@ impl State {
         if logged {
             self.forget_channel(rank);
             self.channels.request(rank);
+        } else if peer.may_leave {
+            self.forget_channel(rank);
+            self.channels.peer_mut(rank).absent = false;
         } else if self.channels.are_leaving() {
             // Nothing is sent or awaited any more: the peer has left before us.
             self.channels.peer_mut(rank).phase = ChannelPhase::Absent;

@@ -63,6 +63,10 @@ impl Sink for State {
         self.hear(news);
     }
 
+    fn grown(&mut self, hosts: &[u32]) {
+        self.take_in(hosts);
+    }
+
     fn log_frame(&mut self, frame: event_log::Frame) {
         self.on_logger_frame(frame);
     }

@@ -8,6 +8,7 @@ use crate::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::group_news::GroupNews;
 pub use ftmpi_wire::header::Exact;
+use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
 use ftmpi_wire::status::Counters;
 use ftmpi_wire::waiting::Waiting;
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn, control::FromRank, event_log};
@@ -136,6 +137,8 @@ pub trait Sink {
     /// The others go on without a rank, a communicator was revoked, or members have agreed. Of a
     /// rank that has died nothing more comes.
     fn group_news(&mut self, news: GroupNews);
+    /// Processes have joined the job, on these hosts. Their numbers are the next ones.
+    fn grown(&mut self, hosts: &[u32]);
     /// A frame of the event logger.
     fn log_frame(&mut self, frame: event_log::Frame);
     /// A (new) connection to the event logger is there.
@@ -196,6 +199,29 @@ pub trait Link {
     /// neither the end of this process nor the end of the logger can lose them. Nothing waits for
     /// an acknowledgement.
     fn log(&mut self, frame: &event_log::Frame) -> bool;
+    /// Whether the launcher can be asked for what needs one ([`ask_job`](Self::ask_job)); one line
+    /// if not.
+    fn may_ask_job(&self) -> Result<(), String> {
+        Err("this process was not started by ftmpiexec, which could start others and join them; \
+             start it with ftmpiexec -n 1"
+            .into())
+    }
+    /// Asks the launcher; [`take_answer`](Self::take_answer) gives its answer under the number that
+    /// this gives.
+    ///
+    /// # Errors
+    /// The question is too long; one line.
+    fn ask_job(&mut self, _question: JobQuestion) -> Result<u32, String> {
+        Err("this process has no launcher".into())
+    }
+    /// The answer to the question of this number, once it has come.
+    fn take_answer(&mut self, _number: u32) -> Option<JobAnswer> {
+        None
+    }
+    /// A number that no other job has; 0 if it is not known.
+    fn job_number(&self) -> u64 {
+        0
+    }
     /// Sends a message to the agent.
     fn notify_agent(&mut self, message: FromRank);
     /// Nothing came: spins, yields or sleeps until something may have come.

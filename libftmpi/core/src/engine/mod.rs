@@ -43,6 +43,7 @@ pub mod link;
 mod log_cuts;
 mod log_room;
 mod matching;
+mod newcomers;
 mod outcome;
 mod outgoing;
 mod output_commit;

@@ -94,6 +94,7 @@ impl<L: Link> Mpi<L> {
     /// Enters a new communicator.
     pub(super) fn establish(&mut self, parent: CommId, members: Members) -> Result<CommId> {
         self.contexts.take(members.context);
+        self.meet_strangers(&members);
         let errhandler = self.inherited_errhandler(parent);
         let mut new = Comm::new(members, errhandler);
         self.engine.enter_group(&new.members);
@@ -377,6 +378,7 @@ impl<L: Link> Mpi<L> {
             }
             self.release_errhandler(old.errhandler);
             self.contexts.release(Rc::clone(&old.members));
+            self.part_with_strangers(comm, &old.members);
         }
         Ok(())
     }

@@ -7,16 +7,16 @@ use crate::comm::{Members, combine};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::Result;
 use crate::group::Group;
-use crate::tuning::CONTEXT_ATTEMPTS;
+use crate::tuning::{CONTEXT_ATTEMPTS, PROCESSES_MAX};
 use ftmpi_wire::Rank;
 
 /// Between the leaders of two groups.
-struct Bridge {
+pub(super) struct Bridge {
     /// The leader's rank in the own group.
-    leader: u32,
+    pub leader: u32,
     /// At the leader: the other leader, and the context of their messages.
-    far: Option<(Rank, u32)>,
-    tag: i32,
+    pub far: Option<(Rank, u32)>,
+    pub tag: i32,
 }
 
 impl<L: Link> Mpi<L> {
@@ -59,15 +59,22 @@ impl<L: Link> Mpi<L> {
         } else {
             None
         };
+        self.join_groups(local, Bridge { leader: local_leader, far: bridge, tag: private_tag(tag) })
+    }
+
+    /// Makes the intercommunicator of two groups whose leaders can talk to each other.
+    pub(super) fn join_groups(&mut self, local: CommId, bridge: Bridge) -> Result<CommId> {
+        let members = self.members(local)?;
+        let local_leader = bridge.leader;
         let scope = self.scope(local)?;
         // Both groups look for a context in the same places. Another thread's call has other
         // places.
         let own = u64::from(scope.context) << 32 | u64::from(scope.tag as u32);
         let mut theirs = Vec::new();
-        if let Some((world, context)) = bridge {
+        if let Some((world, context)) = bridge.far {
             let mut mine = own.to_le_bytes().to_vec();
             mine.extend(members.local.iter().flat_map(|rank| rank.0.to_le_bytes()));
-            theirs = self.trade(world, context, private_tag(tag), &mine)?;
+            theirs = self.trade(world, context, bridge.tag, &mine)?;
         }
         let mut len = (theirs.len() as u64).to_le_bytes();
         self.broadcast(&scope, local_leader, &mut len)?;
@@ -79,11 +86,11 @@ impl<L: Link> Mpi<L> {
         let seed = own.wrapping_add(u64::from_le_bytes(*far_seed));
         let far: Vec<Rank> =
             far.as_chunks::<4>().0.iter().map(|r| Rank(u32::from_le_bytes(*r))).collect();
+        self.meet(&far);
         let remote = Group::new(&far)?;
         if members.local.iter().any(|rank| remote.local(rank).is_some()) {
             bail!(Comm, "the two groups of an intercommunicator must be disjoint");
         }
-        let bridge = Bridge { leader: local_leader, far: bridge, tag: private_tag(tag) };
         let context = self.agree_across(&scope, &bridge, seed)?;
         let (group, me) = (members.local.clone(), members.me);
         self.establish(local, Members { context, local: group, me, remote: Some(remote) })
@@ -144,7 +151,7 @@ impl<L: Link> Mpi<L> {
         let mut len = [0; 8];
         len.copy_from_slice(&theirs);
         let len = u64::from_le_bytes(len) as usize;
-        if len > 8 + 4 * self.engine.size() as usize {
+        if len > 8 + 4 * PROCESSES_MAX {
             bail!(Intern, "the offer of the other group has {len} bytes");
         }
         self.swap(with, context, tag, mine, len)

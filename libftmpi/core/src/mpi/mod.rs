@@ -45,6 +45,7 @@ mod generalized;
 mod going_on;
 mod inquiry;
 mod intercomms;
+mod new_processes;
 mod one_sided;
 mod partitioned;
 mod persistent;
@@ -66,6 +67,7 @@ pub use epochs::Assert;
 pub use file_access::{FileBuffer, Pointer};
 pub use files::Whence;
 pub use going_on::Agreement;
+pub use new_processes::{JoinCard, Spawned, SpawnedPart};
 pub use one_sided::{OneSided, OriginBuffer, TargetBuffer};
 pub use partitioned::PartitionedBuffer;
 pub use point::{Incoming, Outgoing};
@@ -143,6 +145,10 @@ pub struct Mpi<L: Link> {
     /// The number of this rank's host, as the program got it.
     host: Option<u32>,
     processor_name: Option<Vec<u8>>,
+    /// The communicator with the processes that spawned this one, until it is freed.
+    parent: Option<CommId>,
+    /// Connections by `MPI_Comm_join` so far.
+    joins: u32,
     blamed: CommId,
     last_status: Status,
 }
@@ -197,6 +203,8 @@ impl<L: Link> Mpi<L> {
             oversubscribed,
             host: None,
             processor_name: None,
+            parent: None,
+            joins: 0,
             blamed: NOBODY,
             last_status: Status::EMPTY,
         }

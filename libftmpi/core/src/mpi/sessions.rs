@@ -132,7 +132,7 @@ impl<L: Link> Mpi<L> {
 
     fn process_set(&self, name: &[u8]) -> Result<Group> {
         match PROCESS_SETS.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
-            Some(0) => Ok(Group::identity(self.engine.size())),
+            Some(0) => Ok(self.members(CommId::WORLD)?.local.clone()),
             Some(_) => Group::new(&[self.engine.me()]),
             None => bail!(
                 Arg,

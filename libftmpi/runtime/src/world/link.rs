@@ -13,6 +13,7 @@ use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_transport::{shm, tcp};
 use ftmpi_wire::control::FromRank;
+use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
 use ftmpi_wire::status::word;
 use ftmpi_wire::waiting::Waiting;
 use ftmpi_wire::{ImageNo, Incarnation, Rank, Ssn, event_log};
@@ -168,6 +169,22 @@ impl Link for World {
             self.point("log-acknowledged");
         }
         stored
+    }
+
+    fn may_ask_job(&self) -> Result<(), String> {
+        self.may_ask()
+    }
+
+    fn ask_job(&mut self, question: JobQuestion) -> Result<u32, String> {
+        self.ask(question)
+    }
+
+    fn take_answer(&mut self, number: u32) -> Option<JobAnswer> {
+        self.answer_to(number)
+    }
+
+    fn job_number(&self) -> u64 {
+        self.job.as_ref().map_or(0, |job| job.job)
     }
 
     fn notify_agent(&mut self, message: FromRank) {

@@ -57,6 +57,17 @@ impl Peers {
         self.memories = memories;
     }
 
+    /// So many more peers.
+    pub(super) fn grow(&mut self, count: usize) {
+        self.rounds.resize(self.rounds.len() + count, (Incarnation(0), 0));
+        self.send_on.resize(self.rounds.len(), None);
+    }
+
+    /// No channel to this peer is awaited any more.
+    pub(super) fn ask_no_more(&mut self, peer: Rank) {
+        self.asked.retain(|&asked| asked != peer);
+    }
+
     pub(super) fn are_memories(&self) -> bool {
         self.memories
     }

@@ -35,6 +35,9 @@ impl Random {
 fn job(size: u32) -> Box<JobView> {
     Box::new(JobView {
         size,
+        worlds: vec![ftmpi_wire::new_processes::World::first(size)],
+        universe: size,
+        job: 1,
         host_of: (0..size).collect(),
         node_of: (0..size).collect(),
         hosts: (0..size).map(|host| format!("host-{host}")).collect(),

@@ -128,7 +128,8 @@ pub fn pass(f: &Function, i: usize) -> Result<Passed, Problem> {
         (_, Some(kind), _) if list => x.handles(f, i, &kind)?,
         (_, Some(kind), _) => x.handle(p, i, &kind),
         (Kind::Status, ..) => x.status(f, i)?,
-        // Codes of spawned processes: nothing is spawned.
+        // Codes of spawned processes: 0, or any other number for one that was not wanted (`soft`).
+        // How many there are only the root knows.
         (Kind::Errcode, ..) if list => x.argument = pointer(),
         (_, _, Some(kind)) if list => x.integers(f, i, kind)?,
         (_, _, Some(kind)) => x.integer(p, i, kind),

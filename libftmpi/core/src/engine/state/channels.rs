@@ -125,6 +125,8 @@ impl OutgoingPiggyback {
 pub(crate) struct Peer {
     pub incarnation: Incarnation,
     pub phase: ChannelPhase,
+    /// This rank has no communicator with it, so its end is no loss.
+    pub may_leave: bool,
     /// The peer died and its new incarnation has not resumed yet: sends to it are only logged.
     pub absent: bool,
     /// Last number given to a message to it.
@@ -160,6 +162,7 @@ impl Peer {
         Self {
             incarnation,
             phase: ChannelPhase::Absent,
+            may_leave: false,
             absent: false,
             last_ssn: Ssn(0),
             received: Received::default(),
@@ -242,6 +245,16 @@ impl Channels {
             piggyback_part: PIGGYBACK_PART,
             left: false,
             leaving: false,
+        }
+    }
+
+    /// So many processes have joined the job. This rank has no communicator with them yet.
+    pub fn grow(&mut self, count: usize, hooks: Hooks, protocol: &dyn Protocol) {
+        for _ in 0..count {
+            let rank = Rank(self.peers.len() as u32);
+            let mut peer = Peer::new(rank, Incarnation(0), hooks, protocol);
+            peer.may_leave = true;
+            self.peers.push(peer);
         }
     }
 

@@ -70,6 +70,8 @@ pub struct State {
     pub(super) protocol: Box<dyn Protocol>,
     pub(super) hooks: Hooks,
     pub(super) channels: Channels,
+    /// Hosts of processes that have joined the job since they were last asked for.
+    pub(super) newcomers: Vec<u32>,
     pub(super) requests: Requests,
     pub(super) matcher: Matcher,
     pub(super) posts: PostNumbers,
@@ -109,6 +111,7 @@ impl State {
             protocol,
             hooks,
             channels,
+            newcomers: Vec::new(),
             requests: Requests::new(),
             matcher: Matcher::new(),
             posts: PostNumbers::default(),

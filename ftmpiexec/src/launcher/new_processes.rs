@@ -1,0 +1,138 @@
+//! Questions of ranks to the launcher: new processes, ports and names.
+//!
+//! Guarantees: every question gets one answer. Everything that has an entry for each rank gets one
+//! for each new process before the process starts.
+
+use super::Launcher;
+use crate::agent_protocol::{Growth, Program, ToAgent};
+use crate::os_text::OsText;
+use ftmpi_protocols::dispatcher::{Asker, Input, Wanted};
+use ftmpi_wire::Rank;
+use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, SpawnPart, World};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// Programs that were asked for, and how many processes of each.
+pub(super) type Asked = (Asker, Vec<(Program, u32)>);
+
+impl Launcher {
+    /// A rank asks something.
+    pub(super) fn rank_asks(&mut self, asker: Asker, question: JobQuestion) -> Option<Input> {
+        if let Some(answer) = self.ports.answer(asker.rank, &question) {
+            self.answer_rank(asker, answer);
+            return None;
+        }
+        let JobQuestion::Spawn { parts } = question else { return None };
+        let wanted = parts.iter().map(|part| self.wanted(part)).collect::<Result<Vec<_>, _>>();
+        match wanted {
+            Ok(wanted) => {
+                let programs =
+                    parts.iter().map(|part| (self.program(asker.rank, part), part.count));
+                let asked = (asker, programs.collect());
+                self.asked_for.push(asked);
+                Some(Input::Spawn { asker, wanted })
+            }
+            Err(why) => {
+                self.answer_rank(asker, JobAnswer::Refused { refusal: Refusal::Spawn, why });
+                None
+            }
+        }
+    }
+
+    /// The hosts of a part, by their numbers.
+    fn wanted(&self, part: &SpawnPart) -> Result<Wanted, String> {
+        let number = |name: &String| {
+            let found = self.plan.machines.iter().position(|machine| machine.name == *name);
+            found.map(|number| number as u32).ok_or_else(|| {
+                let names: Vec<&str> =
+                    self.plan.machines.iter().map(|machine| machine.name.as_str()).collect();
+                format!("'{name}' is no host of this job, which has {}", names.join(", "))
+            })
+        };
+        let hosts = part.hosts.iter().map(number).collect::<Result<Vec<u32>, String>>()?;
+        Ok(Wanted { count: part.count, hosts })
+    }
+
+    /// The program of a part. What the part does not say is as in the process that asks.
+    fn program(&self, by: Rank, part: &SpawnPart) -> Program {
+        let text = |bytes: &Vec<u8>| OsText::from(OsStr::from_bytes(bytes));
+        let parent = &self.job.programs[self.job.program_of[by.index()] as usize];
+        let directory = part.directory.as_ref().map_or_else(
+            || parent.directory.clone(),
+            |directory| parent.directory.join(OsStr::from_bytes(directory)),
+        );
+        let mut environment = parent.environment.clone();
+        for (name, value) in &part.environment {
+            let name = text(name);
+            environment.retain(|(known, _)| *known != name);
+            environment.push((name, text(value)));
+        }
+        let path = environment.iter().rev().find(|(name, _)| name == "PATH");
+        let path = path.map_or_else(OsString::new, |(_, value)| value.to_os());
+        let mut search = OsString::new();
+        for place in [part.path.as_deref().map(OsStr::from_bytes), Some(&path)] {
+            if let Some(place) = place.filter(|place| !place.is_empty()) {
+                search.push(place);
+                search.push(":");
+            }
+        }
+        // Last, the working directory.
+        search.push(".");
+        let search = Some(OsText::from(search.as_os_str()));
+        Program { command: part.command.iter().map(text).collect(), environment, directory, search }
+    }
+
+    /// The dispatcher has found hosts: everybody learns of the new processes.
+    pub(super) fn grow(&mut self, asker: Asker, world: World, hosts: Vec<u32>) {
+        let known = self.asked_for.iter().position(|(known, _)| *known == asker);
+        let Some(place) = known else { return };
+        let (_, asked) = self.asked_for.swap_remove(place);
+        let first_program = self.job.programs.len() as u32;
+        let counts = (first_program..).zip(&asked);
+        let program_of: Vec<u32> =
+            counts.flat_map(|(number, (_, count))| (0..*count).map(move |_| number)).collect();
+        let mut on_host = vec![0u32; self.plan.machines.len()];
+        let number = |host: &u32| {
+            let next = &mut on_host[*host as usize];
+            *next += 1;
+            *next - 1
+        };
+        let local_rank_of = hosts.iter().map(number).collect();
+        let programs: Vec<Program> = asked.into_iter().map(|(program, _)| program).collect();
+        let growth = Growth { world, hosts, local_rank_of, program_of, programs };
+        self.job.grow(&growth);
+        self.plan.placement.extend(&growth.hosts);
+        self.plan.program_of.extend(&growth.program_of);
+        self.plan.programs.extend(growth.programs.iter().cloned());
+        let size = self.plan.placement.len();
+        self.recorder.ranks_added(size);
+        self.history.ranks_added(size);
+        self.observed.ranks_added(size);
+        self.output.ranks_added(size);
+        for number in &growth.program_of {
+            self.mpir.add(self.plan.programs[*number as usize].path());
+        }
+        self.agents.broadcast(&ToAgent::Grow(Box::new(growth)));
+    }
+
+    /// New processes are there, or will not be.
+    pub(super) fn spawn_over(&mut self, asker: Asker, outcome: Result<Rank, String>) {
+        self.asked_for.retain(|(known, _)| *known != asker);
+        let answer = match outcome {
+            Ok(first) => JobAnswer::Spawned(first),
+            Err(why) => JobAnswer::Refused { refusal: Refusal::Spawn, why },
+        };
+        self.answer_rank(asker, answer);
+    }
+
+    /// All processes of a world have ended.
+    pub(super) fn world_over(&mut self, world: World) {
+        self.ports.world_over(world);
+        self.agents.broadcast(&ToAgent::WorldOver(world));
+    }
+
+    fn answer_rank(&self, Asker { rank, incarnation, number }: Asker, answer: JobAnswer) {
+        let (host, _) = self.dispatcher.location(rank);
+        self.agents.send(host, ToAgent::Answer { rank, incarnation, number, answer });
+    }
+}

@@ -1,0 +1,51 @@
+//! Processes that join the running job.
+//!
+//! Guarantees: this rank knows a process before anything can come from it. Until it has a
+//! communicator with the process, and after the last one, the end of the process is no loss.
+
+use super::Engine;
+use super::link::Link;
+use super::state::State;
+use ftmpi_wire::Rank;
+use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
+
+impl<L: Link> Engine<L> {
+    /// Asks the launcher, and waits for its answer.
+    ///
+    /// # Errors
+    /// It cannot be asked; one line.
+    pub fn ask_job(&mut self, question: JobQuestion) -> Result<JobAnswer, String> {
+        let number = self.link.ask_job(question)?;
+        loop {
+            if let Some(answer) = self.link.take_answer(number) {
+                return Ok(answer);
+            }
+            self.block();
+        }
+    }
+
+    /// Waits until the process of this number, and all before it, are known. (The launcher has told
+    /// everybody of a process before the process begins.)
+    pub fn wait_for_news_of(&mut self, process: Rank) {
+        while self.state.channels.count() <= process.index() {
+            self.block();
+        }
+    }
+
+    /// The hosts of processes that have joined the job since the last call.
+    pub fn take_newcomers(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.state.newcomers)
+    }
+
+    /// Says whether this rank has no communicator with a process of another world.
+    pub fn may_leave(&mut self, process: Rank, may: bool) {
+        self.state.channels.peer_mut(process).may_leave = may;
+    }
+}
+
+impl State {
+    pub(super) fn take_in(&mut self, hosts: &[u32]) {
+        self.channels.grow(hosts.len(), self.hooks, &*self.protocol);
+        self.newcomers.extend(hosts);
+    }
+}

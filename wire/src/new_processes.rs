@@ -1,0 +1,149 @@
+//! Processes that join a running job (`docs/internals/new-processes.md`): what ranks ask of the
+//! launcher, and what everybody must know of those that joined.
+
+use crate::Rank;
+use serde::{Deserialize, Serialize};
+
+/// Processes that were started together: the group of their `MPI_COMM_WORLD`. Their numbers in the
+/// job follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct World {
+    /// The number of its first process.
+    pub first: u32,
+    /// How many there are.
+    pub size: u32,
+    /// The process that asked for it; none: the world that the job began with.
+    pub parent: Option<Rank>,
+}
+
+impl World {
+    /// The world that a job begins with.
+    #[must_use]
+    pub const fn first(size: u32) -> Self {
+        Self { first: 0, size, parent: None }
+    }
+
+    /// Whether this process is in it.
+    #[must_use]
+    pub fn has(&self, process: Rank) -> bool {
+        self.processes().contains(&process.0)
+    }
+
+    /// The numbers of its processes.
+    #[must_use]
+    pub fn processes(&self) -> std::ops::Range<u32> {
+        self.first..self.first.saturating_add(self.size)
+    }
+}
+
+/// The index of the world of a process among worlds in the order of their beginning.
+#[must_use]
+pub fn world_of(worlds: &[World], process: Rank) -> Option<usize> {
+    worlds.iter().position(|world| world.has(process))
+}
+
+/// One command of `MPI_Comm_spawn_multiple`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnPart {
+    /// Program and arguments.
+    pub command: Vec<Vec<u8>>,
+    /// How many processes.
+    pub count: u32,
+    /// Names of the hosts on which they may run; none: all hosts of the job.
+    pub hosts: Vec<String>,
+    /// The working directory; none: that of the process that asks.
+    pub directory: Option<Vec<u8>>,
+    /// Directories in which the program is looked for, before those of `PATH`.
+    pub path: Option<Vec<u8>>,
+    /// Variables, besides those of the process that asks.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What a rank asks of the launcher.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobQuestion {
+    /// Start processes. They are one world.
+    Spawn {
+        /// What they run, in the order of their ranks.
+        parts: Vec<SpawnPart>,
+    },
+    /// Make a port of this rank.
+    OpenPort,
+    /// The port is used no more.
+    ClosePort {
+        /// Its name.
+        port: Vec<u8>,
+    },
+    /// Whose port it is.
+    FindPort {
+        /// Its name.
+        port: Vec<u8>,
+    },
+    /// Give a port a name that the whole job knows.
+    Publish {
+        /// The name.
+        service: Vec<u8>,
+        /// The port.
+        port: Vec<u8>,
+    },
+    /// Take the name back.
+    Unpublish {
+        /// The name.
+        service: Vec<u8>,
+        /// The port.
+        port: Vec<u8>,
+    },
+    /// The port of this name.
+    LookUp {
+        /// The name.
+        service: Vec<u8>,
+    },
+}
+
+/// Why the launcher refuses: the error class of the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// `MPI_ERR_SPAWN`
+    Spawn,
+    /// `MPI_ERR_PORT`
+    Port,
+    /// `MPI_ERR_SERVICE`
+    Service,
+    /// `MPI_ERR_NAME`
+    Name,
+    /// `MPI_ERR_UNSUPPORTED_OPERATION`
+    Unsupported,
+}
+
+/// What the launcher answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobAnswer {
+    /// All processes have called `MPI_Init`; this is the number of the first one.
+    Spawned(Rank),
+    /// The name of a port.
+    Port(Vec<u8>),
+    /// The rank that accepts at a port, and the number of the port.
+    Owner(Rank, u32),
+    /// It is done.
+    Done,
+    /// It is not done.
+    Refused {
+        /// What is wrong.
+        refusal: Refusal,
+        /// One line.
+        why: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_process_has_one_world() {
+        let later = World { first: 3, size: 2, parent: Some(Rank(1)) };
+        let worlds = [World::first(3), later];
+        let of = |process| world_of(&worlds, Rank(process));
+        assert_eq!([of(0), of(2), of(3), of(4), of(5)], [Some(0), Some(0), Some(1), Some(1), None]);
+    }
+}
