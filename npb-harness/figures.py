@@ -30,13 +30,13 @@ TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP / "c-tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from figures import event_logger, mpich_v, o2p, page, waves  # noqa: E402
+from figures import abaris, event_logger, large, mpich_v, o2p, page, waves  # noqa: E402
 from figures.lab import Lab  # noqa: E402
 from figures.model import Claim, Figure, Missing, Row, Rows, problem_of_csv, write_csv  # noqa: E402
 from harness.core import Results, descendants, kill, run  # noqa: E402
 from harness.imb import environment  # noqa: E402
 
-PAPERS = [event_logger, mpich_v, waves, o2p]
+PAPERS = [event_logger, mpich_v, waves, o2p, abaris, large]
 ALL: dict[str, Figure] = {figure.name: figure for paper in PAPERS for figure in paper.FIGURES}
 
 

@@ -29,7 +29,7 @@ FOREIGN = {
     "--no-kill", "--batch", "--overlap", "--mpi", "--constraint", "--signal", "--time", "--requeue", "--open-mode", "--nodes", "--ntasks-per-node", "--mca",
     "--oversubscribe", "--all-targets", "--no-binary", "--cap-add", "--security-opt", "--release", "--cflags", "--libs", "--mpi-lib-version",
 }
-OURS = re.compile(r"\b(ftmpiexec|ftmpi-[a-z-]+|ftmpi-sim|docs_check\.py|style\.py|bench\.py|npb\.py|run\.py|check\.py)\b")
+OURS = re.compile(r"\b(ftmpiexec|ftmpi-[a-z-]+|ftmpi-sim|docs_check\.py|style\.py|bench\.py|figures\.py|npb\.py|run\.py|check\.py)\b")
 OTHERS = re.compile(r"\b(cargo|docker|pip|sbatch|scontrol|salloc|srun|cmake|git|apt-get|ssh|make|meson|module|pkg-config)\b")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 FOLDERS = {path.name for path in TOP.iterdir() if path.is_dir() and not path.name.startswith(".")} - {"target", "dist"}
@@ -295,7 +295,7 @@ class Check:
         text = reference.read_text() if reference.exists() else ""
         self.option_names = set(OPTION.findall(text))
         for name, source in texts.items():
-            if name.startswith("sim/src/main") or (not text and name.startswith(("ftmpiexec/src/cli", "servers/src"))):
+            if name.startswith(("sim/src/main", "sim/src/scale/arguments")) or (not text and name.startswith(("ftmpiexec/src/cli", "servers/src"))):
                 fields = re.findall(r"#\[arg\([^]]*long\b[^]]*\)\]\s*(?:pub(?:\([a-z]+\))? )?(\w+):", source)
                 self.option_names |= {"--" + field.replace("_", "-") for field in fields}
                 self.option_names |= {"--" + long for long in re.findall(r'\blong = "([a-z-]+)"', source)}

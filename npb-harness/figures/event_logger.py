@@ -28,7 +28,7 @@ def causal(series: str, place: str) -> tuple[str, ...]:
 
 
 def netpipe(lab: Lab, options: tuple[str, ...], place: str) -> Job:
-    repeats, most = ("20", "4096") if lab.tiny else ("2000", str(1 << 22))
+    repeats, most = ("20", "4096") if lab.tiny else ("600", str(1 << 20))
     return Job("netpipe", (repeats, most), 2, options, place)
 
 

@@ -30,6 +30,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = {
     "netpipe": HERE / "netpipe.c",
     "rawtcp": HERE / "rawtcp.c",
+    "halo": HERE / "halo.c",
     "cg": KERNELS / "cg.c",
     "lu": TESTS / "kernels" / "wavefront.c",
     "bt": TESTS / "kernels" / "pipeline.c",
@@ -164,7 +165,8 @@ class Lab:
         folder = Path(tempfile.mkdtemp(prefix="run.", dir=self.work))
         report = folder / "report.json"
         # Each round has a seed of its own.
-        options = [*(word.replace("SEED", str(number + 1)) for word in job.options), "--report", str(report)]
+        options = [word.replace("SEED", str(number + 1)).replace("DIST", str(self.dist)) for word in job.options]
+        options += ["--report", str(report)]
         if job.machines:
             (folder / "machines").write_text("\n".join(job.machines) + "\n")
             options += ["--launcher", "fork", "-f", "machines"]

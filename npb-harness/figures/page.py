@@ -11,6 +11,7 @@ PAPERS = {
     "blocking-vs-nonblocking-2008": "Blocking and non-blocking waves 2008",
     "o2p-2009": "O2P 2009",
     "abaris": "ABARIS",
+    "large": "Large machines",
 }
 # Rows of a table on the page. The files have all.
 MOST_ROWS = 30

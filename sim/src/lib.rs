@@ -23,13 +23,14 @@
 //! cargo run --release -p ftmpi-sim -- --mutant hole-forgotten --seeds 3000
 //! ```
 //!
-//! [`scale`] is the other tool here: costs over the number of ranks, from the machines without
-//! engine.
+//! Two other tools are here. [`scale`]: costs over the number of ranks, from the machines without
+//! engine. [`detectors`]: what the choice of detectors is worth, with the judge of a job.
 //!
 //! A seed stands for the same run as long as neither the simulator nor the engine changes.
 
 pub mod arena;
 pub mod campaign;
+pub mod detectors;
 pub mod fault;
 pub mod fiber;
 pub mod invariants;

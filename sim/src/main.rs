@@ -1,16 +1,19 @@
 //! `ftmpi-sim`: simulates many seeds, prints the failing ones, replays one with a trace;
 //! `ftmpi-sim scale` tells how costs grow with the ranks.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
+use ftmpi_sim::detectors::{Environment, Setting, policy, run};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
 use ftmpi_sim::programs::Program;
 use ftmpi_sim::protocol_config::{Variant, replace_pessimistic};
-use ftmpi_sim::scale::{self, arguments::Arguments as Scale, faults, report};
+use ftmpi_sim::scale::arguments::{Arguments as Scale, time};
+use ftmpi_sim::scale::{self, faults, report};
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Simulates ranks, protocols, matching and failures, deterministically.
 #[derive(Parser)]
@@ -60,6 +63,41 @@ struct Arguments {
 enum Task {
     /// How the costs of the protocols grow with the number of ranks, over a stated network.
     Scale(Scale),
+    /// What the choice of detectors is worth where processes or a switch fail often (ABARIS).
+    Detectors(Detectors),
+}
+
+#[derive(Args)]
+struct Detectors {
+    /// What fails often.
+    #[arg(long)]
+    environment: Environment,
+    /// Times between two faults of one host.
+    #[arg(long, value_delimiter = ',', value_parser = time, default_value = "15m,30m,45m,60m,90m,120m,240m")]
+    periods: Vec<Duration>,
+    /// How many seeds.
+    #[arg(long, default_value_t = 25)]
+    seeds: u64,
+}
+
+/// Carries out `ftmpi-sim detectors`: prints comma-separated values, one line for each seed.
+fn compare_detectors(arguments: &Detectors) {
+    let setting = Setting::default();
+    println!("# {setting}");
+    println!("detectors,period s,seed,seconds,ended,faults,migrations");
+    for fitting in [false, true] {
+        for period in &arguments.periods {
+            for seed in 1..=arguments.seeds {
+                let policy = policy(arguments.environment, fitting);
+                let o = run(arguments.environment, policy, period.as_secs_f64(), seed, &setting);
+                let (set, period) = (if fitting { "fitting" } else { "usual" }, period.as_secs());
+                println!(
+                    "{set},{period},{seed},{},{},{},{}",
+                    o.seconds, o.ended, o.faults, o.migrations
+                );
+            }
+        }
+    }
 }
 
 /// Carries out `ftmpi-sim scale`.
@@ -83,7 +121,7 @@ fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{}", report::LEGEND);
-    let mtbfs: Vec<f64> = arguments.mtbf.iter().map(std::time::Duration::as_secs_f64).collect();
+    let mtbfs: Vec<f64> = arguments.mtbf.iter().map(Duration::as_secs_f64).collect();
     if !mtbfs.is_empty() {
         print!("{}", faults::table(&rows, &mtbfs, &model));
     }
@@ -154,6 +192,10 @@ fn main() -> ExitCode {
     {
         eprintln!("ftmpi-sim: {}: {error}", file.display());
         return ExitCode::FAILURE;
+    }
+    if let Some(Task::Detectors(detectors)) = &arguments.task {
+        compare_detectors(detectors);
+        return ExitCode::SUCCESS;
     }
     report_panics(arguments.trace);
     if arguments.mutants {

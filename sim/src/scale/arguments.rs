@@ -133,7 +133,11 @@ fn size(text: &str) -> Result<f64, String> {
     number(text, &units).ok_or_else(|| "a size is a number with K, M or G, such as 4M".to_owned())
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+/// A time on the command line.
+///
+/// # Errors
+/// If the text is none.
+pub fn time(text: &str) -> Result<Duration, String> {
     let units = [
         ("ns", 1e-9),
         ("us", 1e-6),

@@ -1,14 +1,15 @@
 //! What faults leave of the time: the share in which a job makes progress, by the time between two
 //! faults of one rank.
 //!
-//! Faults come at random (exponential), one rank at a time, `ranks / mtbf` of them in a second. Each
-//! is noticed, its ranks fetch their images, and work since the image is done again. What the
+//! Faults come at random (exponential), one rank at a time, `ranks / mtbf` of them in a second.
+//! Each is noticed, its ranks fetch their images, and work since the image is done again. What the
 //! machines measured (slowdown, events, waves) comes from the [`Row`](super::Row).
 //!
 //! - **Waves over all ranks.** A wave counts when every image is stored, `C` after its begin; the
-//!   next may then begin. Between two faults that are `X` apart, `floor((X - C) / P)` waves of period
-//!   `P` count. So `P exp(-r (C + P)) / (1 - exp(-r P))` of `1 / r + R` seconds is progress, with `r`
-//!   the rate of faults and `R` the return. Past a rate nothing is left: mpich-v-2006, figure 9.
+//!   next may then begin. Between two faults that are `X` apart, `floor((X - C) / P)` waves of
+//!   period `P` count. So `P exp(-r (C + P)) / (1 - exp(-r P))` of `1 / r + R` seconds is progress,
+//!   with `r` the rate of faults and `R` the return. Past a rate nothing is left: mpich-v-2006,
+//!   figure 9.
 //! - **Logs.** The ranks that return repeat alone, `W` seconds; all others wait. Repetitions of
 //!   different ranks overlap, so no rank repeats in `exp(-r W)` of the time.
 //!

@@ -52,7 +52,9 @@ pub struct Row {
     /// Time from the moment at which a message could leave without the protocol to that at which it
     /// left, on average, in microseconds.
     pub gate_us: f64,
-    /// Time of a step against one without a protocol.
+    /// Time of a step, in milliseconds.
+    pub step_ms: f64,
+    /// The same against one without a protocol.
     pub slowdown: f64,
     /// Determinants that reach the event loggers in a second.
     pub logger_events: f64,
@@ -132,6 +134,7 @@ fn row(variant: Variant, ranks: u32, origin: Origin, m: &Measured, model: &Model
         origin,
         piggyback_bytes: m.piggyback_bytes,
         gate_us: m.gate_us,
+        step_ms: m.step_s * 1e3,
         slowdown: m.slowdown,
         logger_events: m.events_per_step * n / m.step_s,
         clock_bytes: m.clocks_per_step * n / m.step_s,

@@ -18,9 +18,10 @@ done again after one failure.";
 /// Names of the numbers of a row, and how to come by them.
 type Column = (&'static str, fn(&Row) -> f64);
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     ("piggyback B/msg", |r| r.piggyback_bytes),
     ("gate us", |r| r.gate_us),
+    ("step ms", |r| r.step_ms),
     ("step/none", |r| r.slowdown),
     ("logger events/s", |r| r.logger_events),
     ("clocks B/s", |r| r.clock_bytes),
@@ -97,7 +98,7 @@ pub fn plot(rows: &[Row], file: &Path) -> Result<(), Box<dyn std::error::Error>>
     {
         let area = SVGBackend::with_string(&mut drawn, (1500, 1500)).into_drawing_area();
         area.fill(&WHITE)?;
-        let shown = [0, 2, 3, 5, 8, 10].map(|column| COLUMNS[column]);
+        let shown = [0, 3, 4, 6, 9, 11].map(|column| COLUMNS[column]);
         for (part, column) in area.split_evenly((3, 2)).iter().zip(shown) {
             panel(part, rows, column)?;
         }
