@@ -18,11 +18,12 @@ from .jobs import LOGGING
 # Steps of 20 ms, in which an image is taken.
 STEPS = 150
 LATIN = b"data_\xe9\xe8.txt"
+CONTAINER = "kcmp, process_vm_readv, process_vm_writev, personality"
 # System calls that containers refuse. The job must run without them, or say in a line what is missing.
 REFUSED_CALLS = {
     "clone3": [435],
     "clone3, pidfd_open, close_range, statx": [435, 434, 436, 332],
-    "kcmp, process_vm_readv, process_vm_writev, personality": [312, 310, 311, 135],
+    CONTAINER: [312, 310, 311, 135],
     "sched_setaffinity, setpriority": [203, 141],
 }
 # System calls without which there is no job, and a word of the line that says so.
@@ -45,6 +46,14 @@ def one_line_problem(outcome: Outcome, *words: str) -> str | None:
     if not any(word in line for line in lines for word in words):
         return f"no line names {words}: {outcome.output_tail()}"
     return None
+
+
+def filter_program(where: Path) -> Path | None:
+    """A program that refuses system calls to the command that it executes; `None`: it may not."""
+    jail = where / "jail"
+    made = run(["gcc", "-O1", "-w", "-o", jail, TESTS / "programs" / "refusing_filter.c"], timeout=60)
+    may = made.code == 0 and run([jail, "1", "435", "--", "true"], timeout=20).code == 0
+    return jail if may else None
 
 
 class Surroundings:
@@ -147,10 +156,8 @@ class Surroundings:
                                    one_line_problem(outcome, "no job directory can be made"))
 
     def filters(self) -> None:
-        jail = self.where / "jail"
-        source = TESTS / "programs" / "refusing_filter.c"
-        made = run(["gcc", "-O1", "-w", "-o", jail, source], timeout=60)
-        if made.code != 0 or self.run([jail, "1", "435", "--", "true"]).code != 0:
+        jail = filter_program(self.where)
+        if jail is None:
             return self.setting.results.skip("surroundings: filters of system calls", "no filter can be installed")
         for name, calls in REFUSED_CALLS.items():
             outcome = self.run([jail, "1", *map(str, calls), "--", *self.ring()])
@@ -206,6 +213,7 @@ def surroundings_killed(setting: Setting) -> None:
     descriptors_come_back(setting, program)
     job_directory_comes_back(setting, program)
     without_network(setting, program)
+    without_fixed_addresses(setting, program)
 
 
 def both(setting: Setting) -> None:
@@ -281,3 +289,20 @@ def without_network(setting: Setting, program: Path) -> None:
         if problem is None and not report["failures"]:
             problem = "no rank died"
         setting.results.check(f"surroundings: no network and no loopback device, {' '.join(options)}", problem)
+
+
+def without_fixed_addresses(setting: Setting, program: Path) -> None:
+    """Containers refuse `personality`: the kernel places stack and heap elsewhere in each incarnation."""
+    jail = filter_program(setting.new_folder("jail"))
+    if jail is None:
+        return setting.results.skip("surroundings: addresses left to chance", "no filter can be installed")
+    for protocol in ("pessimistic", "coordinated"):
+        where = setting.new_folder("chance")
+        words = [*setting.mpiexec(2, "--protocol", protocol, "--ckpt-interval", "200ms", "--report", where / "report",
+                                  "--inject", "kill:rank=1,point=image,nth=2"), program, "60", "slow"]
+        outcome = run([jail, "1", *map(str, REFUSED_CALLS[CONTAINER]), "--", *words], timeout=60, cwd=where)
+        report, unread = reports.read(where / "report")
+        problem = problem_of(outcome, expected_text="right") or (unread if report is None else None)
+        if problem is None and [bool(failure["image"]) for failure in report["failures"]] != [True]:
+            problem = f"not one failure that an image healed: {report['failures']}"
+        setting.results.check(f"surroundings: addresses left to chance, {protocol}", problem)

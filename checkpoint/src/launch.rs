@@ -1,9 +1,9 @@
 //! How a rank must be started so that its images fit again.
 //!
-//! An image is bound to addresses. Executable, libraries, vDSO, heap and stack have the same
-//! addresses in every run of a binary on the same kernel if three things hold. (1) Address space
-//! layout randomisation is off for the process. (2) The limit on the stack is the same, because the
-//! kernel places mappings below it. (3) Arguments and environment have the same length. Therefore:
+//! An image is bound to addresses. The memory of a restored process lies where the image had it. The
+//! kernel places heap and stack; in every run of a binary at the same addresses, if address space
+//! layout randomisation is off. Where that is forbidden, the restored process maps its stack itself,
+//! and tells the kernel where heap and stack are.
 //!
 //! 1. In `pre_exec` call [`prepare_child`] with the *same* [`StackLimit`] for every incarnation of
 //!    the job. Take [`StackLimit::current`] once, in the launcher, and hand it to all agents.
@@ -12,7 +12,7 @@
 //! 3. [`PRELOAD_ENV`] names `libftmpi_boot.so`, by the same path in every incarnation.
 //! 4. Exec the same file by the same path (for a restart: `Hello::executable`).
 //!
-//! The boot library refuses a restart that differs, with [`crate::boot_abi::EXIT_IMAGE_MISFIT`].
+//! The boot library refuses a restart that does not fit, with [`crate::boot_abi::EXIT_IMAGE_MISFIT`].
 #![allow(unsafe_code)]
 
 /// The variable in which the dynamic linker finds the boot library.
@@ -63,7 +63,7 @@ impl StackLimit {
 /// Async-signal-safe: system calls only, no allocation.
 ///
 /// Where `personality` is forbidden (the seccomp profile of some containers), the rank starts all
-/// the same. The boot library then refuses images of it, with a line that says so.
+/// the same, and a restored process tells the kernel where its heap and stack are.
 ///
 /// # Errors
 /// The error of the system call that failed.
@@ -110,11 +110,27 @@ fn mark_close_on_exec(first: libc::c_int, last: libc::c_int) {
     }
 }
 
-/// Whether this process may fix its address layout. Changes nothing. `ftmpiexec --doctor` asks.
+/// Whether a rank of this host can be restored: by a fixed address layout, or because the kernel
+/// can be told where heap and stack are (`CONFIG_CHECKPOINT_RESTORE`). `ftmpiexec --doctor` asks.
+///
+/// # Errors
+/// Neither is possible here, so images cannot be taken.
+pub fn can_place() -> std::io::Result<()> {
+    const PR_SET_MM: libc::c_int = 35;
+    const PR_SET_MM_MAP_SIZE: libc::c_ulong = 15;
+    let mut len = 0u32;
+    // SAFETY: asks for the length of a structure, which is written to a local.
+    if unsafe { libc::prctl(PR_SET_MM, PR_SET_MM_MAP_SIZE, &raw mut len, 0, 0) } == 0 {
+        return Ok(());
+    }
+    can_fix_layout()
+}
+
+/// Whether this process may fix its address layout. Changes nothing.
 ///
 /// # Errors
 /// `personality` is forbidden here, so images cannot be taken.
-pub fn can_fix_layout() -> std::io::Result<()> {
+fn can_fix_layout() -> std::io::Result<()> {
     // SAFETY: no pointers.
     let now = unsafe { libc::personality(0xffff_ffff) };
     if now < 0 {
@@ -155,6 +171,7 @@ mod tests {
     #[test]
     fn the_layout_can_be_fixed_and_limits_read() {
         can_fix_layout().unwrap();
+        can_place().unwrap();
         let stack = StackLimit::current().unwrap();
         assert!(stack.soft <= stack.hard);
     }

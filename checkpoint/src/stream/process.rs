@@ -21,6 +21,9 @@ pub struct Processor {
     pub xsave_layout: u64,
 }
 
+/// Addresses in [`ProcessState::places`].
+pub const PLACES: usize = 9;
+
 /// Functions of the vDSO that programs and C libraries call: the index is that of
 /// [`ProcessState::vdso_functions`].
 pub const VDSO_FUNCTIONS: [&core::ffi::CStr; 6] = [
@@ -78,7 +81,7 @@ pub struct ProcessState {
     pub pid: i32,
     /// `umask`.
     pub umask: u32,
-    /// Must be equal: start of the heap.
+    /// Start of the heap.
     pub heap_start: u64,
     /// End of the heap.
     pub heap_end: u64,
@@ -96,8 +99,11 @@ pub struct ProcessState {
     pub inside_vdso: u32,
     /// 0.
     pub reserved_vdso: u32,
-    /// Must be equal: end of the stack's mapping.
+    /// End of the stack's mapping.
     pub stack_end: u64,
+    /// Where the kernel has the start and end of code and data, the start of the stack, and start
+    /// and end of arguments and environment.
+    pub places: [u64; PLACES],
     /// Must be equal: soft limit on the stack.
     pub stack_limit: u64,
     /// Must be equal: length of the window for shared memory. A limit on address space decides it.

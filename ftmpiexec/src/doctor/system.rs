@@ -100,21 +100,22 @@ fn installation() -> Finding {
 }
 
 fn layout() -> Finding {
-    judge_layout(launch::can_fix_layout().map_err(|error| error.to_string()).err().as_deref())
+    judge_layout(launch::can_place().map_err(|error| error.to_string()).err().as_deref())
 }
 
-/// `refusal`: the answer of the system, if it does not let the layout be fixed. Jobs run all the
-/// same, but without images.
+/// `refusal`: the answer of the system, if neither the layout can be fixed nor the kernel be told
+/// of another one. Jobs run all the same, but without images.
 fn judge_layout(refusal: Option<&str>) -> Finding {
     const WHAT: &str = "address layout";
     match refusal {
-        None => Finding::good(WHAT, "can be fixed by personality(2): images can be restored"),
+        None => Finding::good(WHAT, "heap and stack of a restored process can be placed"),
         Some(error) => Finding::limited(
             WHAT,
             format!(
                 "no rank can take an image, so after a failure ranks start again from the beginning: \
-                 personality(ADDR_NO_RANDOMIZE) is refused ({error}); allow it in the seccomp profile \
-                 of the container (Docker: --security-opt seccomp=unconfined)"
+                 personality(ADDR_NO_RANDOMIZE) is refused ({error}), and the kernel is built without \
+                 CONFIG_CHECKPOINT_RESTORE; allow personality in the seccomp profile of the \
+                 container (Docker: --security-opt seccomp=unconfined)"
             ),
         ),
     }

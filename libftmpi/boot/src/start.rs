@@ -12,7 +12,7 @@ use crate::base::{rank, report};
 use crate::descriptors::standard_stream;
 use crate::exported_table;
 use crate::interpose::{loads, next_function};
-use crate::memory::{vdso, window};
+use crate::memory::{layout, vdso, window};
 use crate::restore;
 use crate::signals::{agent_signal, batch_signal};
 use crate::threads::thread_notes;
@@ -45,6 +45,7 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
     }
     loads::find_libraries();
     vdso::begin();
+    reserved_area::choose_copies(!layout::layout_is_fixed());
     let state = if has_area.is_ok() && thread_notes::layout_is_right() {
         rank::State::Ready
     } else {

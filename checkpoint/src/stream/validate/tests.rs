@@ -77,6 +77,7 @@ fn no_state() -> ProcessState {
         inside_vdso: 0,
         reserved_vdso: 0,
         stack_end: 0,
+        places: [0; super::super::PLACES],
         stack_limit: 0,
         window_len: 0,
         processor: Default::default(),

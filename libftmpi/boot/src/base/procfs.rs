@@ -3,6 +3,7 @@
 
 use crate::base::syscalls::{self, Errno};
 use core::ffi::CStr;
+use ftmpi_checkpoint::stream::PLACES;
 
 /// Lines of an open file.
 #[derive(Debug)]
@@ -121,13 +122,28 @@ fn number(text: &[u8], radix: u32) -> Option<(u64, &[u8])> {
 
 /// Field 47 of `/proc/self/stat`: where the heap begins. 0 if the kernel does not tell.
 pub fn heap_start(buffer: &mut [u8]) -> Result<u64, Errno> {
+    Ok(memory_places(buffer)?.0)
+}
+
+/// Start of the heap, and [`ftmpi_checkpoint::stream::ProcessState::places`].
+pub fn memory_places(buffer: &mut [u8]) -> Result<(u64, [u64; PLACES]), Errno> {
+    // Numbers of the fields in proc(5).
+    const HEAP: usize = 47;
+    const FIELDS: [usize; PLACES] = [26, 27, 45, 46, 28, 48, 49, 50, 51];
     let mut lines = Lines::open(c"/proc/self/stat", buffer)?;
     let line = lines.next()?.ok_or(libc::EIO)?;
     // The second field is the program's name in parentheses; the name may contain anything.
     let after = line.iter().rposition(|&b| b == b')').ok_or(libc::EIO)? + 2;
-    let field = line.get(after..).and_then(|rest| rest.split(|&b| b == b' ').nth(47 - 3));
-    let (value, _) = field.and_then(decimal).ok_or(libc::EIO)?;
-    Ok(value)
+    let rest = line.get(after..).ok_or(libc::EIO)?;
+    let field = |number: usize| {
+        let text = rest.split(|&b| b == b' ').nth(number - 3)?;
+        decimal(text).map(|(value, _)| value)
+    };
+    let mut places = [0; PLACES];
+    for (place, number) in places.iter_mut().zip(FIELDS) {
+        *place = field(number).ok_or(libc::EIO)?;
+    }
+    Ok((field(HEAP).ok_or(libc::EIO)?, places))
 }
 
 /// The number, which may be negative, that is the only content of a file.

@@ -20,8 +20,6 @@ pub enum Misfit {
     StackLimit,
     AddressSpaceLimit,
     Kernel,
-    HeapStart,
-    StackEnd,
     CLibrary,
 }
 

@@ -6,10 +6,11 @@ use core::fmt;
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LAYOUT: &str = "start it with the same file, arguments and environment, on the same \
-                              kernel, with address randomisation off";
         let (what, remedy) = match self {
-            Misfit::Randomised => ("address randomisation is on", LAYOUT),
+            Misfit::Randomised => (
+                "stack or heap are elsewhere than in the image, and this kernel cannot be told so",
+                "allow personality(ADDR_NO_RANDOMIZE), or a kernel with CONFIG_CHECKPOINT_RESTORE",
+            ),
             Misfit::Processor => (
                 "the image was taken on a processor with more instructions, or with other registers",
                 "restart this rank on a host whose processor has all that the first one has",
@@ -26,8 +27,6 @@ impl fmt::Display for Misfit {
                 "the image was taken on another kernel, inside of a call of its vDSO",
                 "restart this rank on a host with the same kernel, or from another image",
             ),
-            Misfit::HeapStart => ("the heap begins elsewhere than in the image", LAYOUT),
-            Misfit::StackEnd => ("the stack ends elsewhere than in the image", LAYOUT),
             Misfit::CLibrary => (
                 "the C library is another one than in the image",
                 "restart this rank on a host with the same C library",
@@ -62,8 +61,8 @@ impl fmt::Display for Refusal<'_> {
             ),
             R::PreviousImage => f.write_str("the image before this one is still being written"),
             R::LayoutNotFixed => f.write_str(
-                "the address layout of this process is not fixed: no image of it could be \
-                 restored; allow the system call 'personality' on this host",
+                "heap and stack of a restored process cannot be placed: allow the system call \
+                 'personality' on this host, or use a kernel with CONFIG_CHECKPOINT_RESTORE",
             ),
             R::ChildProcesses => {
                 f.write_str("the program has started other processes that have not ended yet")

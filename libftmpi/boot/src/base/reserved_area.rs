@@ -11,13 +11,28 @@ use crate::base::tables::{
 };
 use crate::base::text::Line;
 use core::mem::size_of;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN};
 use ftmpi_checkpoint::stream::{
     Descriptor, File, FileLock, Map, ProcessState, Range, Signal, Thread, Timer, Watch, limit,
 };
 
-/// Start of the range where copies of shared memory are made during a capture.
-pub const COPIES_BASE: usize = 0x5601_0000_0000;
+/// Starts of the range where copies of shared memory are made during a capture: with a fixed
+/// layout; and where the kernel may have put the program into that one.
+const COPIES_BASES: [usize; 2] = [0x5601_0000_0000, 0x5700_0000_0000];
+
+/// Which of them.
+static COPIES_AT: AtomicUsize = AtomicUsize::new(COPIES_BASES[0]);
+
+/// Chooses the range of copies, before the first capture of a process.
+pub fn choose_copies(randomised: bool) {
+    COPIES_AT.store(COPIES_BASES[usize::from(randomised)], Ordering::Relaxed);
+}
+
+/// Start of the range of copies.
+pub fn copies_base() -> usize {
+    COPIES_AT.load(Ordering::Relaxed)
+}
 
 /// Its length.
 pub const COPIES_LEN: usize = 0x3f_0000_0000;

@@ -45,6 +45,8 @@ pub struct Control {
     pub strings: u64,
     pub heap_start: u64,
     pub heap_end: u64,
+    /// Stack and heap of the image are not where the kernel placed those of this process.
+    pub is_elsewhere: u64,
     pub fs_base: u64,
     pub gs_base: u64,
     pub tid_address: u64,

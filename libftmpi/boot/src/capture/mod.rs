@@ -280,7 +280,7 @@ extern "C" fn on_own_stack(job: *mut c_void) -> isize {
 }
 
 fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
-    if !layout::layout_is_fixed() {
+    if !layout::layout_is_fixed() && !layout::can_be_told() {
         return Err(area.refuse(Refusal::LayoutNotFixed));
     }
     refuse_children(area)?;

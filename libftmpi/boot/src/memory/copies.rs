@@ -1,6 +1,6 @@
 //! The range of addresses where copies are made while the process stands still.
 
-use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, ReservedArea};
+use crate::base::reserved_area::{COPIES_LEN, ReservedArea, copies_base};
 use crate::base::syscalls::{self, Errno};
 use crate::base::tables::Piece;
 
@@ -15,13 +15,13 @@ pub struct Copies {
 impl Copies {
     /// No copies yet.
     pub fn new() -> Self {
-        Self { end: COPIES_BASE, pieces: 0 }
+        Self { end: copies_base(), pieces: 0 }
     }
 
     /// Maps room for `len` bytes, and gives its address.
     pub fn room(&mut self, len: usize) -> Result<usize, Errno> {
         let len = len.next_multiple_of(4096);
-        if len > COPIES_BASE + COPIES_LEN - self.end {
+        if len > copies_base() + COPIES_LEN - self.end {
             return Err(libc::ENOMEM);
         }
         let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
@@ -57,9 +57,9 @@ impl Copies {
 
 impl Drop for Copies {
     fn drop(&mut self) {
-        if self.end > COPIES_BASE {
+        if self.end > copies_base() {
             // SAFETY: only copies lie there.
-            let _ = unsafe { syscalls::unmap(COPIES_BASE, self.end - COPIES_BASE) };
+            let _ = unsafe { syscalls::unmap(copies_base(), self.end - copies_base()) };
         }
     }
 }

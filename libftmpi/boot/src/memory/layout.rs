@@ -1,7 +1,8 @@
 //! The address layout of the process: what the kernel placed when it started the program.
 
 use crate::base::procfs::Entry;
-use crate::base::syscalls;
+use crate::base::syscalls::{self, Errno};
+use ftmpi_checkpoint::stream::ProcessState;
 
 /// Addresses that the kernel chose when it started the program.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +58,59 @@ impl Layout {
     }
 }
 
-/// Whether the address layout is fixed. Otherwise no new process would fit the image.
+/// Whether the process's places can be told to the kernel (`CONFIG_CHECKPOINT_RESTORE`).
+pub fn can_be_told() -> bool {
+    let mut len = 0u32;
+    // SAFETY: asks for the length of a structure, which is written to a local.
+    unsafe {
+        syscalls::call!(libc::SYS_prctl, PR_SET_MM, PR_SET_MM_MAP_SIZE, &raw mut len, 0, 0).is_ok()
+    }
+}
+
+/// Tells the kernel where the heap, the stack, the arguments and the environment of a restored
+/// process are: else the heap would grow where the new process had its own.
+pub fn tell(process: &ProcessState) -> Result<(), Errno> {
+    let [code, code_end, data, data_end, stack, rest @ ..] = process.places;
+    let [arguments, arguments_end, environment, environment_end] = rest;
+    let map = MemoryMap {
+        places: [
+            code,
+            code_end,
+            data,
+            data_end,
+            process.heap_start,
+            process.heap_end,
+            stack,
+            arguments,
+            arguments_end,
+            environment,
+            environment_end,
+        ],
+        auxv: 0,
+        auxv_len: 0,
+        executable: u32::MAX,
+    };
+    let len = size_of::<MemoryMap>();
+    // SAFETY: the structure is the kernel's `prctl_mm_map`, and lives over the call.
+    unsafe { syscalls::call!(libc::SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &raw const map, len, 0) }
+        .map(|_| ())
+}
+
+/// The kernel's `struct prctl_mm_map`.
+#[repr(C)]
+struct MemoryMap {
+    places: [u64; 11],
+    auxv: u64,
+    auxv_len: u32,
+    /// No other executable.
+    executable: u32,
+}
+
+const PR_SET_MM: i32 = 35;
+const PR_SET_MM_MAP: i32 = 14;
+const PR_SET_MM_MAP_SIZE: i32 = 15;
+
+/// Whether address space layout randomisation is off.
 pub fn layout_is_fixed() -> bool {
     // SAFETY: this argument only asks.
     let now = unsafe { syscalls::call!(libc::SYS_personality, 0xffff_ffffusize) }.unwrap_or(0);

@@ -3,7 +3,7 @@
 use crate::base::procfs::{self, Entry, Lines};
 use crate::base::rank;
 use crate::base::refusal::{Refusal, Refused};
-use crate::base::reserved_area::{COPIES_BASE, COPIES_LEN, ReservedArea};
+use crate::base::reserved_area::{COPIES_LEN, ReservedArea, copies_base};
 use crate::base::strings::Strings;
 use crate::base::tables::{COPIES_MAX, SharedCopy};
 use crate::base::text::Shown;
@@ -42,7 +42,7 @@ fn within(entry: &Entry<'_>, base: usize, len: usize) -> bool {
 pub fn is_library(entry: &Entry<'_>) -> bool {
     within(entry, RESERVED_AREA_BASE, RESERVED_AREA_LEN)
         || within(entry, WINDOW_BASE, WINDOW_LEN)
-        || within(entry, COPIES_BASE, COPIES_LEN)
+        || within(entry, copies_base(), COPIES_LEN)
 }
 
 /// Refuses an image if the program has a mapping where this library's are. In the process itself,
@@ -51,7 +51,7 @@ fn refuse_among_library(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Re
     let ranges = [
         (RESERVED_AREA_BASE, RESERVED_AREA_LEN),
         (WINDOW_BASE, WINDOW_LEN),
-        (COPIES_BASE, COPIES_LEN),
+        (copies_base(), COPIES_LEN),
     ];
     let meets = |&(base, len): &(usize, usize)| {
         entry.start < (base + len) as u64 && entry.end > base as u64
@@ -66,7 +66,7 @@ fn refuse_among_library(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Re
         ranges: [
             RESERVED_AREA_BASE,
             RESERVED_AREA_BASE + RESERVED_AREA_LEN,
-            COPIES_BASE,
+            copies_base(),
             WINDOW_BASE + WINDOW_LEN,
         ],
     }))

@@ -22,6 +22,7 @@ use crate::base::refusal::{Misfit, Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::memory::layout::Layout;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{VDSO_SLOT_LEN, VDSO_SLOTS, VDSO_SLOTS_BASE};
 use ftmpi_checkpoint::stream::{Map, ProcessState, VDSO_FUNCTIONS};
@@ -120,11 +121,7 @@ pub fn make_room(
         return Err(misfit());
     }
     let len = here.vdso_end - here.vvar_start();
-    let is_slot = |at: u64| {
-        let slots = VDSO_SLOTS_BASE as u64..(VDSO_SLOTS_BASE + VDSO_SLOTS * VDSO_SLOT_LEN) as u64;
-        slots.contains(&at) && at % VDSO_SLOT_LEN as u64 == 0
-    };
-    if same && is_slot(image.start) && image.end - image.start == len {
+    if same && image.end - image.start == len && is_free(area, image.clone())? {
         return move_to(area, here, image.start);
     }
     if process.inside_vdso != 0 || !can_jump(process) || len > VDSO_SLOT_LEN as u64 {
@@ -138,6 +135,19 @@ pub fn make_room(
     };
     let slot = slots.into_iter().find(free).ok_or_else(misfit)?;
     move_to(area, here, slot)
+}
+
+/// Whether this process has nothing there.
+fn is_free(area: &ReservedArea, range: Range<u64>) -> Result<bool, Refused> {
+    let failed = |errno| area.unreadable("/proc/self/maps", errno);
+    let mut lines = Lines::open(c"/proc/self/maps", area.text()).map_err(failed)?;
+    while let Some(line) = lines.next().map_err(failed)? {
+        let Some(entry) = procfs::entry(line) else { continue };
+        if entry.start < range.end && entry.end > range.start {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether the functions are far enough from each other, and inside.

@@ -38,8 +38,8 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     process.arch = ARCH_X86_64;
     process.page_bytes = 4096;
     process.pid = syscalls::getpid();
-    process.heap_start =
-        procfs::heap_start(area.text()).map_err(|errno| failed("the heap's start", errno))?;
+    (process.heap_start, process.places) =
+        procfs::memory_places(area.text()).map_err(|errno| failed("the heap's start", errno))?;
     // SAFETY: an impossible end changes nothing; the call returns the present one.
     process.heap_end = unsafe { syscalls::raw(libc::SYS_brk, [0; 6]) } as u64;
     if process.heap_start == 0 {

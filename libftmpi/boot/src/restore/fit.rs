@@ -2,11 +2,16 @@
 
 use crate::base::refusal::{Misfit, Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
-use crate::memory::layout::{Layout, layout_is_fixed};
+use crate::memory::layout::{Layout, can_be_told};
 use crate::process::limits::stack_limit;
 use crate::threads::thread_state::rseq;
 use ftmpi_checkpoint::host::{fits, processor};
 use ftmpi_checkpoint::stream::ProcessState;
+
+/// Whether stack or heap of the image are not where the kernel placed those of this process.
+pub fn is_elsewhere(process: &ProcessState, here: &Layout, heap_start: u64) -> bool {
+    (process.stack_end, process.heap_start) != (here.stack_end, heap_start)
+}
 
 /// Compares the image with this process, before anything is destroyed.
 pub fn check_fit(
@@ -17,9 +22,6 @@ pub fn check_fit(
     window_len: u64,
 ) -> Result<(), Refused> {
     let refuse = |misfit| Err(area.refuse(Refusal::Misfit(misfit)));
-    if !layout_is_fixed() {
-        return refuse(Misfit::Randomised);
-    }
     if !fits(&process.processor, &processor()) {
         return refuse(Misfit::Processor);
     }
@@ -29,11 +31,8 @@ pub fn check_fit(
     if process.window_len != window_len {
         return refuse(Misfit::AddressSpaceLimit);
     }
-    if process.heap_start != heap_start {
-        return refuse(Misfit::HeapStart);
-    }
-    if process.stack_end != here.stack_end {
-        return refuse(Misfit::StackEnd);
+    if is_elsewhere(process, here, heap_start) && !can_be_told() {
+        return refuse(Misfit::Randomised);
     }
     let rseq_len = area.threads()[0].rseq_len;
     if rseq_len != 0 && rseq().1 != rseq_len {

@@ -53,11 +53,11 @@ pub unsafe fn run(
     window_len: u64,
 ) -> ! {
     syscalls::set_signal_mask(!0);
-    let layout = match load(area, env, window_len) {
-        Ok(layout) => layout,
+    let stack = match load(area, env, window_len) {
+        Ok(stack) => stack,
         Err(Failure(code, Refused(_))) => fail(env.rank.0, area, code),
     };
-    let control = prepare(area, env, streams, &layout);
+    let control = prepare(area, env, streams, &stack);
     let control = match control {
         Ok(control) => control,
         Err(Refused(_)) => fail(env.rank.0, area, EXIT_IMAGE_MISFIT),
@@ -92,11 +92,26 @@ pub unsafe fn run(
     }
 }
 
+/// Which stack the restored process has.
+enum Stack {
+    /// The one of this process lies where it must: it stays. So does the place of the heap.
+    OfTheKernel(Layout),
+    /// Memory at the addresses of the image; the kernel is told.
+    OfTheImage(Layout),
+}
+
+impl Stack {
+    fn layout(&self) -> &Layout {
+        let (Self::OfTheKernel(layout) | Self::OfTheImage(layout)) = self;
+        layout
+    }
+}
+
 /// Exit code, and the refusal whose text the reserved area holds.
 struct Failure(i32, Refused);
 
 /// Reads everything before the contents and the pages, and checks it.
-fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, Failure> {
+fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Stack, Failure> {
     let damaged = |refused| Failure(EXIT_IMAGE_DAMAGED, refused);
     let misfit = |refused| Failure(EXIT_IMAGE_MISFIT, refused);
     let process = area.process_state();
@@ -165,11 +180,17 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Layout, F
         .map_err(|errno| misfit(area.unreadable("/proc/self", errno)))?;
     fit::check_fit(area, process, &layout, heap_start, window_len).map_err(misfit)?;
     vdso::make_room(area, process, tables.maps, &layout).map_err(misfit)?;
-    check_tables(area, &tables, &layout).map_err(damaged)?;
+    let stack = if fit::is_elsewhere(process, &layout, heap_start) {
+        layout.stack_end = process.stack_end;
+        Stack::OfTheImage(layout)
+    } else {
+        Stack::OfTheKernel(layout)
+    };
+    check_tables(area, &tables, stack.layout()).map_err(damaged)?;
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     mapped_files::check_files(area, &mut strings, files, same_boot).map_err(misfit)?;
     check_code(area, &tables).map_err(damaged)?;
-    Ok(layout)
+    Ok(stack)
 }
 
 fn add_mapping(area: &ReservedArea, layout: &mut Layout) -> Result<u64, i32> {
@@ -188,7 +209,7 @@ fn prepare(
     area: &ReservedArea,
     env: &RankEnv,
     streams: [StreamIdentity; 3],
-    layout: &Layout,
+    stack: &Stack,
 ) -> Result<*const Control, Refused> {
     // SAFETY: constants of our own object.
     let (sizes, from, to) =
@@ -206,7 +227,11 @@ fn prepare(
         .map_err(|errno| area.refuse(Refusal::NotExecutable { errno }))?;
     let process = area.process_state();
     let main = &area.threads()[0];
-    let (keep, kept) = keepers(area, Some(layout))?;
+    let kernels = match stack {
+        Stack::OfTheKernel(layout) => Some(layout),
+        Stack::OfTheImage(_) => None,
+    };
+    let (keep, kept) = keepers(area, kernels)?;
     let mut control = Control {
         image_fd: i64::from(fds::IMAGE),
         sequence: u64::from(kind::LAST_TABLE) + u64::from(process.contents),
@@ -216,6 +241,7 @@ fn prepare(
         strings: area.strings().as_ptr() as u64,
         heap_start: process.heap_start,
         heap_end: process.heap_end,
+        is_elsewhere: u64::from(kernels.is_none()),
         fs_base: main.fs_base,
         gs_base: main.gs_base,
         tid_address: main.tid_address,

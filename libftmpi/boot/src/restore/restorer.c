@@ -19,7 +19,7 @@ struct keep { u64 start, end; };
 struct stream_id { u64 device, inode, mode; };
 struct control {
     int64_t image_fd;
-    u64 sequence, maps, map_count, files, strings, heap_start, heap_end, fs_base, gs_base;
+    u64 sequence, maps, map_count, files, strings, heap_start, heap_end, is_elsewhere, fs_base, gs_base;
     u64 tid_address, robust_head, robust_len, rseq_address, rseq_len, resume_sp, resume_ip;
     u64 keep_count;
     struct keep keep[16];
@@ -153,7 +153,7 @@ static HERE void map_one(const struct control *control, const struct map *map)
     u64 flags = MAP_FIXED | (map->flags & SHARED ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE);
     u64 prot = PROT_READ | PROT_WRITE;
     long fd = -1;
-    if (map->flags & STACK) {
+    if (map->flags & STACK && !control->is_elsewhere) {
         /* The kernel's own mapping: one access makes it grow down to where it was. */
         volatile char *lowest = (volatile char *)map->start;
         *lowest = 0;
@@ -163,7 +163,7 @@ static HERE void map_one(const struct control *control, const struct map *map)
     }
     if (map->file == NO_FILE) {
         flags |= MAP_ANONYMOUS | MAP_NORESERVE; /* the program was within its limit */
-        if (map->flags & GROWS_DOWN)
+        if (map->flags & (GROWS_DOWN | STACK))
             flags |= MAP_GROWSDOWN;
         if (map->flags & DROPPABLE)
             flags = MAP_FIXED | MAP_ANONYMOUS | MAP_DROPPABLE;
@@ -276,10 +276,11 @@ __attribute__((section("ftmpi_restorer"), noreturn, used, visibility("hidden")))
 void ftmpi_restorer_main(const struct control *control)
 {
     /* Before the heap is unmapped: the kernel shrinks only a heap that exists. */
-    if ((u64)call3(SYS_brk, control->heap_start, 0, 0) != control->heap_start)
+    if (!control->is_elsewhere && (u64)call3(SYS_brk, control->heap_start, 0, 0) != control->heap_start)
         fail(control->line_map, MISFIT);
     unmap_all(control);
-    place_heap(control);
+    if (!control->is_elsewhere)
+        place_heap(control);
     const struct map *maps = (const struct map *)control->maps;
     for (u64 i = 0; i < control->map_count; i++)
         map_one(control, maps + i);

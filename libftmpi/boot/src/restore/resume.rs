@@ -2,13 +2,13 @@
 //! back.
 
 use crate::base::rank;
-use crate::base::refusal::Refused;
+use crate::base::refusal::{Misfit, Refusal, Refused};
 use crate::base::report;
-use crate::base::reserved_area::ReservedArea;
+use crate::base::reserved_area::{self, ReservedArea};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream, timerfd};
-use crate::memory::{locked_memory, page_attributes, vdso};
+use crate::memory::{layout, locked_memory, page_attributes, vdso};
 use crate::process::{
     credentials, limits, process_attributes, process_state, system_v_memory, system_v_objects,
 };
@@ -16,6 +16,7 @@ use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
 use crate::time::{clock_shift, posix_timers};
 use core::arch::asm;
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_FILE_GONE, EXIT_IMAGE_MISFIT};
+use ftmpi_checkpoint::stream::ProcessState;
 use ftmpi_wire::control::fds;
 
 /// The restorer jumps here: the restored process, as its main thread, on the stack in the reserved
@@ -41,6 +42,19 @@ pub extern "C" fn resume() -> ! {
     }
 }
 
+/// Tells the kernel where heap and stack are.
+fn place_heap_and_stack(
+    area: &ReservedArea,
+    process: &ProcessState,
+    is_elsewhere: bool,
+) -> Result<(), Refused> {
+    reserved_area::choose_copies(is_elsewhere || !layout::layout_is_fixed());
+    if !is_elsewhere {
+        return Ok(());
+    }
+    layout::tell(process).map_err(|_| area.refuse(Refusal::Misfit(Misfit::Randomised)))
+}
+
 /// Puts back what the kernel keeps. If something cannot be put back, the process ends.
 fn restore_kernel_state(area: &ReservedArea) {
     let process = &*area.process_state();
@@ -55,6 +69,7 @@ fn restore_kernel_state(area: &ReservedArea) {
     credentials::remember_start(area);
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     let result = vdso::restore(area, process)
+        .and_then(|()| place_heap_and_stack(area, process, control.is_elsewhere != 0))
         .and_then(|()| process_state::restore(area, process, &strings))
         .and_then(|()| system_v_memory::restore(area, same_boot))
         .and_then(|()| system_v_objects::restore(area, same_boot))

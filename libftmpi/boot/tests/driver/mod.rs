@@ -75,6 +75,8 @@ pub struct Job {
     pub library: Option<PathBuf>,
     /// When the previous incarnation ended, from the agent; nanoseconds since 1970.
     pub died: u64,
+    /// Leaves the address layout to chance, as containers do that forbid `personality`.
+    pub randomised: bool,
     /// Forbids `kcmp`, as many containers do.
     pub without_kcmp: bool,
     /// Files that images rest on.
@@ -95,6 +97,7 @@ impl Job {
             folder: None,
             library: None,
             died: 0,
+            randomised: std::env::var_os("FTMPI_TEST_RANDOMISED").is_some(),
             without_kcmp: false,
             kept: Kept::default(),
         }
@@ -147,6 +150,7 @@ impl Job {
             pairs.push((read.as_raw_fd(), fds::IMAGE));
         }
         let (stack, user, without_kcmp) = (self.stack, self.user, self.without_kcmp);
+        let randomised = self.randomised;
         // SAFETY: system calls only.
         unsafe {
             command.pre_exec(move || {
@@ -165,6 +169,9 @@ impl Job {
                 }
                 if without_kcmp {
                     forbid(libc::SYS_kcmp)?;
+                }
+                if randomised {
+                    forbid(libc::SYS_personality)?;
                 }
                 prepare_child(stack)
             });

@@ -39,6 +39,27 @@ static void look(void)
     require(getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
 }
 
+/* Heap and stack grow, where the kernel believes them to be. */
+static int deep(int left)
+{
+    volatile char room[64 << 10];
+    room[0] = (char)left;
+    room[sizeof room - 1] = left == 0 ? 0 : (char)deep(left - 1);
+    return room[0];
+}
+
+static void grow(void)
+{
+    char *end = sbrk(1 << 20);
+    require(end != (void *)-1 && sbrk(0) == end + (1 << 20));
+    memset(end, 7, 1 << 20);
+    require(deep(60) == 60);
+    char text[1 << 12];
+    FILE *line = fopen("/proc/self/cmdline", "r");
+    require(line && fgets(text, sizeof text, line) && strstr(text, "kernels"));
+    fclose(line);
+}
+
 int main(void)
 {
     be_a_rank();
@@ -55,6 +76,7 @@ int main(void)
         if (restored != images_restored) {
             restored = images_restored;
             begin = by_call(CLOCK_MONOTONIC);
+            grow();
         }
     }
     printf("%d\n", images_restored);

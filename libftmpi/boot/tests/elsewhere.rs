@@ -1,4 +1,4 @@
-//! Images fit other kernels, and processors with more instructions. The vDSO of the image is said to be another one: so the new process
+//! Images fit other kernels, other address layouts, and processors with more instructions. The vDSO of the image is said to be another one: so the new process
 //! must not use the addresses inside it that the C library keeps.
 
 mod driver;
@@ -128,4 +128,35 @@ fn a_processor_needs_all_instructions_of_the_first_one() {
     let end = job.start(1, Some(&image.0)).end(LONG);
     assert_eq!(end.code, Some(EXIT_IMAGE_MISFIT), "{end:?}");
     assert!(end.err.contains("more instructions"), "{end:?}");
+}
+
+#[test]
+fn a_layout_that_is_left_to_chance_is_put_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("kernels.c", folder.path(), &[]);
+    let job = Job { randomised: true, ..Job::new(program, &[]) };
+    let take = |process: &mut Process, number| {
+        let image = Image::take(process, number);
+        process.kill();
+        image
+    };
+    let fields = [offset_of!(ProcessState, stack_end), offset_of!(ProcessState, heap_start)];
+    let mut fresh = job.start(0, None);
+    fresh.report(LONG).unwrap();
+    let other = take(&mut fresh, 1);
+    let other = fields.map(|field| other.get(field));
+    let mut process = job.start(0, None);
+    process.report(LONG).unwrap();
+    let mut image = take(&mut process, 1);
+    assert_ne!(fields.map(|field| image.get(field)), other, "the kernel did not randomise");
+    let places = fields.map(|field| image.get(field));
+    for number in [2, 4] {
+        let mut process = restored(&job, number, &image);
+        image = take(&mut process, u64::from(number));
+        assert_eq!(fields.map(|field| image.get(field)), places);
+    }
+    assert!(is_right(&restored(&job, 5, &image).end(LONG), 3));
+    // On a host with a fixed layout.
+    let job = Job { randomised: false, ..job };
+    assert!(is_right(&restored(&job, 5, &image).end(LONG), 3));
 }
