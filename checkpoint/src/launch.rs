@@ -1,9 +1,9 @@
 //! How a rank must be started so that its images fit again.
 //!
-//! An image is bound to addresses. The memory of a restored process lies where the image had it. The
-//! kernel places heap and stack; in every run of a binary at the same addresses, if address space
-//! layout randomisation is off. Where that is forbidden, the restored process maps its stack itself,
-//! and tells the kernel where heap and stack are.
+//! An image is bound to addresses. The memory of a restored process lies where the image had it.
+//! The kernel places heap and stack; in every run of a binary at the same addresses, if address
+//! space layout randomisation is off. Where that is forbidden, the restored process maps its stack
+//! itself, and tells the kernel where heap and stack are.
 //!
 //! 1. In `pre_exec` call [`prepare_child`] with the *same* [`StackLimit`] for every incarnation of
 //!    the job. Take [`StackLimit::current`] once, in the launcher, and hand it to all agents.
@@ -12,7 +12,8 @@
 //! 3. [`PRELOAD_ENV`] names `libftmpi_boot.so`, by the same path in every incarnation.
 //! 4. Exec the same file by the same path (for a restart: `Hello::executable`).
 //!
-//! The boot library refuses a restart that does not fit, with [`crate::boot_abi::EXIT_IMAGE_MISFIT`].
+//! The boot library refuses a restart that does not fit, with
+//! [`crate::boot_abi::EXIT_IMAGE_MISFIT`].
 #![allow(unsafe_code)]
 
 /// The variable in which the dynamic linker finds the boot library.

@@ -1,5 +1,7 @@
-//! Images fit other kernels, other address layouts, and processors with more instructions. The vDSO of the image is said to be another one: so the new process
-//! must not use the addresses inside it that the C library keeps.
+//! Images fit other kernels, other address layouts, and processors with more instructions.
+//!
+//! The vDSO of the image is said to be another one: so the new process must not use the addresses
+//! inside it that the C library keeps.
 
 mod driver;
 
