@@ -93,7 +93,7 @@ def arguments() -> argparse.Namespace:
         return suites.add_parser(name, help=text, parents=[common])
 
     p = suite("check", "a short form of everything, for `make check`")
-    p.add_argument("--lane", type=lambda text: int(text) if text.isdigit() else text, choices=[1, 2, 3, "quick"],
+    p.add_argument("--lane", type=lambda text: int(text) if text.isdigit() else text, choices=[1, 2, 3, 4, "quick"],
                    help="only a part of it")
     p = suite("conformance", "MPI chapter by chapter")
     p.add_argument("only", nargs="*", help="names of programs")
@@ -324,7 +324,8 @@ def check(setting: Setting, lane: int | str | None) -> None:
 
     Lane 1 has programs that end well. Lanes 2 and 3, in which ranks die, may run at the same time, but not during a
     computation. The reason: where ranks are oversubscribed, a message yields the CPU once, and a computation then keeps
-    the CPU for milliseconds. Lane `quick` has a handful of each."""
+    the CPU for milliseconds. Lane 4 waits for other launchers most of its time, so it may run beside those two. Lane
+    `quick` has a handful of each."""
     peers = ROOT / ".peers"
     lanes: dict[int | str, list] = {
         1: [
@@ -355,9 +356,6 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("cuts", lambda: cuts.cuts(setting)),
             ("virtual hosts", lambda: hosts.virtual_hosts(setting)),
             ("replaced", lambda: replaced.replaced(setting)),
-            ("slurm", lambda: slurm.slurm(setting)),
-            ("direct", lambda: direct.direct(setting)),
-            ("mpir", lambda: mpir.mpir(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
             ("going-on", lambda: going_on.going_on(setting)),
@@ -388,6 +386,11 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("object-store", lambda: object_store.object_store(setting)),
             ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers", "loop", "fewest"], True)),
         ],
+        4: [
+            ("slurm", lambda: slurm.slurm(setting)),
+            ("direct", lambda: direct.direct(setting)),
+            ("mpir", lambda: mpir.mpir(setting)),
+        ],
         "quick": [
             ("conformance", lambda: conformance.conformance(
                 setting, ["p2p_matching", "coll_reduce", "datatypes", "rma_active", "files"])),
@@ -397,7 +400,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
                 setting, kills.Plan(1, ["traffic"], seconds=3, waves=True))),
         ],
     }
-    for name in [1, 2, 3] if lane is None else [lane]:
+    for name in [1, 2, 3, 4] if lane is None else [lane]:
         for suite, run_suite in lanes[name]:
             begin = time.monotonic()
             run_suite()

@@ -304,7 +304,7 @@ def main():
     else:
         count.one("mpi.h against MPICH's", code == 0)
     step("unit tests and programs", run_in_parallel, count, lambda: unit_tests(count, binaries, env), lane(1))
-    step("kills", run_in_parallel, count, lane(2), lane(3))
+    step("kills", run_in_parallel, count, lane(2), lane(3), lane(4))
     step("documents", documents, count, "--all" if args.all else "--run", dist)
     step("benchmark", run_suite, count, "benchmark, tiny",
          [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
