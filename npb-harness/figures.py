@@ -46,6 +46,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--tiny", action="store_true", help="a short form, to check that the command works")
     parser.add_argument("--rounds", type=int, help="measurements of each value (3)")
+    parser.add_argument("--minutes", type=float, default=75,
+                        help="after so long each value that is still missing is measured once (75)")
+    parser.add_argument("--most", type=int, default=1 << 20, help="run no more real ranks than these (as in the figure)")
     parser.add_argument("--dist", type=Path, default=TOP / "dist")
     parser.add_argument("--simulator", type=Path, help="ftmpi-sim (the newest below target/)")
     parser.add_argument("--npb", type=Path, help="the folder NPB3.4-MPI: the user's kernels instead of ours")
@@ -111,6 +114,17 @@ def make(lab: Lab, figure: Figure, out: Path) -> dict | None:
     (out / f"{figure.file}.json").write_text(json.dumps(made))
     print(f"{figure.name}: {figure.title}: {time.monotonic() - begin:.0f} s", flush=True)
     return made
+
+
+def make_all(lab: Lab, figures: list[Figure], out: Path) -> list[dict]:
+    if not lab.tiny:
+        return [made for figure in figures if (made := make(lab, figure, out))]
+    # The short form measures nothing that depends on the load, so its jobs run side by side.
+    pool = ThreadPoolExecutor(4)
+    try:
+        return [made for made in pool.map(lambda figure: make(lab, figure, out), figures) if made]
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def problem_of_svg(made: dict, file: Path) -> str | None:
@@ -179,9 +193,9 @@ def main() -> int:
         lab = Lab(args.dist.resolve(), results, args.results, work, tiny=args.tiny,
                   rounds=args.rounds or (1 if args.tiny else 3), npb=args.npb and args.npb.resolve(),
                   simulator=simulator(args.simulator, args.dist.resolve()))
-        # The short form measures nothing that depends on the load, so its jobs run side by side.
-        with ThreadPoolExecutor(4 if args.tiny else 1) as pool:
-            made = [figure for figure in pool.map(lambda figure: make(lab, figure, args.out), figures) if figure]
+        lab.most = args.most
+        lab.rounds_end = time.monotonic() + 60 * args.minutes
+        made = make_all(lab, figures, args.out)
         draw(lab, made, args.out, args.peers)
         finish(lab, made, args)
     finally:

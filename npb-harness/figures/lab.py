@@ -61,7 +61,7 @@ class Job:
     machines: tuple[str, ...] = ()
     # Checkpoint servers on hosts of their own, where `place` has such hosts.
     servers: int = 1
-    timeout: float = 120.0
+    timeout: float = 300.0
     # A run that does not end in time is a result, too.
     may_hang: bool = False
     recovery: str = ""
@@ -102,6 +102,8 @@ class Lab:
         self.networks: dict[str, Network] = {}
         self.no_network = ""
         self.programs: dict[str, Path] = {}
+        self.rounds_end = float("inf")
+        self.most = 1 << 20
         self.patience = 1
         self.ran = self.reused = 0
         self.seen_loads: list[float] = []
@@ -153,11 +155,14 @@ class Lab:
     # ---- jobs --------------------------------------------------------------------------------
 
     def measure(self, jobs: list[Job], rounds: int | None = None) -> dict[Job, list[Result]]:
-        """Runs all jobs, round by round."""
+        """Runs all jobs, round by round. When the time for further rounds is over, one round is enough."""
         found: dict[Job, list[Result]] = {job: [] for job in jobs}
         for number in range(rounds or self.rounds):
+            known = all(self.path_of(parameters(job), number).exists() for job in jobs)
+            if number and not known and time.monotonic() > self.rounds_end:
+                break
             for job in jobs if number % 2 == 0 else reversed(jobs):
-                value = self.keep({"job": asdict(job)}, number, lambda job=job, number=number: self.run(job, number))
+                value = self.keep(parameters(job), number, lambda job=job, number=number: self.run(job, number))
                 found[job].append(Result(**{**value, "pairs": {int(k): v for k, v in value["pairs"].items()}}))
         return found
 
@@ -246,6 +251,10 @@ class Lab:
         passes = times * (4 if self.tiny else {"cg": 1, "lu": 20, "bt": 20, "is": 50}[name])
         return name, (*size, *(("--seconds", f"{seconds * self.patience:g}") if seconds else ("--repeat", str(passes))))
 
+    def sizes(self, ranks: tuple[int, ...]) -> tuple[int, ...]:
+        """Those that this machine is asked to run (`--most`), at least the smallest."""
+        return tuple(size for size in ranks if size <= self.most) or ranks[:1]
+
     # ---- networks ----------------------------------------------------------------------------
 
     def place(self, wanted: str) -> str:
@@ -294,6 +303,14 @@ class Lab:
     def close(self) -> None:
         for network in self.networks.values():
             network.remove()
+
+
+def parameters(job: Job) -> dict:
+    """What a result depends on. The time limit matters only where not to end is a result."""
+    values = asdict(job)
+    if not job.may_hang:
+        del values["timeout"]
+    return {"job": values}
 
 
 def pairs(outcome: Outcome) -> dict[int, float]:

@@ -33,7 +33,7 @@ TIMELESS = ("vcausal-alone", "manetho-alone", "optimistic-standard")
 
 
 def check(lab: Lab) -> list[Row]:
-    sizes = [4] if lab.tiny else [4, 8, 16]
+    sizes = [4] if lab.tiny else list(lab.sizes((4, 8, 16)))
     steps, step_ms, payload = (10, 5, 2048) if lab.tiny else (50, 20, 8192)
     jobs = {(variant, ranks): Job("halo", (str(steps), str(step_ms * 1000), str(payload)), ranks, options, "tcp")
             for variant, options in CHECKED.items() for ranks in sizes}

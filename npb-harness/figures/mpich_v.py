@@ -73,7 +73,7 @@ def nas(lab: Lab) -> list[Row]:
     jobs = {}
     for kernel, sizes in ({TINY: (4,)} if lab.tiny else RANKS).items():
         program, arguments = lab.kernel(kernel)
-        for ranks in sizes:
+        for ranks in lab.sizes(sizes):
             for name in (VDUMMY, *PROTOCOLS):
                 jobs[kernel, ranks, name] = Job(program, arguments, ranks, options(name, "tcp", ranks), "tcp")
     found = lab.measure(list(jobs.values()))
