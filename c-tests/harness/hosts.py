@@ -24,8 +24,10 @@ CUT = "do not reach each other"
 AWAY = "does not answer"
 OWN_LINK = "the link of this host seems to be down"
 
-# The launcher counts a host as lost after 10 s.
-DETECTED_S = 13
+# A host is lost after 6 s (--detect), a server is away after 7 s.
+DETECTED_S = 8
+# From the loss of a host until its ranks run elsewhere: by default, and with --detect 1s.
+ELSEWHERE_S = {"6s": 8, "1s": 2}
 
 
 def says(outcome: Outcome, *texts: str) -> str | None:
@@ -215,12 +217,14 @@ def remove(network: Network) -> None:
 
 
 class Watcher:
-    """Breaks something some seconds after the ranks run, mends it later, and notes when a text was said."""
+    """Breaks something some seconds after the ranks run, mends it later, and notes when a text was said, or when two
+    ranks run on the host `goal`."""
 
     def __init__(self, network: Network, program: Path, after: float, breaks: Callable[[], None],
-                 mends: Callable[[], None] | None = None, lasts: float = 0, text: str = ""):
+                 mends: Callable[[], None] | None = None, lasts: float = 0, text: str = "", goal: str = "",
+                 limit: float = DETECTED_S):
         self.network, self.program, self.after, self.lasts = network, program, after, lasts
-        self.breaks, self.mends, self.text = breaks, mends, text
+        self.breaks, self.mends, self.text, self.goal, self.limit = breaks, mends, text, goal, limit
         self.running: float | None = None
         self.broken: float | None = None
         self.mended = False
@@ -241,17 +245,25 @@ class Watcher:
         if self.mends and not self.mended and now - self.broken > self.lasts:
             self.mends()
             self.mended = True
-        if self.said is None and self.text and self.text in self.log.read_text():
-            self.said = now
+        if self.said is None and self.is_seen():
+            self.said = time.monotonic()
+
+    def is_seen(self) -> bool:
+        if self.goal:
+            return len(pids_in(self.network.space(self.goal), self.program)) >= 2
+        return bool(self.text) and self.text in self.log.read_text()
 
     def late(self) -> str | None:
         """The problem that the text was said too late, or not at all."""
         if self.broken is None:
             return "the ranks never ran on host a"
+        what = f"the ranks on {self.goal}" if self.goal else f"`{self.text}`"
         if self.said is None:
-            return f"`{self.text}` was not said"
-        seconds = self.said - self.broken
-        return None if seconds <= DETECTED_S else f"`{self.text}` was said after {seconds:.0f} s"
+            return f"{what}: never seen"
+        return None if self.seconds() <= self.limit else f"{what}: seen after {self.seconds():.1f} s"
+
+    def seconds(self) -> float:
+        return (self.said or self.broken or 0) - (self.broken or 0)
 
 
 def launch(setting: Setting, network: Network, job: Job, where: Path, watcher: Watcher, *options: str | Path) -> Outcome:
@@ -285,7 +297,7 @@ def hosts(setting: Setting) -> None:
         results.skip("five hosts", f"namespaces cannot be made here: {getattr(error, 'stderr', '') or error}")
         return
     try:
-        for test in (way_between_hosts, host_of_servers, link_of_launcher):
+        for test in (way_between_hosts, host_of_servers, link_of_launcher, *map(lost_host, ELSEWHERE_S)):
             test(setting, network)
             network.mend()
     finally:
@@ -348,3 +360,21 @@ def link_of_launcher(setting: Setting, network: Network) -> None:
     if problem is None and (rank_failures(report) or re.search("starting its agent again|moves? ", outcome.err)):
         problem = f"something began again: {outcome.output_tail()}"
     finish(setting, network, test, problem, f"{outcome.seconds:.1f} s", job.program)
+
+
+def lost_host(detect: str) -> Callable[[Setting, Network], None]:
+    """The link of host b is down for good: its ranks run on c in time. Its agent ends the old ones."""
+
+    def test_it(setting: Setting, network: Network) -> None:
+        test = f"five hosts: a host is lost, --detect {detect}"
+        prepared = Jobs(setting, 8).prepare(test, "waitany", setting.seed)
+        if prepared is None:
+            return
+        job, where, file = prepared.job, prepared.where, prepared.report
+        watcher = Watcher(network, job.program, 2, lambda: network.link("b", "down"), goal="c", limit=ELSEWHERE_S[detect])
+        outcome = launch(setting, network, job, where, watcher, "--report", file, "--detect", detect)
+        problem, note = judge(outcome, file, job.expected_text, 2)
+        problem = problem or watcher.late() or says(outcome, f"silent for {detect[:-1]} s (--detect)") or moved(file, [2, 3])
+        finish(setting, network, test, problem, f"{note}, elsewhere after {watcher.seconds():.1f} s", job.program)
+
+    return test_it

@@ -224,8 +224,8 @@ def live(setting: Setting, jobs: Jobs) -> None:
     port, other = free_port(), free_port()
     top = [setting.dist / "bin" / "ftmpi-top", "--once"]
     options = ["--job-dir", where / "job", "--ckpt-interval", "500ms"]
-    words = [str(word) for word in setting.mpiexec(RANKS, *options, "--dashboard", str(port), *job.command(8))]
-    second = [str(word) for word in setting.mpiexec(2, "--protocol", "none", "--dashboard", f"0.0.0.0:{other}", *job.command(8))]
+    words = [str(word) for word in setting.mpiexec(RANKS, *options, "--dashboard", str(port), *job.command(60))]
+    second = [str(word) for word in setting.mpiexec(2, "--protocol", "none", "--dashboard", f"0.0.0.0:{other}", *job.command(60))]
     with open(where / "said", "w+") as said, open(where / "second", "w+") as more:
         running = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True),
                    subprocess.Popen(second, stdout=subprocess.DEVNULL, stderr=more, start_new_session=True)]

@@ -5,6 +5,7 @@
 //! its incarnation, and both sides ignore what comes late about an old incarnation.
 
 use crate::binding::Binding;
+use crate::heartbeat::Times;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
@@ -41,6 +42,8 @@ pub struct AgentSetup {
     pub leftovers: Vec<ProcessId>,
     /// Where the agent listens: on all interfaces if other hosts take part.
     pub listen: IpAddr,
+    /// How long silence may last.
+    pub times: Times,
     /// How long the agent holds on when no agent hears the launcher; `None`: as if it alone heard
     /// nothing.
     pub patience: Option<Duration>,

@@ -6,42 +6,28 @@
 //!
 //! An agent cannot see which of both it is, so it asks the other agents for how long the launcher
 //! has not answered them ([`crate::agent`], `lease`). It holds on if it reaches all of them and all
-//! of them have waited for [`ALL_SILENT`].
+//! of them have waited for [`Times::all_silent`] (*S*).
 //!
 //! Guarantees, together with the lease: the launcher starts a rank elsewhere only after the agent
-//! of its old host has ended it. For let all agents say so within [`ASK_LIMIT`] of one another, the
-//! first of them at the instant *o*. A *contact* is a heartbeat that says that a fresh answer
-//! (at most [`FRESH`] old) has arrived. No contact from before *o* rests on an answer sent after
-//! *o* + [`ASK_LIMIT`] − [`ALL_SILENT`], and no later one on an answer sent before *o* − [`FRESH`].
-//! So the answers of which the launcher hears leave a gap of at least [`GAP`]. It finds the gap at
+//! of its old host has ended it. For let all agents say so within [`Times::ask_limit`] (*A*) of one
+//! another, the first of them at the instant *o*. A *contact* is a heartbeat that says that a fresh
+//! answer (at most [`Times::fresh`], *F*, old) has arrived. No contact from before *o* rests on an
+//! answer sent after *o* + *A* − *S*, and no later one on an answer sent before *o* − *F*. So the
+//! answers of which the launcher hears leave a gap of at least [`Times::gap`]. It finds the gap at
 //! a tick, or at the next contact at the latest, and from then on excuses every host that has had
 //! no contact since. An excused host is lost when it has been silent for the whole patience, and
-//! its agent gives up [`MARGIN`] earlier.
+//! its agent gives up [`Times::margin`] earlier.
 //!
 //! A host whose agent has just come up is no witness: hosts that were silent before may not know
 //! that they would have to ask it.
 
-use crate::heartbeat::{INTERVAL, LEASE, MISSED_MAX};
+use crate::heartbeat::Times;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// An answer that is older proves no contact. An answer and the next heartbeat take little more
-/// than [`INTERVAL`].
-pub const FRESH: Duration = Duration::from_secs(2);
-
-/// How long an agent must have waited for an answer before its word counts. Below [`LEASE`], with
-/// time to ask all.
-pub const ALL_SILENT: Duration = Duration::from_secs(6);
-
-/// How long the question to all other agents may take.
-pub const ASK_LIMIT: Duration = Duration::from_secs(1);
-
-/// Time without contact to any host from which on the own link counts as down.
-pub const GAP: Duration = Duration::from_secs(3);
-
-/// An agent gives up so much earlier than the launcher: two heartbeats, and the killing of its
-/// ranks.
-pub const MARGIN: Duration = Duration::from_secs(5);
+/// Time without contact to any host after which the user is told. A shorter silence is excused, and
+/// not worth a word.
+pub const SAID_AFTER: Duration = Duration::from_secs(3);
 
 /// Hosts that must be there: the silence of one says nothing about the link.
 const WITNESSES_MIN: usize = 2;
@@ -68,6 +54,7 @@ struct Host {
 /// The contacts of the launcher.
 #[derive(Debug)]
 pub struct OwnLink {
+    times: Times,
     patience: Duration,
     hosts: Vec<Host>,
     /// The newest contact of any witness.
@@ -87,9 +74,9 @@ pub enum Change {
 
 impl OwnLink {
     /// No host is up.
-    pub fn new(hosts: usize, patience: Duration) -> Self {
+    pub fn new(hosts: usize, patience: Duration, times: Times) -> Self {
         let hosts = (0..hosts).map(|_| Host::default()).collect();
-        Self { patience, hosts, newest: None, down: None }
+        Self { times, patience, hosts, newest: None, down: None }
     }
 
     /// One more host, whose agent is not up yet.
@@ -99,7 +86,7 @@ impl OwnLink {
 
     /// Where the lease is longer than the patience, silence is never excused.
     fn is_off(&self) -> bool {
-        self.patience < LEASE + MARGIN
+        self.patience < self.times.lease() + self.times.margin()
     }
 
     /// The agent of a host is up, and counts its heartbeats from one on. `remote`: the host is
@@ -125,14 +112,14 @@ impl OwnLink {
             state.answers.pop_front();
         }
         let number = state.last_answer;
-        let fresh = sent.filter(|sent| now.saturating_duration_since(*sent) <= FRESH);
+        let fresh = sent.filter(|sent| now.saturating_duration_since(*sent) <= self.times.fresh());
         let Some(sent) = fresh else { return (number, None) };
         if self.hosts[host as usize].contact.is_some_and(|known| known >= sent) {
             return (number, None);
         }
         if self.is_witness(host, now) {
             if let Some(newest) = self.newest
-                && sent.saturating_duration_since(newest) >= GAP
+                && sent.saturating_duration_since(newest) >= self.times.gap()
             {
                 self.excuse(newest);
             }
@@ -149,10 +136,12 @@ impl OwnLink {
     /// Looks whether all hosts are silent.
     pub fn look(&mut self, now: Instant) -> Option<Change> {
         let newest = self.newest?;
-        if now.saturating_duration_since(newest) < GAP || !self.excuse(newest) {
+        let silence = now.saturating_duration_since(newest);
+        if silence < self.times.gap() || !self.excuse(newest) || silence < SAID_AFTER {
             return None;
         }
-        let is_recent = |contact: Instant| now.saturating_duration_since(contact) < GAP;
+        let gap = self.times.gap();
+        let is_recent = |contact: Instant| now.saturating_duration_since(contact) < gap;
         let up = self.hosts.iter().filter(|host| host.up.is_some());
         if self.is_down() || up.filter_map(|host| host.contact).any(is_recent) {
             return None;
@@ -188,14 +177,14 @@ impl OwnLink {
 
     /// A host that fell silent before this one came up is lost by now, or excused.
     fn is_witness(&self, host: u32, now: Instant) -> bool {
-        let young = INTERVAL * (MISSED_MAX + 2);
+        let young = self.times.interval() * (self.times.missed_max() + 2);
         self.hosts[host as usize].up.is_some_and(|up| now.duration_since(up) >= young)
     }
 }
 
 /// How long an agent holds on under this patience, if all others are silent, too.
-pub fn agents_patience(patience: Duration) -> Option<Duration> {
-    patience.checked_sub(MARGIN).filter(|held| *held >= LEASE)
+pub fn agents_patience(patience: Duration, times: Times) -> Option<Duration> {
+    patience.checked_sub(times.margin()).filter(|held| *held >= times.lease())
 }
 
 #[cfg(test)]
@@ -205,13 +194,13 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
     const PATIENCE: Duration = Duration::from_secs(60);
 
+    const TIMES: Times = Times::of(Duration::from_secs(10));
+
     #[test]
     fn the_times_fit_together() {
-        assert!(ALL_SILENT.checked_sub(ASK_LIMIT + FRESH).unwrap() >= GAP);
-        assert!(ALL_SILENT + 2 * ASK_LIMIT <= LEASE, "there is time to ask");
-        assert!(FRESH > INTERVAL && GAP > INTERVAL + FRESH / 2);
-        assert_eq!(agents_patience(60 * S), Some(55 * S));
-        assert_eq!(agents_patience(Duration::ZERO), None);
+        assert_eq!(agents_patience(60 * S, TIMES), Some(55 * S));
+        assert_eq!(agents_patience(60 * S, Times::of(S)), Some(60 * S - S / 2));
+        assert_eq!(agents_patience(Duration::ZERO, TIMES), None);
     }
 
     /// Three hosts; each beats every second and echoes the answer before.
@@ -225,7 +214,7 @@ mod tests {
     impl Job {
         fn new(patience: Duration) -> Self {
             let begin = Instant::now();
-            let mut link = OwnLink::new(3, patience);
+            let mut link = OwnLink::new(3, patience, TIMES);
             (0..3).for_each(|host| link.joined(host, true, begin));
             Self { link, begin, echo: [0; 3], changes: Vec::new() }
         }
@@ -317,7 +306,7 @@ mod tests {
     #[test]
     fn young_hosts_and_single_ones_say_nothing() {
         let begin = Instant::now();
-        let mut link = OwnLink::new(2, PATIENCE);
+        let mut link = OwnLink::new(2, PATIENCE, TIMES);
         link.joined(0, true, begin);
         let mut echo = 0;
         for second in 0..20 {

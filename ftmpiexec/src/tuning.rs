@@ -8,19 +8,12 @@ use std::time::Duration;
 
 /// How long an agent tries to connect to one address of its launcher.
 pub const LAUNCHER_CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// Silence before the kernel probes the connection.
-pub const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(10);
-/// Time between two probes of the kernel.
-pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Probes without an answer before the kernel ends the connection.
 pub const KEEP_ALIVE_PROBES: u32 = 4;
 
-/// How long the way between two hosts may not work before that is reported. The launcher then
-/// looks whether it hears both: less than it takes to miss a host
-/// ([`crate::heartbeat::MISSED_MAX`]).
-pub const PATH_LIMIT: Duration = Duration::from_secs(8);
-/// One attempt to reach the agent of another host on a way that is watched.
-pub const PATH_ATTEMPT: Duration = Duration::from_secs(3);
+/// Below this limit of a way between two hosts the kernel's probes, which have whole seconds, are
+/// too slow.
+pub const PATH_KERNEL_PROBES: Duration = Duration::from_secs(4);
 /// Heartbeats that may be missing of a host which the launcher hears.
 pub const HEARD_MISSED_MAX: u32 = 2;
 
@@ -134,10 +127,11 @@ pub const SERVER_RESTART_PAUSE: Duration = Duration::from_millis(200);
 pub const SERVER_GOOD_RUN: Duration = Duration::from_secs(10);
 /// How long a server of an earlier run on another host may take to see that its launcher is gone.
 pub const SERVER_IN_USE_PATIENCE: Duration = Duration::from_secs(90);
-/// Silence of a server after which it counts as away: as long as for an agent.
-pub const SERVER_SILENCE_LIMIT: Duration = Duration::from_secs(10);
-/// As [`SERVER_SILENCE_LIMIT`], on the launcher's host, where it may only be slow: its process is
-/// watched.
+/// Silence of a server on another host after which it counts as away, at the least, where hosts
+/// are lost sooner: it is asked each second, and has [`SERVER_PING_LIMIT`] to answer.
+pub const SERVER_SILENCE_MIN: Duration = Duration::from_secs(4);
+/// Silence of a server on the launcher's host, where it may only be slow, at the least: its process
+/// is watched.
 pub const SERVER_SILENCE_LIMIT_HERE: Duration = Duration::from_secs(30);
 /// How long a server may take to answer that it is there.
 pub const SERVER_PING_LIMIT: Duration = Duration::from_secs(3);

@@ -32,6 +32,11 @@ pub struct ServerArgs {
     #[arg(long, value_name = "PID", num_args = 0..=1, default_missing_value = "0",
           value_parser = number::<i32>(0, i32::MAX as u64, 4711))]
     pub exit_with_parent: Option<i32>,
+    /// How long the host of a caller may answer nothing
+    ///
+    /// Not even its kernel. Then its connection is ended.
+    #[arg(long, value_name = "TIME", default_value = "12s", value_parser = time)]
+    pub silence: Duration,
     /// Show the state of the server to Prometheus
     ///
     /// At http://IP:PORT/metrics.

@@ -18,6 +18,12 @@ pub enum ValueError {
     /// The time is too long to matter.
     #[error("`{0}` is more than a hundred years; write a shorter time, such as 24h")]
     TooLong(String),
+    /// The time is too short to tell a lost host from a slow one.
+    #[error(
+        "`{0}` is too short to tell a host that is lost from one that is slow; write 1s or more, such \
+         as 2s"
+    )]
+    DetectTooShort(String),
     /// It should be a number.
     #[error("`{value}` is not a whole number {range}; write for example {example}")]
     Number {
@@ -49,6 +55,13 @@ pub enum ValueError {
     )]
     StoreSecrets,
 }
+
+/// Silence of a host after which it is lost, unless the user says otherwise: with the restart of
+/// its ranks below 8 s, and long against pauses of busy hosts.
+pub const DETECT: Duration = Duration::from_secs(6);
+
+/// The shortest such silence: the kernel has repeated what was not acknowledged twice by then.
+pub const DETECT_MIN: Duration = Duration::from_secs(1);
 
 /// No time that is given is longer: points in time can be computed with it.
 const TIME_MAX: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -90,6 +103,15 @@ pub fn time(text: &str) -> Result<Duration, ValueError> {
 /// As [`time`].
 pub fn time_limit(text: &str) -> Result<Duration, ValueError> {
     if text == "-1" { Ok(Duration::ZERO) } else { time(text) }
+}
+
+/// The longest silence of a host that is not lost.
+///
+/// # Errors
+/// As [`time`]; it is shorter than [`DETECT_MIN`].
+pub fn detect(text: &str) -> Result<Duration, ValueError> {
+    let given = time(text)?;
+    if given < DETECT_MIN { Err(ValueError::DetectTooShort(text.to_owned())) } else { Ok(given) }
 }
 
 /// A size: `500M`, `20G`, or a number of bytes.
@@ -182,6 +204,11 @@ mod tests {
         let error = time("99999999999999999999h").unwrap_err();
         assert!(error.to_string().contains("hundred years"));
         assert_eq!(time_limit("-1"), Ok(Duration::ZERO));
+        assert_eq!((detect("1s"), detect("6s")), (Ok(DETECT_MIN), Ok(DETECT)));
+        for wrong in ["999ms", "0s", "0"] {
+            assert!(detect(wrong).is_err(), "{wrong}");
+        }
+        assert!(detect("500ms").unwrap_err().to_string().ends_with("write 1s or more, such as 2s"));
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! Guarantees: bytes flow with back-pressure, in pieces of [`PIECE_BYTES`], however large an image
 //! is. A refusal of the server ends a transfer at once. A server host that vanishes is noticed
-//! within [`SILENCE_LIMIT`], also in the middle of a long commit.
+//! within the limit of [`set_silence_limit`], also in the middle of a long commit.
 
 use crate::image_store::image_file::ImageReader;
 use crate::image_store::same_host_io::{SameHostWriter, WriteProgress, open_same_host};
+pub use crate::socket_options::set_silence_limit;
+pub use crate::tuning::connection::PIECE_BYTES;
 use crate::tuning::connection::STATUS_BYTES_MAX;
-pub use crate::tuning::connection::{PIECE_BYTES, SILENCE_LIMIT};
 use bytes::Bytes;
 use ftmpi_transport::auth::{self, AuthError, JobKey};
 use ftmpi_transport::framed::{FrameError, Framed, Received};
@@ -94,7 +95,7 @@ impl ImageStore {
     ) -> Result<Self, ClientError> {
         let server = format!("checkpoint server {address}");
         let stream = auth::connect(address, key, &Purpose::Images, within).await?;
-        crate::socket_options::end_when_peer_vanishes(&stream, SILENCE_LIMIT);
+        crate::socket_options::end_when_peer_vanishes(&stream);
         Ok(Self { frames: Framed::new(stream, FRAME_BYTES_MAX), server })
     }
 

@@ -52,7 +52,7 @@ pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 
 async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
-    let mut listener = Listener::bind(args.server.listen, server_process::key(&args.server)?)
+    let mut listener = Listener::bind(args.server.listen, server_process::begin(&args.server)?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     let (counts, started) = (Arc::new(Counts::default()), Instant::now());
@@ -94,10 +94,7 @@ async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 
 async fn schedule(caller: Authenticated, counts: Arc<Counts>) {
     let Authenticated { mut stream, responder, .. } = caller;
-    crate::socket_options::end_when_peer_vanishes(
-        &stream,
-        crate::tuning::connection::SILENCE_LIMIT,
-    );
+    crate::socket_options::end_when_peer_vanishes(&stream);
     if responder.answer(&mut stream, Welcome::Yes).await.is_err() {
         return;
     }

@@ -13,11 +13,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The key of the job.
+/// What every server does first: connections get their limit of silence. The result is the key of
+/// the job.
 ///
 /// # Errors
 /// There is no key, or it is not private.
-pub fn key(args: &ServerArgs) -> anyhow::Result<JobKey> {
+pub fn begin(args: &ServerArgs) -> anyhow::Result<JobKey> {
+    crate::socket_options::set_silence_limit(args.silence);
     Ok(match &args.key_file {
         Some(path) => JobKey::read_file(path)?,
         None => JobKey::from_env()?,

@@ -7,8 +7,9 @@ pub mod connection {
     /// Bytes of an image in one frame: large enough that a frame costs little, small enough that a
     /// refusal comes soon.
     pub const PIECE_BYTES: usize = 256 << 10;
-    /// A host that answers nothing for this long, not even its kernel, is given up.
-    pub const SILENCE_LIMIT: Duration = Duration::from_secs(20);
+    /// A host that answers nothing for this long, not even its kernel, is given up, unless the
+    /// launcher says otherwise (`--detect`).
+    pub const SILENCE_LIMIT: Duration = Duration::from_secs(12);
     /// Pause of a listener after a caller that could not be accepted: no descriptor may be left.
     pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
     /// Bytes of a server's state at most: a bound on what a confused server can send.

@@ -14,6 +14,5 @@ mod incoming;
 pub mod shm;
 pub mod silence;
 pub mod tcp;
-pub mod tuning;
 
 pub use incoming::FrameReceiver;

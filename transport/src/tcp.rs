@@ -10,11 +10,9 @@ mod tuning;
 pub use self::tuning::EAGER_MAX;
 use self::tuning::{AHEAD_MAX, BUFFER, DIRECT_MIN, READS_PER_LOOK, WITH_HEADER};
 use crate::incoming::{FrameReceiver, Incoming};
-use crate::tuning::RANK_SILENCE_LIMIT;
 use ftmpi_wire::Header;
 use ftmpi_wire::header::Kind;
 use std::io;
-use std::os::fd::BorrowedFd;
 
 /// One end of a channel.
 pub struct Channel<T> {
@@ -89,9 +87,6 @@ impl<T: Copy> Channel<T> {
         if failed {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is open, as the calls above have shown.
-        let socket = unsafe { BorrowedFd::borrow_raw(fd) };
-        crate::silence::keep_alive(socket, RANK_SILENCE_LIMIT);
         Ok(Self {
             fd,
             buffer: vec![0; BUFFER].into_boxed_slice(),

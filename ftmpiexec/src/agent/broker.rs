@@ -18,15 +18,17 @@ use super::events::{AgentEvent, NewSocket};
 use super::launcher_link::LauncherLink;
 use super::page::sealed_memfd;
 use crate::agent_protocol::Report;
+use crate::heartbeat::Times;
 use crate::tuning::{CALL_LIMIT, CALLER_WAIT_LIMIT, RETRY_FIRST, RETRY_MOST};
 use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
 use ftmpi_transport::shm::segment_bytes;
+use ftmpi_transport::silence;
 use ftmpi_wire::control::{ChannelKind, ToRank};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::HashSet;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
@@ -74,6 +76,7 @@ pub(super) struct Connector {
     pub(super) key: JobKey,
     pub(super) directory: watch::Receiver<Directory>,
     pub(super) events: mpsc::UnboundedSender<AgentEvent>,
+    pub(super) times: Times,
 }
 
 /// Pauses between attempts: each twice as long as the one before, up to a limit.
@@ -98,7 +101,7 @@ impl Backoff {
 impl Agent {
     pub(super) fn connector(&self) -> Connector {
         let (key, directory) = (self.key.clone(), self.directory.subscribe());
-        Connector { key, directory, events: self.events.clone() }
+        Connector { key, directory, events: self.events.clone(), times: self.times }
     }
 
     /// A rank of this host wants a channel.
@@ -222,6 +225,8 @@ impl Agent {
         if stale && !self.uses_memories() {
             return;
         }
+        // A rank that computes reads nothing.
+        silence::keep_alive(socket.as_fd(), self.times.connection());
         if let Some(process) = self.ranks.connected(rank) {
             let kind = ChannelKind::Tcp { round };
             let message = ToRank::Channel { peer: peer.0, incarnation: peer.1, kind };
@@ -286,6 +291,8 @@ impl Agent {
 
     /// Gives a rank the connection to its event logger.
     pub(super) fn hand_over_event_log(&mut self, rank: RankKey, socket: OwnedFd) {
+        // A logger always reads.
+        silence::end_when_silent(socket.as_fd(), self.times.connection());
         if let Some(process) = self.ranks.connected(rank) {
             process.send(&ToRank::EventLog, vec![socket], rank.1 > Incarnation(0));
         }

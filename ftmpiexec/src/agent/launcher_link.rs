@@ -5,14 +5,14 @@
 
 use super::events::AgentEvent;
 use crate::agent_protocol::{AgentSetup, FromAgent, Report, ToAgent};
-use crate::tuning::{
-    KEEP_ALIVE_IDLE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_PROBES, LAUNCHER_CONNECT_LIMIT,
-};
+use crate::heartbeat::Times;
+use crate::tuning::{KEEP_ALIVE_PROBES, LAUNCHER_CONNECT_LIMIT};
 use ftmpi_transport::auth::{self, JobKey};
 use ftmpi_transport::framed::{FrameReader, FrameWriter};
 use ftmpi_wire::hello::Purpose;
 use ftmpi_wire::{Incarnation, Rank};
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -74,7 +74,7 @@ pub async fn connect(setup: &AgentSetup, key: &JobKey) -> Result<TcpStream, Unre
     for address in addresses.iter().chain(&addresses).copied() {
         match auth::connect(address, key, &purpose, LAUNCHER_CONNECT_LIMIT).await {
             Ok(stream) => {
-                keep_alive(&stream);
+                keep_alive(&stream, setup.times);
                 return Ok(stream);
             }
             Err(e) => {
@@ -89,11 +89,13 @@ pub async fn connect(setup: &AgentSetup, key: &JobKey) -> Result<TcpStream, Unre
 }
 
 /// Has the kernel probe the connection: a launcher whose host vanished sends no goodbye.
-pub(super) fn keep_alive(stream: &TcpStream) {
+pub(super) fn keep_alive(stream: &TcpStream, times: Times) {
     use rustix::net::sockopt;
+    let (idle, pause) = (times.detect(), times.detect() / 2);
+    let [idle, pause] = [idle, pause].map(|time| time.max(Duration::from_secs(1)));
     let _ = sockopt::set_socket_keepalive(stream, true);
-    let _ = sockopt::set_tcp_keepidle(stream, KEEP_ALIVE_IDLE);
-    let _ = sockopt::set_tcp_keepintvl(stream, KEEP_ALIVE_INTERVAL);
+    let _ = sockopt::set_tcp_keepidle(stream, idle);
+    let _ = sockopt::set_tcp_keepintvl(stream, pause);
     let _ = sockopt::set_tcp_keepcnt(stream, KEEP_ALIVE_PROBES);
 }
 

@@ -2,7 +2,7 @@
 //! not answer.
 //!
 //! Guarantees: when the launcher counts a host as lost and starts its ranks elsewhere
-//! ([`crate::heartbeat::MISSED_MAX`]), no rank runs any more on a host that was cut off. So two
+//! ([`Times::missed_max`]), no rank runs any more on a host that was cut off. So two
 //! incarnations of a rank never write the same files. A launcher that is slow, or stopped by its
 //! user, costs nothing: its kernel still answers. A launcher whose own link is down is waited for:
 //! then all other agents can be reached, and none has an answer ([`crate::own_link`] has the
@@ -11,8 +11,7 @@
 //! Source: leases of Gray and Cheriton (SOSP 1989). The side that may be cut off decides first, by
 //! its own clock.
 
-use crate::heartbeat::{LEASE, UNANSWERED_MIN};
-use crate::own_link::ALL_SILENT;
+use crate::heartbeat::Times;
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -38,6 +37,7 @@ pub struct Lease {
     patience: Option<Duration>,
     /// All other agents have said that the launcher is silent.
     all_silent: bool,
+    times: Times,
 }
 
 /// What is to be done now.
@@ -53,14 +53,29 @@ pub enum Verdict {
 
 impl Lease {
     /// Begins with a new connection to the launcher.
-    pub fn new(connection: impl AsFd, patience: Option<Duration>, now: Instant) -> Self {
+    pub fn new(
+        connection: impl AsFd,
+        patience: Option<Duration>,
+        times: Times,
+        now: Instant,
+    ) -> Self {
         let socket = rustix::fs::fstat(connection).ok().map(|stat| stat.st_ino);
-        Self::begin(socket, patience, now)
+        Self { socket, ..Self::unconnected(patience, times, now) }
     }
 
-    fn begin(socket: Option<u64>, patience: Option<Duration>, now: Instant) -> Self {
-        let (answered, beats, sent, all_silent) = (0, 0, VecDeque::new(), false);
-        Self { heard: now, received: now, answered, sent, beats, socket, patience, all_silent }
+    /// A lease without a connection.
+    pub fn unconnected(patience: Option<Duration>, times: Times, now: Instant) -> Self {
+        Self {
+            heard: now,
+            received: now,
+            answered: 0,
+            sent: VecDeque::new(),
+            beats: 0,
+            socket: None,
+            patience,
+            all_silent: false,
+            times,
+        }
     }
 
     /// A heartbeat is sent.
@@ -97,7 +112,8 @@ impl Lease {
     /// it; `asked` is when the first of them was.
     pub fn others_said(&mut self, asked: Instant, shortest: Option<Duration>) {
         let here = self.silence(asked);
-        self.all_silent |= shortest.is_some_and(|shortest| shortest.min(here) >= ALL_SILENT);
+        let limit = self.times.all_silent();
+        self.all_silent |= shortest.is_some_and(|shortest| shortest.min(here) >= limit);
     }
 
     /// What is to be done now.
@@ -108,24 +124,18 @@ impl Lease {
                     .iter()
                     .filter_map(|table| std::fs::read_to_string(table).ok())
                     .filter_map(|table| unanswered(&table, socket))
-                    .any(|times| times >= UNANSWERED_MIN)
+                    .any(|again| again >= self.times.unanswered_min())
             })
         })
-    }
-
-    /// A lease without a connection.
-    #[cfg(test)]
-    pub fn unconnected(patience: Option<Duration>, now: Instant) -> Self {
-        Self::begin(None, patience, now)
     }
 
     /// As [`Self::look`]; `cut_off`: the network to the launcher does not answer.
     pub(super) fn verdict(&self, now: Instant, cut_off: impl FnOnce() -> bool) -> Verdict {
         let silence = now.saturating_duration_since(self.heard);
-        if silence < ALL_SILENT || !cut_off() {
+        if silence < self.times.all_silent() || !cut_off() {
             return Verdict::RunOn;
         }
-        let limit = self.patience.filter(|_| self.all_silent).unwrap_or(LEASE);
+        let limit = self.patience.filter(|_| self.all_silent).unwrap_or(self.times.lease());
         match self.patience {
             _ if silence >= limit => Verdict::Over,
             Some(_) if !self.all_silent => Verdict::AskOthers,
@@ -152,6 +162,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     const S: Duration = Duration::from_secs(1);
+    const TIMES: Times = Times::of(Duration::from_secs(10));
 
     const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
         0: 0100007F:0BB8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 7001 1 0 100 0 0 10 0\n\
@@ -171,7 +182,7 @@ mod tests {
     /// A lease without a connection, begun at the returned instant.
     fn lease(patience: Option<Duration>) -> (Lease, Instant) {
         let begin = Instant::now();
-        (Lease::unconnected(patience, begin), begin)
+        (Lease::unconnected(patience, TIMES, begin), begin)
     }
 
     #[test]
@@ -241,11 +252,11 @@ mod tests {
         let mut agent = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let _launcher = listener.accept().unwrap();
         let begin = Instant::now();
-        let mut lease = Lease::new(&agent, None, begin);
+        let mut lease = Lease::new(&agent, None, TIMES, begin);
         assert!(lease.socket.is_some());
         agent.write_all(&[0; 4096]).unwrap();
         assert_eq!(lease.look(begin), Verdict::RunOn);
-        let later = begin + 10 * LEASE;
+        let later = begin + 10 * TIMES.lease();
         assert_eq!(lease.look(later), Verdict::RunOn, "answered");
         // The table has the connection, so the comparison was made.
         let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();

@@ -3,15 +3,17 @@
 //! given its ranks up.
 
 use super::lease::{Lease, Verdict};
-use crate::heartbeat::{MissedBeats, Seen};
-use crate::own_link::{ASK_LIMIT, OwnLink, agents_patience};
+use crate::heartbeat::{MissedBeats, Seen, Times};
+use crate::own_link::{OwnLink, agents_patience};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Milliseconds of one step.
+/// Milliseconds of one step, where hosts are lost after [`TEN_SECONDS`]. Other runs are as much
+/// faster or slower as their hosts are lost sooner or later.
 const STEP: u64 = 100;
 /// Steps of one run: two minutes.
 const STEPS: u64 = 1200;
+const TEN_SECONDS: u64 = 10_000;
 const HOSTS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -91,11 +93,14 @@ fn outages(random: &mut Random, kind: u64) -> Vec<(u64, u64)> {
 }
 
 /// Runs one seed; how many hosts the launcher has lost, and how many are excused at some time.
-fn run(seed: u64) -> (usize, usize) {
+fn run(seed: u64, detect: u64) -> (usize, usize) {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let begin = Instant::now();
-    let at = |millis: u64| begin + Duration::from_millis(millis);
-    let mut link = OwnLink::new(HOSTS, PATIENCE);
+    let scaled = |time: Duration| time * detect as u32 / TEN_SECONDS as u32;
+    let at = |millis: u64| begin + scaled(Duration::from_millis(millis));
+    let (times, patience) = (Times::of(Duration::from_millis(detect)), scaled(PATIENCE));
+    assert_eq!(times.interval(), scaled(Duration::from_secs(1)));
+    let mut link = OwnLink::new(HOSTS, patience, times);
     // In some runs all links fail in about the same way, as when the launcher's own one does.
     let common = random.below(3) > 0;
     let (kind, own) = (random.below(4), random.below(4));
@@ -114,7 +119,7 @@ fn run(seed: u64) -> (usize, usize) {
                 queue: VecDeque::new(),
             };
             Agent {
-                lease: Lease::unconnected(agents_patience(PATIENCE), begin),
+                lease: Lease::unconnected(agents_patience(patience, times), times, begin),
                 over: false,
                 to_launcher: direction(&mut random, 0),
                 to_agent: direction(&mut random, 1),
@@ -156,7 +161,7 @@ fn run(seed: u64) -> (usize, usize) {
                 match agent.lease.verdict(at(now), || in_vain) {
                     Verdict::Over => agent.over = true,
                     Verdict::AskOthers if agent.asked.is_none() => {
-                        let takes = random.below(ASK_LIMIT.as_millis() as u64);
+                        let takes = random.below(10 * STEP);
                         agent.asked = Some((now + takes, now));
                     }
                     Verdict::AskOthers | Verdict::RunOn => {}
@@ -167,7 +172,7 @@ fn run(seed: u64) -> (usize, usize) {
         if now % 1000 == 0 {
             link.look(at(now));
             for (host, agent) in agents.iter_mut().enumerate() {
-                let silent = agent.missed.interval_passed(|| Seen::Nothing);
+                let silent = agent.missed.interval_passed(times, || Seen::Nothing);
                 let is_excused = link.is_excused(host as u32, at(now));
                 excused[host] |= silent && is_excused;
                 if silent && !is_excused && !agent.lost {
@@ -211,7 +216,13 @@ fn answer_questions(
 
 #[test]
 fn no_host_is_lost_whose_agent_runs_on() {
-    let runs = (1..600).map(run);
+    for detect in [TEN_SECONDS, 6000, 1000] {
+        no_host_is_lost_at(detect);
+    }
+}
+
+fn no_host_is_lost_at(detect: u64) {
+    let runs = (1..400).map(|seed| run(seed, detect));
     let (lost, excused) = runs.fold((0, 0), |(l, e), (lost, excused)| (l + lost, e + excused));
-    assert!(lost > 300 && excused > 300, "{lost} hosts were lost, {excused} excused");
+    assert!(lost > 200 && excused > 200, "{lost} hosts were lost, {excused} excused");
 }

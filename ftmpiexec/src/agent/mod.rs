@@ -81,7 +81,7 @@ pub use page::sealed_memfd;
 pub use processes::{started_at, state_of};
 
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, Report, ToAgent};
-use crate::heartbeat;
+use crate::heartbeat::Times;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
     DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH, IMAGE_MEMORY_BYTES,
@@ -110,7 +110,7 @@ use starter::Starter;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, watch};
 
@@ -118,6 +118,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 pub struct Agent {
     /// Index of this host.
     host: u32,
+    /// How long silence may last.
+    times: Times,
     key: JobKey,
     /// `None` until the launcher sends it.
     job: Option<Arc<Job>>,
@@ -224,7 +226,7 @@ async fn run_agent() -> anyhow::Result<()> {
             return Err(unreachable.into());
         }
     };
-    let lease = Lease::new(&stream, setup.patience, Instant::now());
+    let lease = Lease::new(&stream, setup.patience, setup.times, Instant::now());
 
     let (events, mut inbox) = mpsc::unbounded_channel();
     let (reports, outbox) = mpsc::unbounded_channel();
@@ -240,6 +242,7 @@ async fn run_agent() -> anyhow::Result<()> {
         processors,
         restore_facts: Box::new(RestoreFacts::of_this_host()),
     });
+    ftmpi_servers::client::set_silence_limit(setup.times.connection());
     let starter = begin_starter(events.clone()).context("the thread that starts ranks")?;
     let mut agent = Agent::new(&setup, key, (events, link, starter), (secret, lease), processors);
     let cause = agent.serve(&mut inbox, &mut listener).await?;
@@ -306,6 +309,7 @@ impl Agent {
         let turns = Arc::new(Semaphore::new(images_at_once(memory)));
         Self {
             host: setup.host,
+            times: setup.times,
             key,
             job: None,
             directory: watch::Sender::new(Directory::default()),
@@ -340,8 +344,10 @@ impl Agent {
         inbox: &mut mpsc::UnboundedReceiver<AgentEvent>,
         listener: &mut Listener,
     ) -> anyhow::Result<EndCause> {
-        let mut beat = tokio::time::interval(heartbeat::INTERVAL);
+        let mut beat = tokio::time::interval(self.times.interval());
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut second = tokio::time::interval(Duration::from_secs(1));
+        second.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut terminate =
             tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
         loop {
@@ -363,8 +369,10 @@ impl Agent {
                         Verdict::AskOthers => self.ask_others(),
                         Verdict::RunOn => {}
                     }
-                    self.beat();
+                    self.lease.beat(Instant::now());
+                    self.link.send(FromAgent::Heartbeat { answered: self.lease.answered() });
                 }
+                _ = second.tick() => self.every_second(),
                 // Batch systems send SIGTERM to all processes of a job. The launcher decides what
                 // that means.
                 _ = terminate.recv() => self.link.send(FromAgent::Terminate),
@@ -414,14 +422,12 @@ impl Agent {
     }
 
     /// What is done every second.
-    fn beat(&mut self) {
+    fn every_second(&mut self) {
         // A process that was just started is no orphan, though it is not known yet.
         if !self.starter.is_busy() {
             let of_rank = |pid| self.ranks.all().any(|process| process.owns(pid));
             processes::reap_orphans(|pid| of_rank(pid) || self.health.is(pid));
         }
-        self.lease.beat(Instant::now());
-        self.link.send(FromAgent::Heartbeat { answered: self.lease.answered() });
         self.measure_external_load();
         self.memory_kills.look(Instant::now());
         self.make_room_for_program();

@@ -2,11 +2,13 @@
 //! launcher.
 //!
 //! The agent of a host whose ranks ask for channels to another host keeps one connection to the
-//! agent there. The kernel probes it. A rank would notice a broken way late or never: it may
-//! compute, and what it has sent waits in the kernel for minutes.
+//! agent there. The kernel probes it; where that is too slow, both agents write a byte now and
+//! then. A rank would notice a broken way late or never: it may compute, and what it has sent waits
+//! in the kernel for minutes.
 //!
-//! Guarantees: a way that has not worked for [`PATH_LIMIT`] is reported to the launcher once, and
-//! once more when it works again. The dispatcher decides what that means.
+//! Guarantees: a way that has not worked for [`Times::path_limit`] is reported to the launcher
+//! once, and once more when it works again. An agent that is merely slow is no broken way. The
+//! dispatcher decides what a report means.
 
 use super::Agent;
 use super::broker::{Connector, refuse};
@@ -14,9 +16,9 @@ use super::directory::Directory;
 use super::events::AgentEvent;
 use super::launcher_link::LauncherLink;
 use crate::agent_protocol::FromAgent;
-use crate::own_link::ASK_LIMIT;
-use crate::tuning::{PATH_ATTEMPT, PATH_LIMIT, RETRY_MOST};
-use ftmpi_transport::auth::{self, Authenticated, JobKey};
+use crate::heartbeat::Times;
+use crate::tuning::{PATH_KERNEL_PROBES, RETRY_MOST};
+use ftmpi_transport::auth::{self, Authenticated, JobKey, Problem};
 use ftmpi_transport::silence;
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::ToRank;
@@ -69,10 +71,10 @@ impl Agent {
         if self.directory.borrow().cut_off.contains(&host) {
             return refuse(caller, Welcome::Later(INJECTED.into()));
         }
-        let mut directory = self.directory.subscribe();
+        let (mut directory, times) = (self.directory.subscribe(), self.times);
         tokio::spawn(async move {
             if caller.responder.answer(&mut caller.stream, Welcome::Yes).await.is_ok() {
-                hold(caller.stream, host, &mut directory).await;
+                hold(caller.stream, host, &mut directory, times).await;
             }
         });
     }
@@ -80,12 +82,13 @@ impl Agent {
     /// The agent of another host asks for how long the launcher has not answered.
     pub(super) fn say_silence(&self, mut caller: Authenticated) {
         let silence = self.lease.silence(Instant::now()).as_millis() as u64;
+        let limit = self.times.ask_limit();
         tokio::spawn(async move {
             let said = async {
                 caller.responder.answer(&mut caller.stream, Welcome::Yes).await.ok()?;
                 caller.stream.write_all(&silence.to_le_bytes()).await.ok()
             };
-            let _ = tokio::time::timeout(ASK_LIMIT, said).await;
+            let _ = tokio::time::timeout(limit, said).await;
         });
     }
 
@@ -102,10 +105,11 @@ impl Agent {
         let Some(addresses) = addresses else { return };
         self.paths.asking = true;
         let (key, events, asked) = (self.key.clone(), self.events.clone(), Instant::now());
+        let limit = self.times.ask_limit();
         tokio::spawn(async move {
             let mut asking = JoinSet::new();
             for address in addresses {
-                asking.spawn(silence_at(address, key.clone()));
+                asking.spawn(silence_at(address, key.clone(), limit));
             }
             let said: Option<Vec<Duration>> = asking.join_all().await.into_iter().collect();
             let shortest = said.and_then(|all| all.into_iter().min());
@@ -144,21 +148,21 @@ impl Agent {
 }
 
 /// For how long the launcher has not answered the agent there.
-async fn silence_at(address: SocketAddr, key: JobKey) -> Option<Duration> {
+async fn silence_at(address: SocketAddr, key: JobKey, limit: Duration) -> Option<Duration> {
     let asking = async {
         let purpose = Purpose::LauncherSilence;
-        let mut stream = auth::connect(address, &key, &purpose, ASK_LIMIT).await.ok()?;
+        let mut stream = auth::connect(address, &key, &purpose, limit).await.ok()?;
         let mut millis = [0; 8];
         stream.read_exact(&mut millis).await.ok()?;
         Some(Duration::from_millis(u64::from_le_bytes(millis)))
     };
-    tokio::time::timeout(ASK_LIMIT, asking).await.ok().flatten()
+    tokio::time::timeout(limit, asking).await.ok().flatten()
 }
 
 /// Keeps a connection to the agent of that host, and reports when that is impossible.
 async fn keep_watch(host: u32, purpose: Purpose, mut connector: Connector, link: LauncherLink) {
     let mut broken: Option<Broken> = None;
-    let mut reported = false;
+    let (mut reported, times) = (false, connector.times);
     while !connector.events.is_closed() {
         let (address, cut) = {
             let directory = connector.directory.borrow();
@@ -174,12 +178,17 @@ async fn keep_watch(host: u32, purpose: Purpose, mut connector: Connector, link:
         let why = if cut {
             INJECTED.to_owned()
         } else {
-            match auth::connect(address, &connector.key, &purpose, PATH_ATTEMPT).await {
+            match auth::connect(address, &connector.key, &purpose, times.path_attempt()).await {
                 Ok(stream) => {
                     if std::mem::take(&mut reported) {
                         link.send(FromAgent::PathBack { host });
                     }
-                    broken = hold(stream, host, &mut connector.directory).await;
+                    broken = hold(stream, host, &mut connector.directory, times).await;
+                    String::new()
+                }
+                // A slow agent is no broken way: its kernel answers.
+                Err(e) if kernel_answers(&e.problem, address, times).await => {
+                    broken = None;
                     String::new()
                 }
                 Err(e) => e.problem.to_string(),
@@ -189,7 +198,7 @@ async fn keep_watch(host: u32, purpose: Purpose, mut connector: Connector, link:
             broken.get_or_insert((begun, String::new())).1 = why;
         }
         if let Some((since, why)) = &broken
-            && since.elapsed() >= PATH_LIMIT
+            && since.elapsed() >= times.path_limit()
             && !reported
         {
             reported = true;
@@ -205,19 +214,31 @@ async fn hold(
     mut stream: TcpStream,
     host: u32,
     directory: &mut watch::Receiver<Directory>,
+    times: Times,
 ) -> Option<Broken> {
-    silence::end_when_silent(stream.as_fd(), PATH_LIMIT);
-    let mut byte = [0];
+    let limit = times.path_limit();
+    silence::end_when_silent(stream.as_fd(), limit);
+    let mut beat = tokio::time::interval(times.interval());
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut bytes = [0; 16];
     loop {
         tokio::select! {
-            read = stream.read(&mut byte) => {
-                let error = read.err()?;
+            read = stream.read(&mut bytes) => {
+                let error = match read {
+                    Ok(0) => return None,
+                    Ok(_) => continue,
+                    Err(error) => error,
+                };
                 let silent = matches!(
                     error.kind(),
                     ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
                 );
-                let since = Instant::now().checked_sub(PATH_LIMIT)?;
+                let since = Instant::now().checked_sub(limit)?;
                 return silent.then(|| (since, format!("no answer ({error})")));
+            }
+            _ = beat.tick(), if limit < PATH_KERNEL_PROBES => {
+                // What goes wrong is heard by the read.
+                let _ = stream.try_write(&[0]);
             }
             changed = directory.changed() => {
                 changed.ok()?;
@@ -227,4 +248,13 @@ async fn hold(
             }
         }
     }
+}
+
+/// Whether the host of an agent that was too slow for a handshake can be reached.
+async fn kernel_answers(problem: &Problem, address: SocketAddr, times: Times) -> bool {
+    if !matches!(problem, Problem::TimedOut(_)) {
+        return false;
+    }
+    let connected = tokio::time::timeout(times.path_attempt(), TcpStream::connect(address)).await;
+    matches!(connected, Ok(Ok(_)))
 }

@@ -30,6 +30,7 @@ fn server(dir: &Path, key: &JobKey) -> SocketAddr {
             key_file: Some(key_file),
             announce_fd: Some(write.as_raw_fd() as u32),
             exit_with_parent: None,
+            silence: Duration::from_secs(12),
             metrics: None,
         },
         dir: dir.join("images"),

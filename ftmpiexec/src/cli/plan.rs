@@ -10,6 +10,7 @@ use super::starter::Starter;
 use super::{CommandLine, environment, locality, protocol, recovery};
 use crate::agent_protocol::{Commitment, Program};
 use crate::binding::{Binding, BindingError};
+use crate::heartbeat::Times;
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::os_text::OsText;
@@ -99,6 +100,8 @@ pub struct Plan {
     pub ppn: Option<u32>,
     /// How long a server is waited for that does not answer or cannot store.
     pub storage_patience: Duration,
+    /// How long silence may last.
+    pub times: Times,
     /// How long hosts are waited for when all of them are silent at once.
     pub launcher_patience: Duration,
     /// Time without progress after which the user is told; zero: never.
@@ -313,6 +316,7 @@ impl Plan {
             recovery,
             ppn: cli.placement.ppn,
             storage_patience: cli.fault_tolerance.storage_patience,
+            times: Times::of(cli.fault_tolerance.detect),
             launcher_patience: cli.fault_tolerance.launcher_patience,
             stall: cli.fault_tolerance.stall,
             health: health(cli),

@@ -8,7 +8,7 @@ use super::notices;
 use crate::agent::{started_at, state_of};
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ProcessId, ToAgent};
 use crate::cli::{Machine, Plan, own_address_towards};
-use crate::heartbeat::{MissedBeats, Seen};
+use crate::heartbeat::{MissedBeats, Seen, Times};
 use crate::job_dir::progress::RankProgress;
 use crate::own_link;
 use crate::restore_facts::RestoreFacts;
@@ -122,6 +122,8 @@ pub struct Agents {
     image_key: Option<JobKey>,
     /// Where the launcher listens.
     listen: SocketAddr,
+    /// How long silence may last.
+    times: Times,
     /// How long agents hold on when none of them hears the launcher.
     patience: Option<Duration>,
     /// The job's directory, if agents on this machine remove it after the launcher's death.
@@ -168,7 +170,8 @@ impl Agents {
             key: keys.key,
             image_key: keys.image_key,
             listen,
-            patience: own_link::agents_patience(plan.launcher_patience),
+            patience: own_link::agents_patience(plan.launcher_patience, plan.times),
+            times: plan.times,
             temporary,
             starter: AgentStarter::new(plan),
             from_caller: Vec::new(),
@@ -276,12 +279,12 @@ impl Agents {
 
     /// Counts a heartbeat that each agent owes; the agents that owe too many, with their launches.
     pub fn count_heartbeats(&mut self) -> Vec<(u32, u64)> {
-        let states = self.states.iter_mut().zip(&self.hosts).enumerate();
+        let (times, states) = (self.times, self.states.iter_mut().zip(&self.hosts).enumerate());
         states
             .filter(|(_, (state, _))| state.is_up())
             .filter_map(|(number, (state, host))| {
                 let process = state.process.filter(|_| !host.remote);
-                let lost = state.missed.interval_passed(|| look_at(process));
+                let lost = state.missed.interval_passed(times, || look_at(process));
                 lost.then_some((number as u32, state.launch))
             })
             .collect()
@@ -325,6 +328,7 @@ impl Agents {
             launcher: vec![SocketAddr::new(address, self.listen.port())],
             leftovers,
             listen: self.listen.ip(),
+            times: self.times,
             patience: self.patience.filter(|_| remote),
             temporary: self.temporary.clone().filter(|_| !remote),
             from_caller: match remote {
@@ -525,7 +529,8 @@ impl Launcher {
     pub(super) fn agent_silent(&mut self, host: u32, launch: u64) {
         if self.agents.lose(host, launch) {
             self.host_left(host);
-            let (why, silent) = (notices::agent_silent(), self.agents.is_remote(host));
+            let (why, silent) =
+                (notices::agent_silent(self.plan.times), self.agents.is_remote(host));
             self.notify_dispatcher(Input::AgentLost { host, why, silent });
         }
     }

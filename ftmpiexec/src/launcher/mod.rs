@@ -172,6 +172,7 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
         eprintln!("ftmpiexec: {e}");
         return Ok(e.exit_code());
     }
+    ftmpi_servers::client::set_silence_limit(plan.times.connection());
     let style = Style { prepend_rank: plan.prepend_rank, whole_lines: plan.whole_lines };
     let printer = Printer::start(style);
     let mut signals = Signals::new()?;
@@ -221,6 +222,8 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut beat = tokio::time::interval(launcher.plan.times.interval());
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while !launcher.run.is_over() {
         tokio::select! {
             Some(event) = inbox.recv() => launcher.handle(event),
@@ -229,6 +232,10 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
             },
             _ = tick.tick() => launcher.tick(),
             _ = second.tick() => launcher.every_second(),
+            _ = beat.tick() => {
+                launcher.look_at_heartbeats();
+                launcher.look_at_paths();
+            }
             signal = signals.next() => launcher.interrupt(signal),
         }
     }
@@ -258,7 +265,7 @@ impl Launcher {
             dispatcher: Dispatcher::new(settings::dispatcher_settings(&plan)),
             agents,
             servers,
-            network: Network::new(plan.machines.len(), plan.launcher_patience),
+            network: Network::new(plan.machines.len(), plan.launcher_patience, plan.times),
             scheduling: scheduling::Link::default(),
             discovery: Discovery::default(),
             store: JobStore::new(directory, saved, progress),
@@ -381,8 +388,6 @@ impl Launcher {
     fn every_second(&mut self) {
         self.look_at_the_time_limit();
         self.store.every_second();
-        self.look_at_heartbeats();
-        self.look_at_paths();
         self.look_at_servers();
         if let Some(file) = self.store.take_unsynced() {
             tokio::task::spawn_blocking(move || file.sync_data());

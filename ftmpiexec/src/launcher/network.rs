@@ -8,6 +8,7 @@
 use super::Launcher;
 use super::notices::network as sentences;
 use crate::agent_protocol::ToAgent;
+use crate::heartbeat::Times;
 use crate::own_link::{Change, OwnLink};
 use crate::tuning::HEARD_MISSED_MAX;
 use ftmpi_protocols::dispatcher::Input;
@@ -32,8 +33,8 @@ struct ReportedPath {
 
 impl Network {
     /// No host is up.
-    pub fn new(hosts: usize, patience: Duration) -> Self {
-        Self { own_link: OwnLink::new(hosts, patience), reported: BTreeMap::new() }
+    pub fn new(hosts: usize, patience: Duration, times: Times) -> Self {
+        Self { own_link: OwnLink::new(hosts, patience, times), reported: BTreeMap::new() }
     }
 
     /// One more host joins the job.

@@ -17,7 +17,7 @@ pub use stalls::stall;
 
 use super::recovery_notices;
 use crate::agent::program::is_open_mpi;
-use crate::heartbeat;
+use crate::heartbeat::Times;
 use crate::page_process::{Ended, Page};
 use crate::text::{count, count_of, ranks};
 use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
@@ -47,9 +47,8 @@ pub fn agent_ended(why: &str) -> String {
 }
 
 /// Why a host counts as lost: no heartbeat came.
-pub fn agent_silent() -> String {
-    let silence = heartbeat::INTERVAL * heartbeat::MISSED_MAX;
-    format!("its agent has been silent for {} s", silence.as_secs())
+pub fn agent_silent(times: Times) -> String {
+    format!("its agent has been silent for {} s (--detect)", times.detect().as_secs_f32())
 }
 
 /// Why an agent could not be started: no message came.

@@ -8,12 +8,9 @@
 
 use crate::tuning::SOCKET_EVERY;
 use ftmpi_transport::event_ring::{Put, Writer};
-use ftmpi_transport::silence;
-use ftmpi_transport::tuning::RANK_SILENCE_LIMIT;
 use ftmpi_wire::EventNo;
 use ftmpi_wire::event_log::Frame;
 use std::io;
-use std::os::fd::BorrowedFd;
 
 /// The connection is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +55,6 @@ impl Logger {
                 (&raw const one).cast(),
                 size_of::<i32>() as u32,
             );
-            // A logger always reads.
-            silence::end_when_silent(BorrowedFd::borrow_raw(fd), RANK_SILENCE_LIMIT);
         }
         Self {
             fd,

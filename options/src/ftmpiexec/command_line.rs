@@ -72,7 +72,7 @@ impl CommandLine {
             placement: hosts machinefile ppn bind_to map_by;
             output: prepend_rank output outfile_pattern errfile_pattern report trace progress metrics dashboard verbose;
             fault_tolerance: max_restarts recovery log_limit log_reserve event_rings storage_patience
-                             launcher_patience memory_limit stall health_command health_interval;
+                             detect launcher_patience memory_limit stall health_command health_interval;
             checkpoints: ckpt_interval ckpt ckpt_policy ckpt_incremental compress image_key;
             storage: images local_dir image_space;
             batch: grace timeout;

@@ -4,7 +4,7 @@ use crate::choices::{
     AcknowledgeChoice, BetweenChoice, EventsChoice, PiggybackChoice, ProtocolName,
     StableVectorChoice, Switch, TrackingChoice, WaveChoice, WtimeChoice,
 };
-use crate::values::{U32_MAX, number, path, time, time_limit};
+use crate::values::{U32_MAX, detect, number, path, time, time_limit};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,11 +88,18 @@ pub struct FaultTolerance {
     /// checkpoint scheduler, which nobody waits for.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
     pub storage_patience: Duration,
+    /// Longest silence of a host that is not lost
+    ///
+    /// Then its ranks begin on another host. Heartbeats are sent ten times as often, once a second
+    /// at least. All other limits of silence follow: of connections, of the way between two hosts,
+    /// of servers. At least 1s: shorter silences are common on busy hosts and networks.
+    #[arg(long, value_name = "TIME", default_value = "6s", value_parser = detect)]
+    pub detect: Duration,
     /// How long hosts are waited for when all of them are silent at once
     ///
     /// Then it is the link of the launcher's own host that is down. The ranks go on meanwhile.
-    /// Below 13s nothing is waited for: each silent host is lost after 10 s. For jobs with two or
-    /// more other hosts.
+    /// Below 1.3 times --detect nothing is waited for: each silent host is lost. For jobs with two
+    /// or more other hosts.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub launcher_patience: Duration,
     /// Say who waits for whom after this time without progress

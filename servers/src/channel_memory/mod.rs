@@ -49,7 +49,7 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     // Events that cannot be written are reported by the ranks, which are sent away.
     let syncing = Syncing { every: args.sync_interval, report: None };
     let events = Service::begin(&dir.join("events"), args.delay, syncing, Promise::Written)?;
-    let key = server_process::key(&args.server)?;
+    let key = server_process::begin(&args.server)?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -132,10 +132,7 @@ fn state(events: &Service, core: &RefCell<Core>, rejected: u64) -> serde_json::V
 async fn converse(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Memory { from, incarnation, to } = purpose else { return };
-    crate::socket_options::end_when_peer_vanishes(
-        &stream,
-        crate::tuning::connection::SILENCE_LIMIT,
-    );
+    crate::socket_options::end_when_peer_vanishes(&stream);
     let (welcome, woken) = core.borrow_mut().hello(conn, from, incarnation, to);
     let accepted = welcome == Welcome::Yes;
     if responder.answer(&mut stream, welcome).await.is_ok() && accepted {

@@ -149,7 +149,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
     if args.rings && args.delay.is_zero() && promise == Promise::Written {
         service.offer_rings();
     }
-    let key = server_process::key(&args.server)?;
+    let key = server_process::begin(&args.server)?;
     let mut listener = Listener::bind(args.server.listen, key.clone())
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
@@ -233,10 +233,7 @@ async fn converse(
 ) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
     let Purpose::Events { rank, incarnation } = purpose else { return };
-    crate::socket_options::end_when_peer_vanishes(
-        &stream,
-        crate::tuning::connection::SILENCE_LIMIT,
-    );
+    crate::socket_options::end_when_peer_vanishes(&stream);
     let link = Rc::new(Link::default());
     let welcome = core.borrow_mut().hello(conn, rank, incarnation, link.clone());
     let accepted = welcome == Welcome::Yes;

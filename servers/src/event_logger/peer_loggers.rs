@@ -56,10 +56,7 @@ pub async fn listen(address: SocketAddr, key: &JobKey, mut heard: impl FnMut(&[(
     loop {
         let purpose = Purpose::Clocks;
         if let Ok(stream) = auth::connect(address, key, &purpose, PEER_CONNECT_LIMIT).await {
-            crate::socket_options::end_when_peer_vanishes(
-                &stream,
-                crate::tuning::connection::SILENCE_LIMIT,
-            );
+            crate::socket_options::end_when_peer_vanishes(&stream);
             hear(stream, &mut heard).await;
         }
         tokio::time::sleep(PEER_RETRY).await;
@@ -86,10 +83,7 @@ async fn hear(mut stream: TcpStream, heard: &mut impl FnMut(&[(Rank, EventNo)]))
 /// Sends a subscriber what is stable of the ranks of this logger, as it changes.
 pub(super) async fn tell(core: Rc<RefCell<Core>>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, responder, .. } = caller;
-    crate::socket_options::end_when_peer_vanishes(
-        &stream,
-        crate::tuning::connection::SILENCE_LIMIT,
-    );
+    crate::socket_options::end_when_peer_vanishes(&stream);
     if responder.answer(&mut stream, Welcome::Yes).await.is_err() {
         return;
     }

@@ -79,7 +79,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     let server =
         begin(object_tier, &args.dir, args.max_bytes, args.waves_cut_logs, Files::default())
             .await?;
-    let mut listener = Listener::bind(args.server.listen, server_process::key(&args.server)?)
+    let mut listener = Listener::bind(args.server.listen, server_process::begin(&args.server)?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
     if let Some(address) = args.server.metrics {
@@ -266,10 +266,7 @@ async fn join_object_tier(
 
 async fn receive(server: Arc<Server>, conn: ConnId, caller: Authenticated) {
     let Authenticated { mut stream, purpose, responder, .. } = caller;
-    crate::socket_options::end_when_peer_vanishes(
-        &stream,
-        crate::tuning::connection::SILENCE_LIMIT,
-    );
+    crate::socket_options::end_when_peer_vanishes(&stream);
     let welcome = match purpose {
         Purpose::Images | Purpose::Status => Welcome::Yes,
         _ => Welcome::No("this is a checkpoint server".into()),

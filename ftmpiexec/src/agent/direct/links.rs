@@ -7,14 +7,16 @@ use super::course::{Input, Order};
 use super::{Event, RankSocket};
 use crate::agent::launcher_link::keep_alive;
 use crate::cli::own_address_towards;
+use crate::heartbeat::Times;
 use crate::tuning::{CALL_LIMIT, DIRECT_LINK_LIMIT, RETRY_FIRST, RETRY_MOST};
 use ftmpi_transport::auth::{self, Authenticated, JobKey};
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};
+use ftmpi_transport::silence;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use tokio::io::WriteHalf;
 use tokio::net::TcpStream;
@@ -84,7 +86,7 @@ pub async fn report_to_first(
         }
         pause = (pause * 2).min(RETRY_MOST);
     };
-    keep_alive(&stream);
+    keep_alive(&stream, Times::default());
     let (reader, writer) = Framed::<TcpStream, Input, Order>::new(stream, FRAME_BYTES_MAX).split();
     let writing = tokio::spawn(write(writer, reports));
     read(reader, |order| events.send(Event::Order(order)).is_ok()).await;
@@ -101,7 +103,7 @@ pub fn accept_agent(
     let (outbox, orders) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         if caller.responder.answer(&mut caller.stream, Welcome::Yes).await.is_ok() {
-            keep_alive(&caller.stream);
+            keep_alive(&caller.stream, Times::default());
             let framed = Framed::<TcpStream, Order, Input>::new(caller.stream, FRAME_BYTES_MAX);
             let (reader, writer) = framed.split();
             let writing = tokio::spawn(write(writer, orders));
@@ -195,5 +197,6 @@ pub fn later(event: Event, pause: Duration, events: mpsc::UnboundedSender<Event>
 
 /// The descriptor of a connection, with nothing read ahead.
 fn raw(stream: TcpStream) -> Option<OwnedFd> {
+    silence::keep_alive(stream.as_fd(), Times::default().connection());
     Some(OwnedFd::from(stream.into_std().ok()?))
 }

@@ -24,6 +24,8 @@ pub struct CommandBuilder {
     /// What the starter is told for each host of which it needs a user.
     targets: HashMap<String, String>,
     logger_delay: Option<Duration>,
+    /// How long a host may be silent on a connection of a server.
+    silence: Duration,
     /// When event loggers acknowledge.
     acknowledge: Option<String>,
     event_rings: bool,
@@ -55,6 +57,7 @@ impl CommandBuilder {
                 .iter()
                 .map(|machine| (machine.name.clone(), plan.target(&machine.name)))
                 .collect(),
+            silence: plan.times.connection(),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
                 _ => None,
@@ -141,6 +144,7 @@ impl CommandBuilder {
         }
         let mut option = |name: &str, value: String| arguments.extend([name.into(), value.into()]);
         option("--listen", SocketAddr::from((ip, port)).to_string());
+        option("--silence", format!("{}ms", self.silence.as_millis()));
         if matches!(server.kind, ServerKind::EventLogger | ServerKind::ChannelMemory)
             && let Some(delay) = self.logger_delay
         {

@@ -1,16 +1,16 @@
 //! Whether the servers are there: each is asked every second, also when nobody else needs it.
 //!
-//! Guarantees: a server that has not answered for [`SERVER_SILENCE_LIMIT`] is reported to the
-//! dispatcher, which waits for it for the patience that every server has. Any answer is a sign of
-//! life. A checkpoint scheduler is waited for by nobody: it is started again. A server whose host
-//! answers, but where nobody listens any more, is started again: its host may have been started
-//! again while the connection that started the server still seems to be open.
+//! Guarantees: a server that has not answered for as long as a lost host (`--detect`) is reported
+//! to the dispatcher, which waits for it for the patience that every server has. Any answer is a
+//! sign of life. A checkpoint scheduler is waited for by nobody: it is started again. A server
+//! whose host answers, but where nobody listens any more, is started again: its host may have been
+//! started again while the connection that started the server still seems to be open.
 
 use super::{Server, Servers, StopMode, from_here};
 use crate::inject::ServerKind;
 use crate::launcher::Launcher;
 use crate::launcher::events::{LauncherEvent, PingTrouble};
-use crate::tuning::{SERVER_PING_LIMIT, SERVER_SILENCE_LIMIT, SERVER_SILENCE_LIMIT_HERE};
+use crate::tuning::{SERVER_PING_LIMIT, SERVER_SILENCE_LIMIT_HERE, SERVER_SILENCE_MIN};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::auth::{self, JobKey, Problem};
 use ftmpi_wire::hello::Purpose;
@@ -66,9 +66,13 @@ impl Pulse {
 }
 
 impl Server {
-    /// How long it may be silent.
-    fn silence_limit(&self) -> Duration {
-        if self.host.is_some() { SERVER_SILENCE_LIMIT } else { SERVER_SILENCE_LIMIT_HERE }
+    /// How long it may be silent, where hosts are lost after `detect`.
+    fn silence_limit(&self, detect: Duration) -> Duration {
+        let least = match self.host {
+            Some(_) => SERVER_SILENCE_MIN,
+            None => SERVER_SILENCE_LIMIT_HERE,
+        };
+        least.max(detect)
     }
 }
 
@@ -89,11 +93,11 @@ impl Servers {
     }
 
     /// Servers that have fallen silent: index, name, and why.
-    fn silent(&mut self, now: Instant) -> Vec<(u32, String, String)> {
+    fn silent(&mut self, now: Instant, detect: Duration) -> Vec<(u32, String, String)> {
         let mut silent = Vec::new();
         for index in 0..self.servers.len() {
             let server = &mut self.servers[index];
-            let limit = server.silence_limit();
+            let limit = server.silence_limit(detect);
             if !server.up || !server.pulse.falls_silent(now, limit) {
                 continue;
             }
@@ -102,7 +106,7 @@ impl Servers {
                     let _ = kill.send(StopMode::Kill);
                 }
             } else {
-                let why = format!("silent for {} s ({})", limit.as_secs(), server.pulse.why);
+                let why = format!("silent for {} s ({})", limit.as_secs_f32(), server.pulse.why);
                 silent.push((index as u32, self.title(index), why));
             }
         }
@@ -134,7 +138,7 @@ impl Launcher {
         if self.network.is_own_link_down() {
             return;
         }
-        for (server, name, why) in self.servers.silent(Instant::now()) {
+        for (server, name, why) in self.servers.silent(Instant::now(), self.plan.times.detect()) {
             self.notify_dispatcher(Input::ServerAway { server, name, why });
         }
     }
