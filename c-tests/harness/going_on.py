@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import build
 from .bad_input import error_message_problem
-from .core import TESTS, Outcome, Setting, problem_of, run
+from .core import TESTS, Outcome, Setting, problem_of, run, which
 
 # Each case of the program, and how many ranks it leaves at the end: `n` ranks in all.
 CASES = {
@@ -47,10 +47,12 @@ def going_on(setting: Setting) -> None:
         return
     ignore = ["--protocol", "none", "--recovery", "ignore"]
     for number, case in enumerate(CASES):
-        one(setting, program, case, 2 + number % 4, ["--transport", ["auto", "tcp"][number % 2]], ignore)
+        ranks = 5 if case == "repeatedly" else 2 + number % 4
+        one(setting, program, case, ranks, ["--transport", ["auto", "tcp"][number % 2]], ignore)
     fatal(setting, program)
     refused(setting, program)
     without(setting, program)
+    fortran(setting)
 
 
 def all_cases(setting: Setting) -> None:
@@ -115,3 +117,18 @@ def without(setting: Setting, program: Path) -> None:
     if outcome.code in (0, None) or "rank 2" not in outcome.err or "go on without" in outcome.err:
         problem = f"ended with {outcome.code}: {outcome.output_tail()}"
     setting.results.check("going on: not without a rank that the rule leaves out", problem)
+
+
+def fortran(setting: Setting) -> None:
+    """Every subroutine of ULFM from Fortran."""
+    name = "going on: Fortran"
+    if not which("gfortran"):
+        return setting.results.skip(name, "no gfortran")
+    program, made = build.build(setting, TESTS / "programs" / "going_on_fortran.f90")
+    if program is None:
+        return setting.results.bad(name, made.output_tail() if made else "it does not compile")
+    outcome = run([setting.launcher, "-n", "3", "-dac", program], timeout=LIMIT_S, cwd=setting.new_folder("run"))
+    problem = problem_of(outcome)
+    if problem is None and outcome.out.count("ok fortran") != 2:
+        problem = f"not all ranks end well: {outcome.output_tail()}"
+    setting.results.check(name, problem, f"{outcome.seconds:.1f} s")

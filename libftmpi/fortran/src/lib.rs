@@ -16,6 +16,7 @@
 //! | `descriptor` | array descriptors: sections with gaps |
 //! | `attributes`, `callbacks` | attributes; functions of the program |
 //! | `environment`, `spawn`, `legacy`, `f08` | functions that no rule covers |
+//! | `ulfm` | going on without ranks that have died |
 //! | `partner` | private functions of our `libmpi.so.12` |
 //!
 //! # Guarantees
@@ -38,6 +39,7 @@ mod partner;
 mod spawn;
 mod special;
 mod text;
+mod ulfm;
 
 /// The C functions; `mpi` by their ordinary symbols, `pmpi` by the profiling ones.
 #[allow(missing_docs)]
