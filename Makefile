@@ -101,6 +101,7 @@ papers: build
 sim:
 	$(CARGO) build --quiet --release -p ftmpi-sim --config 'profile.release.panic="unwind"'
 	tools/sim.sh $(RELEASE)/ftmpi-sim $(SEEDS) $(FIRST) $(CARGO_TARGET_DIR)/sim $(SIM)
+	$(RELEASE)/ftmpi-sim going-on --seeds $(SEEDS) --first $(FIRST)
 
 fuzz:
 	python3 tools/fuzz.py --rounds $(ROUNDS) --first $(FIRST)

@@ -33,6 +33,7 @@ pub mod campaign;
 pub mod detectors;
 pub mod fault;
 pub mod fiber;
+pub mod going_on;
 pub mod invariants;
 pub mod link;
 pub mod logger;

@@ -4,6 +4,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::detectors::{Environment, Setting, policy, run};
+use ftmpi_sim::going_on;
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::picture;
 use ftmpi_sim::programs::Program;
@@ -65,6 +66,15 @@ enum Task {
     Scale(Scale),
     /// What the choice of detectors is worth where processes or a switch fail often (ABARIS).
     Detectors(Detectors),
+    /// Jobs that go on without ranks that die.
+    GoingOn {
+        /// How many seeds.
+        #[arg(long, default_value_t = 1000)]
+        seeds: u64,
+        /// The first seed.
+        #[arg(long, default_value_t = 1)]
+        first: u64,
+    },
 }
 
 #[derive(Args)]
@@ -137,6 +147,22 @@ fn grow(arguments: &Scale) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Carries out `ftmpi-sim going-on`; the line of a panic says what is wrong.
+fn go_on(seeds: u64, first: u64) -> ExitCode {
+    let (mut deaths, mut shrinks, mut longest) = (0, 0, 0);
+    for seed in first..first + seeds {
+        let Ok(one) = std::panic::catch_unwind(|| going_on::run(seed, None)) else {
+            println!("seed {seed} fails; replay: ftmpi-sim going-on --first {seed} --seeds 1");
+            return ExitCode::FAILURE;
+        };
+        deaths += one.deaths;
+        shrinks += one.shrinks;
+        longest = longest.max(one.steps);
+    }
+    println!("{seeds} seeds: {deaths} deaths, {shrinks} shrinks; longest run {longest} steps");
+    ExitCode::SUCCESS
+}
+
 /// The seed under way, for the panic hook.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
@@ -186,6 +212,9 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         };
+    }
+    if let Some(Task::GoingOn { seeds, first }) = arguments.task {
+        return go_on(seeds, first);
     }
     if let Some(file) = &arguments.plugin
         && let Err(error) = replace_pessimistic(file)

@@ -1,8 +1,8 @@
 //! User-level failure mitigation: going on without ranks that have died
 //! (`docs/internals/going-on-without-ranks.md`).
 //!
-//! Guarantees: agreement and shrink end whoever dies meanwhile, and their outcome is the same at all
-//! that live. Where no rank is given up (other protocols, no recovery `ignore`), agreement is an
+//! Guarantees: agreement and shrink end whoever dies meanwhile, and their outcome is the same at
+//! all that live. Where no rank is given up (other protocols, no recovery `ignore`), agreement is an
 //! ordinary reduction and shrink a duplicate: failures are healed beneath the program.
 //!
 //! After Bland, Bouteiller, Herault, Bosilca, Dongarra: "Post-failure recovery of MPI communication
@@ -79,6 +79,11 @@ impl<L: Link> Mpi<L> {
         let context = self.comm(comm)?.members.context;
         self.engine.poll_once();
         Ok(self.engine.is_revoked(context))
+    }
+
+    /// The context by which all ranks know the communicator.
+    pub fn context_of(&self, comm: CommId) -> Result<u32> {
+        Ok(self.comm(comm)?.members.context)
     }
 
     /// The dead members, and how many of them were acknowledged.
