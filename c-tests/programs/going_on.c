@@ -1,87 +1,9 @@
 /* Going on without ranks that die: going_on CASE. Rank `size - 1` dies (in cases of several deaths, others
  * too); every other rank prints "ok CASE" when all that MPI answered is right. No case may wait for ever. */
-#include <mpi.h>
-#include <signal.h>
-#include <stdio.h>
+#include "going_on.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int rank, size, victim;
-static const char *name;
-
-static void wrong(const char *what, int line)
-{
-    fprintf(stderr, "rank %d: %s: line %d: %s\n", rank, name, line, what);
-    MPI_Abort(MPI_COMM_WORLD, 3);
-}
-#define CHECK(condition) ((condition) ? (void)0 : wrong(#condition, __LINE__))
-#define CLASS(call, wanted) check_class(call, wanted, #call, __LINE__)
-
-static void check_class(int code, int wanted, const char *what, int line)
-{
-    int class;
-    MPI_Error_class(code, &class);
-    if (class != wanted) {
-        char text[MPI_MAX_ERROR_STRING];
-        int length;
-        MPI_Error_string(code, text, &length);
-        fprintf(stderr, "class %d (%s), not %d\n", class, text, wanted);
-        wrong(what, line);
-    }
-}
-
-static void die(void)
-{
-    raise(SIGKILL);
-}
-
-/* The victim dies when the others have had time to wait. */
-static void die_soon(void)
-{
-    usleep(100000);
-    die();
-}
-
-static int living(void)
-{
-    return size - 1;
-}
-
-/* Waits until this rank knows of so many deaths. */
-static void await_deaths(MPI_Comm comm, int count)
-{
-    int known = 0;
-    while (known < count) {
-        MPI_Group group;
-        CLASS(MPIX_Comm_get_failed(comm, &group), MPI_SUCCESS);
-        MPI_Group_size(group, &known);
-        MPI_Group_free(&group);
-    }
-}
-
-/* What is left works: a reduction and a ring on a shrunk communicator. */
-static void use(MPI_Comm comm, int members)
-{
-    int me, n, one = 1, sum = 0, from = -1;
-    MPI_Comm_rank(comm, &me);
-    MPI_Comm_size(comm, &n);
-    CHECK(n == members);
-    CLASS(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
-    CHECK(sum == members);
-    CLASS(MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % n, 5, &from, 1, MPI_INT, (me + n - 1) % n, 5, comm,
-                       MPI_STATUS_IGNORE),
-          MPI_SUCCESS);
-    CHECK(from == (me + n - 1) % n);
-}
-
-static void shrink_and_use(MPI_Comm comm, int members)
-{
-    MPI_Comm left;
-    CLASS(MPIX_Comm_shrink(comm, &left), MPI_SUCCESS);
-    use(left, members);
-    MPI_Comm_free(&left);
-}
 
 /* ---- point to point ------------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 //! (`docs/internals/going-on-without-ranks.md`).
 //!
 //! Guarantees: agreement and shrink end whoever dies meanwhile, and their outcome is the same at
-//! all that live. Where no rank is given up (other protocols, no recovery `ignore`), agreement is an
-//! ordinary reduction and shrink a duplicate: failures are healed beneath the program.
+//! all that live. Where no rank is given up (other protocols, no recovery `ignore`), agreement is
+//! an ordinary reduction and shrink a duplicate: failures are healed beneath the program.
 //!
 //! After Bland, Bouteiller, Herault, Bosilca, Dongarra: "Post-failure recovery of MPI communication
 //! capability" (IJHPCA 2013).
