@@ -318,7 +318,7 @@ def way_between_hosts(setting: Setting, network: Network) -> None:
         return
     job, where, file = prepared.job, prepared.where, prepared.report
     watcher = Watcher(network, job.program, 2, lambda: network.part("a", "b", True), text=CUT)
-    outcome = launch(setting, network, job, where, watcher, "--report", file)
+    outcome = launch(setting, network, job, where, watcher, "--report", file, "--protocol", "pessimistic")
     problem, note = judge(outcome, file, job.expected_text, 2)
     problem = problem or watcher.late() or says(outcome, f"from {network.address('b')} to {network.address('c')}")
     finish(setting, network, test, problem or moved(file, [2, 3]), note, job.program)

@@ -1,8 +1,8 @@
 //! The state of a job as lines, for outputs that are no terminal.
 
-use crate::view::{age, fault_line, head_line, host_line, server_line, size, wait_text, wave_line};
+use crate::view::{age, fault_line, head_line, host_line, server_line, size, wave_line};
 use ftmpi_servers::exposure::exposure;
-use ftmpi_wire::job_status::{JobStatus, RankStatus};
+use ftmpi_wire::job_status::{JobStatus, RankState, RankStatus};
 use std::fmt::Write;
 
 /// Faults that are told.
@@ -31,10 +31,10 @@ pub fn text(status: &JobStatus) -> String {
 }
 
 fn rank_line(rank: &RankStatus) -> String {
-    let mut line = format!("rank {} {} for {}", rank.rank, rank.state.name(), age(rank.state_s));
-    if let Some(wait) = &rank.wait {
-        let _ = write!(line, " ({} for {})", wait_text(wait), age(wait.since_s));
-    }
+    let mut line = match rank.wait.as_ref().filter(|_| rank.state == RankState::Waiting) {
+        Some(wait) => format!("rank {} {}", rank.rank, wait.in_words()),
+        None => format!("rank {} {} for {}", rank.rank, rank.state.name(), age(rank.state_s)),
+    };
     let _ = match rank.image {
         Some(image) => match image.age_s {
             Some(old) => write!(line, "; image {}, {} old", image.image, age(old)),
@@ -45,9 +45,11 @@ fn rank_line(rank: &RankStatus) -> String {
     if rank.log_bytes > 0 {
         let _ = write!(line, "; log {}", size(rank.log_bytes));
     }
-    if rank.failures > 0 {
-        let _ = write!(line, "; failed {} times", rank.failures);
-    }
+    let _ = match rank.failures {
+        0 => Ok(()),
+        1 => write!(line, "; failed once"),
+        times => write!(line, "; failed {times} times"),
+    };
     line
 }
 
@@ -65,8 +67,7 @@ mod tests {
         assert!(lines[2].starts_with("host node1: up"), "{}", lines[2]);
         assert_eq!(
             lines[4],
-            "  rank 1 waits for 12 s (MPI_Recv from rank 2, tag 7 for 3.2 s); image 3, 8.5 s old; \
-             log 1.5 MB"
+            "  rank 1 waits for rank 2 in MPI_Recv (tag 7) since 3 s; image 3, 8.5 s old; log 1.5 MB"
         );
         assert!(lines[6].contains("rank 2 catches up") && lines[6].contains("no image"));
         assert!(lines[9].contains("checkpoint server on node2 is down"), "{}", lines[9]);

@@ -137,7 +137,7 @@ pub fn fault_line(fault: &FaultStatus) -> String {
         (Some(time), None) => format!("back from its start after {}", age(time)),
         (Some(time), Some(image)) => format!("back from image {image} after {}", age(time)),
     };
-    format!("{}: rank {} {}; {back}", age(fault.at_s), fault.rank, fault.cause)
+    format!("{}: rank {}: {}; {back}", age(fault.at_s), fault.rank, fault.cause)
 }
 
 fn style_of(state: RankState) -> Style {

@@ -1,7 +1,7 @@
 //! The status of the job for `ftmpi-ctl` and its like, and the line about a stall.
 
 use super::{Launcher, notices};
-use ftmpi_protocols::dispatcher::{Activity, Input, Migration, MoveState};
+use ftmpi_protocols::dispatcher::{Activity, Cause, Input, Migration, MoveState};
 use ftmpi_protocols::judge::Fact;
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_status::{
@@ -173,7 +173,13 @@ impl Launcher {
             .map(|failure| FaultStatus {
                 rank: failure.rank.0,
                 at_s: failure.at.as_secs_f64(),
-                cause: notices::cause(&failure.cause),
+                // The rank is named by itself.
+                cause: match &failure.cause {
+                    Cause::OfRank { rank, cause, .. } if *rank == failure.rank => {
+                        notices::cause(cause)
+                    }
+                    cause => notices::cause(cause),
+                },
                 image: failure.image.map(|image| image.0),
                 back_s: failure.caught_up_at.map(|at| at.saturating_sub(failure.at).as_secs_f64()),
             })
