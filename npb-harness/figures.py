@@ -50,6 +50,7 @@ def arguments() -> argparse.Namespace:
                         help="after so long each value that is still missing is measured once (75)")
     parser.add_argument("--most", type=int, default=1 << 20, help="run no more real ranks than these (as in the figure)")
     parser.add_argument("--dist", type=Path, default=TOP / "dist")
+    parser.add_argument("--commit", help="the commit of --dist, where it is not the one of this tree")
     parser.add_argument("--simulator", type=Path, help="ftmpi-sim (the newest below target/)")
     parser.add_argument("--npb", type=Path, help="the folder NPB3.4-MPI: the user's kernels instead of ours")
     parser.add_argument("--peers", type=Path, default=TOP / ".peers", help="where matplotlib is, or is installed")
@@ -192,7 +193,7 @@ def main() -> int:
             return results.finish()
         lab = Lab(args.dist.resolve(), results, args.results, work, tiny=args.tiny,
                   rounds=args.rounds or (1 if args.tiny else 3), npb=args.npb and args.npb.resolve(),
-                  simulator=simulator(args.simulator, args.dist.resolve()))
+                  simulator=simulator(args.simulator, args.dist.resolve()), name=args.commit)
         lab.most = args.most
         lab.rounds_end = time.monotonic() + 60 * args.minutes
         made = make_all(lab, figures, args.out)

@@ -178,7 +178,7 @@ def worth(rows: Rows, fitting: str, promised: str) -> list[Claim]:
                                 mine <= usual))
     for x, _ in rows.curve("ranks that moved", fitting):
         if rows.value("virtual hosts", USUAL, x) is None and rows.value("virtual hosts", fitting, x):
-            claims.append(Claim(f"virtual hosts, a fault every {x:g} s: only {fitting} ends", True))
+            claims.append(Claim(f"virtual hosts, a fault every {x:g} s: only {fitting} ends", None))
     return claims
 
 

@@ -300,7 +300,7 @@ def vector_claims(rows: Rows) -> list[Claim]:
     moved = {way: rows.curve("piggyback", way)[-1][1] for way in WAYS}
     least = min(moved, key=moved.get)
     return [Claim("loggers tell nobody where messages carry the vector", told["piggyback"] == 0, True),
-            Claim(f"the smallest piggyback has `{least}`: {moved[least]:.3g} % of the payload", moved[least] <= min(moved.values()))]
+            Claim(f"the smallest piggyback has `{least}`: {moved[least]:.3g} % of the payload", None)]
 
 
 KERNELS_NOTE = ("CG is the NAS kernel in C. LU-like and BT-like have the messages of LU and BT and compute with integers. Two "

@@ -93,10 +93,10 @@ class Lab:
     """Where jobs run."""
 
     def __init__(self, dist: Path, results: Results, folder: Path, work: Path, *, tiny: bool, rounds: int,
-                 simulator: Path | None, npb: Path | None):
+                 simulator: Path | None, npb: Path | None, name: str | None):
         self.dist, self.results, self.work, self.tiny, self.rounds = dist, results, work, tiny, rounds
         self.simulator = simulator
-        self.commit = commit(dist)
+        self.commit = name or commit(dist)
         self.kept = folder / self.commit
         self.machine = machine()
         self.networks: dict[str, Network] = {}
@@ -327,18 +327,16 @@ def git(*words: str) -> str:
 
 
 def commit(dist: Path) -> str:
-    """The last commit that changed what is measured. Where the tree was built from something else, also a mark of the
-    programs."""
-    name = git("log", "-1", "--format=%h", "--", *MEASURED_CODE).strip() or "no-commit"
+    """The last commit that changed what is measured. Where the programs are of something else, a mark of them."""
     programs = [dist / "bin" / "ftmpiexec", *sorted((dist / "lib" / "ftmpi").glob("libmpi.so*"))]
     newest = max((path.stat().st_mtime for path in programs if path.exists()), default=0)
-    of_commit = float(git("log", "-1", "--format=%ct", "--", *MEASURED_CODE).strip() or 0)
-    if not git("status", "--porcelain", "--", *MEASURED_CODE).strip() and newest >= of_commit:
+    name, _, when = git("log", "-1", "--format=%h %ct", "--", *MEASURED_CODE).strip().partition(" ")
+    if name and newest >= float(when) and not git("status", "--porcelain", "--", *MEASURED_CODE).strip():
         return name
     mark = hashlib.sha256()
     for path in programs:
         mark.update(path.read_bytes() if path.is_file() else b"")
-    return f"{name}-changed-{mark.hexdigest()[:8]}"
+    return f"built-{mark.hexdigest()[:8]}"
 
 
 def machine() -> dict:

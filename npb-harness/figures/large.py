@@ -176,7 +176,7 @@ def crossing_claims(rows: Rows) -> list[Claim]:
                             f"logging leaves {alive.get(at, 0):.0f} % there", bool(dead) and alive[at] >= 5, True))
         meet = crosses(rows, panel)
         claims.append(Claim(f"{panel}: coordination is better from a fault in "
-                            + (f"{meet:g} h on" if meet else f"more than {HOURS[-1]} h on"), True))
+                            + (f"{meet:g} h on" if meet else f"more than {HOURS[-1]} h on"), None))
     return claims
 
 
@@ -202,7 +202,7 @@ def which_claims(rows: Rows) -> list[Claim]:
         for ranks in sorted({r.x for r in rows.of(panel=panel)}):
             best = max(rows.of(panel=panel, x=ranks), key=lambda r: r.value)
             parts.append(f"{ranks:.0f}: {best.series} ({best.value:.0f} %)")
-        claims.append(Claim(f"{panel}: {'; '.join(parts)}", True))
+        claims.append(Claim(f"{panel}: {'; '.join(parts)}", None))
     many = [rows.curve(panel, WAVES, SIMULATED, EXTRAPOLATED) for panel in dict.fromkeys(r.panel for r in rows.rows)]
     claims.append(Claim("more ranks or more faults leave no more of the time to waves over all ranks",
                         all(a[1] >= b[1] - 1e-9 for curve in many for a, b in zip(curve, curve[1:]))

@@ -40,10 +40,10 @@ COLUMNS = [column.name for column in fields(Row)]
 @dataclass(frozen=True)
 class Claim:
     """What a reader should see in a figure. A claim that is `certain` does not depend on this machine's speed or load:
-    where it does not hold, the command fails."""
+    where it does not hold, the command fails. `holds` is None for a value that is only told."""
 
     text: str
-    holds: bool
+    holds: bool | None
     certain: bool = False
 
 

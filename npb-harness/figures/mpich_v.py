@@ -132,7 +132,7 @@ def faults(lab: Lab) -> list[Row]:
 
 def faults_claims(rows: Rows) -> list[Claim]:
     ends = {r.series: r.value for r in rows.of(panel=ENDS)}
-    claims = [Claim(f"{name}: ends down to one fault in {seconds:g} s", True) for name, seconds in ends.items()]
+    claims = [Claim(f"{name}: ends down to one fault in {seconds:g} s", None) for name, seconds in ends.items()]
     if V1 in ends and VCL in ends:
         logging = min(ends.get(name, 1e9) for name in (V1, V2, CAUSAL))
         claims.append(Claim(f"logging ends down to {logging:g} s, coordination with remote images to {ends[VCL]:g} s",

@@ -45,7 +45,7 @@ def rates(lab: Lab) -> list[Row]:
 def rates_claims(rows: Rows) -> list[Claim]:
     at = {r.x: r.value for r in rows.of(MEASURED)}
     return [Claim(f"{name}: {value:.0f} messages a second and rank" + (f" (paper: {RATES[name]})" if name in RATES else ""),
-                  value > 0, True) for name, value in at.items()]
+                  None) for name, value in at.items()]
 
 
 # ---- figure 3 --------------------------------------------------------------------------------------------------------

@@ -58,7 +58,8 @@ def comparison(figure: dict) -> list[tuple[str, str, str, str, str]]:
 
 
 def claims(figure: dict) -> list[tuple[str, str]]:
-    return [("seen" if claim["holds"] else "not seen", claim["text"]) for claim in figure["claims"]]
+    verdicts = {True: "seen", False: "not seen", None: "value"}
+    return [(verdicts[claim["holds"]], claim["text"]) for claim in figure["claims"]]
 
 
 def text_of(figure: dict) -> str:
@@ -114,7 +115,7 @@ def write(file: Path, about: dict, figures: list[dict], out: Path) -> None:
         "Numbers marked as simulated come from `ftmpi-sim`, which runs the production machines. Extrapolated ones continue "
         "them.", "",
     ]
-    counted = [claim for figure in figures for claim in figure["claims"]]
+    counted = [claim for figure in figures for claim in figure["claims"] if claim["holds"] is not None]
     lines += [f"{sum(claim['holds'] for claim in counted)} of {len(counted)} claims are seen.", ""]
     for paper, title in PAPERS.items():
         own = [figure for figure in figures if figure["about"]["paper"] == paper]
