@@ -296,9 +296,11 @@ contains
   ! Calls about ports and names that cannot succeed: every call reports so.
   subroutine refused
     character(len=MPI_MAX_PORT_NAME) :: port
+    character(len=32) :: service
     type(MPI_Comm) :: comm
-    integer :: code
+    integer :: code, me
     port = 'nowhere'
+    call MPI_Comm_rank(MPI_COMM_WORLD, me)
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
     call MPI_Open_port(MPI_INFO_NULL, port, code)
@@ -310,8 +312,12 @@ contains
     port = 'nowhere'
     call MPI_Close_port(port, code)
     call check(code /= MPI_SUCCESS, 'MPI_Close_port')
-    call MPI_Publish_name('service', MPI_INFO_NULL, port, code)
-    call check(code /= MPI_SUCCESS, 'MPI_Publish_name')
+    write (service, '(a,i0)') 'service ', me
+    call MPI_Publish_name(service, MPI_INFO_NULL, port, code)
+    if (code == MPI_SUCCESS) then
+      call MPI_Unpublish_name(service, MPI_INFO_NULL, port, code)
+      call check(code == MPI_SUCCESS, 'MPI_Unpublish_name of a name')
+    end if
     call MPI_Lookup_name('service', MPI_INFO_NULL, port, code)
     call check(code /= MPI_SUCCESS, 'MPI_Lookup_name')
     call MPI_Unpublish_name('service', MPI_INFO_NULL, port, code)

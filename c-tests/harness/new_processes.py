@@ -13,7 +13,7 @@ SOURCE = TESTS / "programs" / "new_processes.c"
 HOSTS = ["-launcher", "fork", "-hosts", "a,b,c"]
 # Each test, and where it runs: all that begin by themselves on one host, and those with channels elsewhere.
 EVERYWHERE = ["spawn", "again", "below", "multiple", "port"]
-ONCE = ["joined-end", "missing", "info", "join"]
+ONCE = ["joined-end", "missing", "info", "join", "threads", "many"]
 # Tests whose job must end by itself, and its code.
 ENDS = [("die", 137), ("abort", 7)]
 
@@ -25,12 +25,15 @@ def new_processes(setting: Setting) -> None:
     if program is None:
         return setting.results.bad("new processes", made.output_tail())
     for name in EVERYWHERE + ONCE:
-        check(setting, name, "", launched(setting, program, name), 0)
+        ranks = 1 if name in ("threads", "many") else 2
+        check(setting, name, "", launched(setting, program, name, ranks=ranks), 0)
     for name in EVERYWHERE:
         check(setting, name, " on three hosts", launched(setting, program, name, *HOSTS, ranks=3), 0)
     check(setting, "again", " over TCP", launched(setting, program, "again", "--transport", "tcp"), 0)
     for name, code in ENDS:
         check(setting, name, "", launched(setting, program, name), code)
+    outcome = launched(setting, program, "replace", "--recovery", "ignore", ranks=3)
+    check(setting, "replace", " a dead rank", outcome, 0)
     refusals(setting, program)
 
 

@@ -5,11 +5,13 @@
  *
  * Guarantee: a value that is wrong ends the job with code 3 and one line.
  */
-#define _XOPEN_SOURCE 700
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +114,19 @@ static void child(int argc, char **argv)
         raise(SIGKILL);
     if (strcmp(what, "abort") == 0 && rank == 0)
         MPI_Abort(MPI_COMM_WORLD, 7);
+    if (strcmp(what, "replace") == 0) {
+        MPI_Comm whole;
+        int one = 1, sum = 0;
+        MPI_Intercomm_merge(parent, 1, &whole);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, whole);
+        MPI_Comm_free(&whole);
+    }
+    if (strcmp(what, "quick") == 0 && rank == 1) {
+        int value;
+        MPI_Recv(&value, 1, MPI_INT, 0, 3, parent, MPI_STATUS_IGNORE);
+        value++;
+        MPI_Send(&value, 1, MPI_INT, 0, 3, parent);
+    }
     if (strcmp(what, "where") == 0) {
         char place[1024];
         MUST(getcwd(place, sizeof place) != NULL);
@@ -131,7 +146,7 @@ static void child(int argc, char **argv)
     }
     if (strcmp(what, "die") == 0 || strcmp(what, "abort") == 0)
         pause();
-    if (strcmp(what, "where") != 0)
+    if (strcmp(what, "where") != 0 && strcmp(what, "replace") != 0 && strcmp(what, "quick") != 0)
         use(parent, 0);
     MPI_Comm_disconnect(&parent);
     MPI_Comm_get_parent(&parent);
@@ -237,6 +252,89 @@ static void test_port(void)
     MPI_Comm_free(&half);
 }
 
+/* Under `--recovery ignore`: a rank dies, the others spawn one in its place and go on with it. */
+static void test_replace(void)
+{
+    MPI_Comm left, inter, whole;
+    int total, sum = 0, code, one = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == size - 1)
+        raise(SIGKILL);
+    do
+        code = MPI_Barrier(MPI_COMM_WORLD);
+    while (code == MPI_SUCCESS);
+    MPIX_Comm_revoke(MPI_COMM_WORLD);
+    MUST(MPIX_Comm_shrink(MPI_COMM_WORLD, &left) == MPI_SUCCESS);
+    MPI_Comm_size(left, &total);
+    MUST(total == size - 1);
+    inter = spawn("replace", 1, MPI_INFO_NULL, left);
+    MPI_Intercomm_merge(inter, 0, &whole);
+    MPI_Comm_size(whole, &total);
+    MUST(total == size);
+    MUST(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, whole) == MPI_SUCCESS && sum == size);
+    if (rank == 0)
+        printf("ok replace\n");
+    MPI_Comm_free(&whole);
+    MPI_Comm_disconnect(&inter);
+}
+
+/* Threads of one process spawn at the same time, on communicators of their own. */
+static void *spawns(void *comm)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        MPI_Comm inter = spawn("use", 1, MPI_INFO_NULL, *(MPI_Comm *)comm);
+        use(inter, 1);
+        MPI_Comm_disconnect(&inter);
+    }
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    MPI_Comm comms[3];
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+    for (int i = 0; i < 3; i++)
+        MUST(pthread_create(&threads[i], NULL, spawns, &comms[i]) == 0);
+    for (int i = 0; i < 3; i++)
+        MUST(pthread_join(threads[i], NULL) == 0);
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_free(&comms[i]);
+}
+
+static int descriptors(void)
+{
+    int open = 0;
+    for (int descriptor = 0; descriptor < 4096; descriptor++)
+        open += fcntl(descriptor, F_GETFD) != -1;
+    return open;
+}
+
+/* A manager that spawns again and again keeps nothing of the workers that have ended. */
+static void test_many(void)
+{
+    int before = 0;
+    for (int turn = 0; turn < 12; turn++) {
+        MPI_Comm inter = spawn("quick", 2, MPI_INFO_NULL, MPI_COMM_SELF);
+        int value = turn, got = 0;
+        MPI_Send(&value, 1, MPI_INT, 1, 3, inter);
+        MPI_Recv(&got, 1, MPI_INT, 1, 3, inter, MPI_STATUS_IGNORE);
+        MUST(got == turn + 1);
+        MPI_Comm_disconnect(&inter);
+        if (turn == 3)
+            before = descriptors();
+    }
+    /* (News of the end of a world comes a little later.) */
+    int turns = 0, flag;
+    do {
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        usleep(10000);
+    } while (descriptors() > before && turns++ < 300);
+    MUST(descriptors() <= before);
+}
+
 static void test_join(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -269,7 +367,8 @@ static void test_join(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     /* With a path, wherever the program was found. */
@@ -318,6 +417,14 @@ int main(int argc, char **argv)
         test_port();
     } else if (strcmp(test, "join") == 0) {
         test_join();
+    } else if (strcmp(test, "threads") == 0) {
+        test_threads();
+    } else if (strcmp(test, "many") == 0) {
+        test_many();
+    } else if (strcmp(test, "replace") == 0) {
+        test_replace();
+        MPI_Finalize();
+        return 0;
     } else if (strcmp(test, "die") == 0 || strcmp(test, "abort") == 0) {
         inter = spawn(test, 2, MPI_INFO_NULL, MPI_COMM_WORLD);
         pause();

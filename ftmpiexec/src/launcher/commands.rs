@@ -98,7 +98,8 @@ impl Launcher {
                 }
             }
             Command::End { code, reason, keep } => {
-                self.run.end(code, reason.map(notices::end_reason), keep);
+                let text = reason.map(|reason| self.end_text(reason));
+                self.run.end(code, text, keep);
             }
         }
     }

@@ -3,10 +3,10 @@
 //! Guarantees: every question gets one answer. Everything that has an entry for each rank gets one
 //! for each new process before the process starts.
 
-use super::Launcher;
+use super::{Launcher, notices};
 use crate::agent_protocol::{Growth, Program, ToAgent};
 use crate::os_text::OsText;
-use ftmpi_protocols::dispatcher::{Asker, Input, Wanted};
+use ftmpi_protocols::dispatcher::{Asker, EndReason, Input, Wanted};
 use ftmpi_wire::Rank;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, SpawnPart, World};
 use std::ffi::{OsStr, OsString};
@@ -129,6 +129,16 @@ impl Launcher {
     pub(super) fn world_over(&mut self, world: World) {
         self.ports.world_over(world);
         self.agents.broadcast(&ToAgent::WorldOver(world));
+    }
+
+    /// The sentence about the end of the job.
+    pub(super) fn end_text(&self, reason: EndReason) -> String {
+        match reason {
+            EndReason::RankLost { rank, host, ending, .. } if self.job.view.worlds.len() > 1 => {
+                notices::lost_among_new(rank, &host, ending)
+            }
+            reason => notices::end_reason(reason),
+        }
     }
 
     fn answer_rank(&self, Asker { rank, incarnation, number }: Asker, answer: JobAnswer) {

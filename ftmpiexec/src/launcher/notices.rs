@@ -383,6 +383,15 @@ pub fn cause(cause: &Cause) -> String {
     }
 }
 
+/// A rank is lost in a job that new processes have joined.
+pub fn lost_among_new(rank: Rank, host: &str, ending: Ending) -> String {
+    format!(
+        "rank {rank} on {host}: {}; where new processes have joined a job (MPI_Comm_spawn), none can \
+         be brought back (--recovery ignore lets the others go on)",
+        ended(ending)
+    )
+}
+
 /// Why the job ends.
 pub fn end_reason(reason: EndReason) -> String {
     match reason {

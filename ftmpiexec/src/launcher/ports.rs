@@ -1,7 +1,7 @@
 //! Ports of the job's ranks, and names that ranks publish.
 //!
-//! Guarantees: a port has one owner and a number of its own in the job. A name leads to one port,
-//! and only its publisher's text takes it back. No I/O.
+//! Guarantees: a port has one owner and a number of its own in the job. A name leads to one text,
+//! which need not be a port of this job, and that text takes it back. No I/O.
 
 use ftmpi_wire::Rank;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, World};
@@ -87,9 +87,6 @@ impl Ports {
     }
 
     fn publish(&mut self, rank: Rank, service: &[u8], port: &[u8]) -> JobAnswer {
-        if !self.open.contains_key(port) {
-            return self.unknown_port(port);
-        }
         if let Some((publisher, _)) = self.names.get(service) {
             let name = shown(service);
             let why = format!("process {publisher} has published '{name}' already");

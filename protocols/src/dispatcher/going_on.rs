@@ -150,7 +150,8 @@ impl Dispatcher {
         let live = |rank: &Rank| {
             self.ranks.get(rank.index()).is_some_and(|state| state.stage == Stage::Running)
         };
-        if self.settings.recovery.ignores() && ends.iter().all(live) && !self.all_exiting {
+        let explained_later = self.settings.recovery.ignores() || self.has_several_worlds();
+        if explained_later && ends.iter().all(live) && !self.all_exiting {
             self.going_on.lost_channel.get_or_insert((self.now, ends));
         }
     }

@@ -70,6 +70,10 @@ impl Dispatcher {
         self.worlds.iter().position(|state| state.world.has(rank)).unwrap_or(0)
     }
 
+    pub(super) fn has_several_worlds(&self) -> bool {
+        self.worlds.len() > 1
+    }
+
     fn states_of(&self, index: usize) -> impl Iterator<Item = (Rank, &RankState)> {
         let processes = self.worlds[index].world.processes();
         processes.map(Rank).filter_map(|rank| Some((rank, self.ranks.get(rank.index())?)))
@@ -212,7 +216,7 @@ impl Dispatcher {
 
     /// Worlds that wait for nobody else go on, while others are in the middle of their work.
     pub(super) fn look_at_parted_worlds(&mut self) {
-        if self.worlds.len() == 1 {
+        if !self.has_several_worlds() {
             return;
         }
         for index in 0..self.worlds.len() {

@@ -53,20 +53,21 @@ impl State {
         if peer.phase == ChannelPhase::Dead {
             return;
         }
-        let (logged, cluster_peer) = (peer.logged, peer.cluster_peer);
+        let (logged, cluster_peer, peer_is_stranger) =
+            (peer.logged, peer.cluster_peer, peer.stranger);
         if logged {
             self.forget_channel(rank);
             self.channels.request(rank);
         } else if peer.may_leave {
-            self.forget_channel(rank);
-            self.channels.peer_mut(rank).absent = false;
+            self.forget_stranger(rank);
         } else if self.channels.are_leaving() {
             // Nothing is sent or awaited any more: the peer has left before us.
             self.channels.peer_mut(rank).phase = ChannelPhase::Absent;
         } else if cluster_peer {
             self.channel_broke(rank);
-        } else if self.faults.goes_on() {
-            // The news of its death is on the way. Until it comes, all wait.
+        } else if self.faults.goes_on() || peer_is_stranger {
+            // The news of its death, or of its end in order, is on the way. Until it comes, all
+            // wait.
             self.channels.peer_mut(rank).phase = ChannelPhase::Asked;
             self.waves.channel_lost(rank);
         } else {

@@ -67,6 +67,10 @@ impl Sink for State {
         self.take_in(hosts);
     }
 
+    fn left(&mut self, peer: Rank) {
+        self.stranger_left(peer);
+    }
+
     fn log_frame(&mut self, frame: event_log::Frame) {
         self.on_logger_frame(frame);
     }

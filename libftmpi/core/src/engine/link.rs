@@ -139,6 +139,8 @@ pub trait Sink {
     fn group_news(&mut self, news: GroupNews);
     /// Processes have joined the job, on these hosts. Their numbers are the next ones.
     fn grown(&mut self, hosts: &[u32]);
+    /// A process of another world has ended in order.
+    fn left(&mut self, peer: Rank);
     /// A frame of the event logger.
     fn log_frame(&mut self, frame: event_log::Frame);
     /// A (new) connection to the event logger is there.

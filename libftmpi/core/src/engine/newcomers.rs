@@ -1,7 +1,9 @@
 //! Processes that join the running job.
 //!
 //! Guarantees: this rank knows a process before anything can come from it. Until it has a
-//! communicator with the process, and after the last one, the end of the process is no loss.
+//! communicator with the process, and after the last one, the end of the process is no loss. While
+//! it has one, a connection that ends is explained by news: the process has died, or has ended in
+//! order (it had freed its communicators), or the job ends.
 
 use super::Engine;
 use super::link::Link;
@@ -39,7 +41,8 @@ impl<L: Link> Engine<L> {
 
     /// Says whether this rank has no communicator with a process of another world.
     pub fn may_leave(&mut self, process: Rank, may: bool) {
-        self.state.channels.peer_mut(process).may_leave = may;
+        let peer = self.state.channels.peer_mut(process);
+        (peer.stranger, peer.may_leave) = (true, may);
     }
 }
 
@@ -47,5 +50,17 @@ impl State {
     pub(super) fn take_in(&mut self, hosts: &[u32]) {
         self.channels.grow(hosts.len(), self.hooks, &*self.protocol);
         self.newcomers.extend(hosts);
+    }
+
+    /// A process of another world has ended in order.
+    pub(super) fn stranger_left(&mut self, rank: Rank) {
+        self.channels.peer_mut(rank).may_leave = true;
+        self.forget_stranger(rank);
+    }
+
+    /// Nothing more comes from this process, and nobody waits for it.
+    pub(super) fn forget_stranger(&mut self, rank: Rank) {
+        self.forget_channel(rank);
+        self.channels.peer_mut(rank).absent = false;
     }
 }

@@ -104,6 +104,7 @@ impl World {
     pub(super) fn world_over<S: Sink>(&mut self, sink: &mut S, world: new_processes::World) {
         for process in world.processes().map(Rank) {
             self.peers.ask_no_more(process);
+            sink.left(process);
             self.lose(sink, process);
         }
     }

@@ -125,7 +125,9 @@ impl OutgoingPiggyback {
 pub(crate) struct Peer {
     pub incarnation: Incarnation,
     pub phase: ChannelPhase,
-    /// This rank has no communicator with it, so its end is no loss.
+    /// It is of another world.
+    pub stranger: bool,
+    /// This rank has no communicator with it, or it has ended in order: its end is no loss.
     pub may_leave: bool,
     /// The peer died and its new incarnation has not resumed yet: sends to it are only logged.
     pub absent: bool,
@@ -162,6 +164,7 @@ impl Peer {
         Self {
             incarnation,
             phase: ChannelPhase::Absent,
+            stranger: false,
             may_leave: false,
             absent: false,
             last_ssn: Ssn(0),
@@ -253,7 +256,7 @@ impl Channels {
         for _ in 0..count {
             let rank = Rank(self.peers.len() as u32);
             let mut peer = Peer::new(rank, Incarnation(0), hooks, protocol);
-            peer.may_leave = true;
+            (peer.stranger, peer.may_leave) = (true, true);
             self.peers.push(peer);
         }
     }
