@@ -313,6 +313,36 @@ static void making(void)
     shrink_and_use(MPI_COMM_WORLD, living());
 }
 
+/* The leader of the other group dies: all members of this group hear of it. */
+static void intercomms(void)
+{
+    MPI_Comm local, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == victim, rank, &local);
+    MPI_Comm_set_errhandler(local, MPI_ERRORS_RETURN);
+    if (rank == victim) {
+        die_soon();
+    }
+    CLASS(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, victim, 3, &inter), MPIX_ERR_PROC_FAILED);
+    use(local, living());
+    shrink_and_use(MPI_COMM_WORLD, living());
+}
+
+/* Access together to a file that is open. */
+static void files(void)
+{
+    int value = rank;
+    MPI_File file;
+    CLASS(MPI_File_open(MPI_COMM_WORLD, "going_on.data", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                        MPI_INFO_NULL, &file),
+          MPI_SUCCESS);
+    if (rank == victim) {
+        die_soon();
+    }
+    CLASS(MPI_File_write_at_all(file, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+    CLASS(MPI_File_write_at(file, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    shrink_and_use(MPI_COMM_WORLD, living());
+}
+
 /* ---- windows -------------------------------------------------------------------------------------- */
 
 static void windows(void)
@@ -535,7 +565,7 @@ static const struct {
     { "receive", receive }, { "sends", sends }, { "middle", middle }, { "any-source", any_source },
     { "probes", probes }, { "lists", lists }, { "partitioned", partitioned },
     { "collectives-short", collectives_short }, { "collectives-long", collectives_long },
-    { "collectives-later", collectives_later }, { "making", making }, { "windows", windows },
+    { "collectives-later", collectives_later }, { "making", making }, { "intercomms", intercomms }, { "files", files }, { "windows", windows },
     { "locks", locks }, { "exposures", exposures }, { "revoke", revocation }, { "agree", agree },
     { "repeatedly", repeatedly }, { "shrink-later", shrink_later }, { "leaves", leaves },
     { "leaves-with-code", leaves }, { "fatal", fatal }, { "finalize", finalize },

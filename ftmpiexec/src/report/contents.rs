@@ -332,6 +332,7 @@ impl Recorder {
             detector: failure.named.map(|named| named.detector),
             recovery: match failure.named {
                 Some(named) if named.recovery == Recovery::Migrate => "migrate",
+                Some(named) if named.recovery == Recovery::Ignore => "ignore",
                 _ if self.clusters.is_some() && !failure.alone => "rollback",
                 _ => "restart",
             },

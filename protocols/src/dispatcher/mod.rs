@@ -26,6 +26,8 @@ mod barriers;
 mod failure;
 mod failures;
 mod going_on;
+#[cfg(test)]
+mod going_on_tests;
 mod hosts;
 #[cfg(test)]
 mod hosts_tests;

@@ -4,11 +4,28 @@ use super::agreement::{Scope, private_tag};
 use super::{CommId, Mpi};
 use crate::bail;
 use crate::comm::{Members, combine};
-use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
-use crate::error::Result;
+use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag, is_of_faults};
+use crate::error::{ErrorClass, MpiError, Result};
 use crate::group::Group;
 use crate::tuning::{CONTEXT_ATTEMPTS, PROCESSES_MAX};
 use ftmpi_wire::Rank;
+
+/// What the members of a group hear of their leader.
+fn the_other_leader_is_dead() -> MpiError {
+    ErrorClass::ProcFailed.because("the leader of the other group has died")
+}
+
+/// The answer of the other leader. If that one has died, the own group is to hear of it before the
+/// call ends.
+fn unless_dead(answer: Result<Vec<u8>>, failed: &mut Option<MpiError>) -> Result<Vec<u8>> {
+    match answer {
+        Err(error) if is_of_faults(error.class) => {
+            *failed = Some(error);
+            Ok(Vec::new())
+        }
+        answer => answer,
+    }
+}
 
 /// Between the leaders of two groups.
 pub(super) struct Bridge {
@@ -70,14 +87,18 @@ impl<L: Link> Mpi<L> {
         // Both groups look for a context in the same places. Another thread's call has other
         // places.
         let own = u64::from(scope.context) << 32 | u64::from(scope.tag as u32);
-        let mut theirs = Vec::new();
+        let (mut theirs, mut failed) = (Vec::new(), None);
         if let Some((world, context)) = bridge.far {
             let mut mine = own.to_le_bytes().to_vec();
             mine.extend(members.local.iter().flat_map(|rank| rank.0.to_le_bytes()));
-            theirs = self.trade(world, context, bridge.tag, &mine)?;
+            let traded = self.trade(world, context, bridge.tag, &mine);
+            theirs = unless_dead(traded, &mut failed)?;
         }
         let mut len = (theirs.len() as u64).to_le_bytes();
         self.broadcast(&scope, local_leader, &mut len)?;
+        if u64::from_le_bytes(len) == 0 {
+            return Err(failed.unwrap_or_else(the_other_leader_is_dead));
+        }
         theirs.resize(u64::from_le_bytes(len) as usize, 0);
         self.broadcast(&scope, local_leader, &mut theirs)?;
         let Some((far_seed, far)) = theirs.split_first_chunk::<8>() else {
@@ -134,12 +155,21 @@ impl<L: Link> Mpi<L> {
         for one in all.chunks_exact(mine.len()) {
             combine(proposal, &words(one));
         }
-        let mut theirs = vec![0; mine.len()];
+        let (mut theirs, mut failed) = (vec![0; mine.len()], None);
         if let Some((world, context)) = bridge.far {
             let ours: Vec<u8> = proposal.iter().flat_map(|w| w.to_le_bytes()).collect();
-            theirs = self.swap(world, context, bridge.tag, &ours, ours.len())?;
+            let swapped = self.swap(world, context, bridge.tag, &ours, ours.len());
+            let swapped = unless_dead(swapped, &mut failed)?;
+            if failed.is_none() {
+                theirs = swapped;
+                theirs.push(1);
+            }
         }
+        theirs.resize(8 * proposal.len() + 1, 0);
         self.broadcast(scope, bridge.leader, &mut theirs)?;
+        if theirs.pop() != Some(1) {
+            return Err(failed.unwrap_or_else(the_other_leader_is_dead));
+        }
         combine(proposal, &words(&theirs));
         Ok(())
     }
