@@ -12,12 +12,12 @@
 //! must be the same.
 #![allow(unsafe_code)]
 
-use crate::stream::{Hash, Processor};
+use crate::stream::{FEATURE_WORDS, Hash, Processor};
 use core::arch::x86_64::__cpuid_count as cpuid;
 
 /// Instructions that programs use: their bits in the words of [`Processor::features`], and their
 /// names as `/proc/cpuinfo` has them (Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E).
-const INSTRUCTIONS: [&[(u32, &str)]; 9] = [
+const INSTRUCTIONS: [&[(u32, &str)]; FEATURE_WORDS] = [
     // Leaf 1, ecx.
     &[
         (0, "sse3"),
@@ -127,6 +127,20 @@ const INSTRUCTIONS: [&[(u32, &str)]; 9] = [
     &[(11, "syscall"), (22, "mmxext"), (27, "rdtscp"), (29, "lm"), (30, "3dnowext"), (31, "3dnow")],
     // Leaf 0xd.1, eax.
     &[(0, "xsaveopt"), (1, "xsavec"), (2, "xgetbv1")],
+    // Leaf 7.1, edx.
+    &[
+        (4, "avx_vnni_int8"),
+        (5, "avx_ne_convert"),
+        (8, "amx_complex"),
+        (10, "avx_vnni_int16"),
+        (14, "prefetchi"),
+        (19, "avx10"),
+        (21, "apx_f"),
+    ],
+    // Leaf 0x80000008, ebx.
+    &[(0, "clzero"), (4, "rdpru"), (8, "mcommit")],
+    // Leaf 0x80000021, eax.
+    &[(20, "prefetchi_amd")],
 ];
 
 /// The bits of a word that are instructions of programs.
@@ -147,6 +161,7 @@ const XSAVE_PARTS: u32 = 63;
 pub fn processor() -> Processor {
     let (one, seven, seven_one) = (cpuid(1, 0), cpuid(7, 0), cpuid(7, 1));
     let (extended, xsave) = (cpuid(0x8000_0001, 0), cpuid(0xd, 1));
+    let beyond = |leaf| if cpuid(0x8000_0000, 0).eax >= leaf { Some(cpuid(leaf, 0)) } else { None };
     let mut features = [
         one.ecx,
         one.edx,
@@ -157,6 +172,9 @@ pub fn processor() -> Processor {
         extended.ecx,
         extended.edx,
         xsave.eax,
+        seven_one.edx,
+        beyond(0x8000_0008).map_or(0, |found| found.ebx),
+        beyond(0x8000_0021).map_or(0, |found| found.eax),
     ];
     for (at, word) in features.iter_mut().enumerate() {
         *word &= used_bits(at);
@@ -186,7 +204,8 @@ pub fn processor() -> Processor {
 /// Names of the instructions that a process of the first kind of processor may use and the second
 /// does not have.
 pub fn missing(image: &Processor, here: &Processor) -> impl Iterator<Item = &'static str> {
-    let lost = core::array::from_fn::<u32, 9, _>(|at| image.features[at] & !here.features[at]);
+    let lost =
+        core::array::from_fn::<u32, FEATURE_WORDS, _>(|at| image.features[at] & !here.features[at]);
     let names = INSTRUCTIONS.iter().zip(lost);
     names.flat_map(|(word, lost)| {
         word.iter().filter(move |(bit, _)| lost >> bit & 1 != 0).map(|(_, name)| *name)
@@ -226,8 +245,13 @@ mod tests {
     }
     #[test]
     fn a_processor_with_more_instructions_fits() {
-        let old = Processor { features: [1; 9], xcr0: 7, xsave_len: 832, ..Processor::default() };
-        let new = Processor { features: [3; 9], ..old };
+        let old = Processor {
+            features: [1; FEATURE_WORDS],
+            xcr0: 7,
+            xsave_len: 832,
+            ..Processor::default()
+        };
+        let new = Processor { features: [3; FEATURE_WORDS], ..old };
         assert!(fits(&old, &new) && !fits(&new, &old));
         // The C library saves registers to as many bytes as the first host needed.
         assert!(!fits(&old, &Processor { xcr0: 0xe7, xsave_len: 2696, ..new }));
@@ -240,7 +264,8 @@ mod tests {
         // Hypervisor, hybrid parts, SMEP, MD_CLEAR, fast short copies.
         let words = [(0, 31), (4, 15), (2, 7), (4, 10), (4, 4)];
         assert!(words.iter().all(|&(word, bit)| used_bits(word) >> bit & 1 == 0));
-        let sse2 = Processor { features: [0, 1 << 26, 1 << 5, 0, 0, 0, 0, 0, 0], ..processor() };
+        let mut sse2 = Processor::default();
+        (sse2.features[1], sse2.features[2]) = (1 << 26, 1 << 5);
         assert_eq!(missing(&sse2, &Processor::default()).collect::<Vec<_>>(), ["sse2", "avx2"]);
         assert_eq!(missing(&processor(), &processor()).next(), None);
     }

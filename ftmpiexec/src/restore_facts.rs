@@ -7,7 +7,7 @@
 //! so that the same question can be put to a host by ssh.
 
 use ftmpi_checkpoint::host;
-use ftmpi_checkpoint::stream::Processor;
+use ftmpi_checkpoint::stream::{FEATURE_WORDS, Processor};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
@@ -22,7 +22,7 @@ pub struct RestoreFacts {
     /// The processor's name for people.
     pub model: String,
     /// Instructions: [`Processor::features`].
-    pub features: [u32; 9],
+    pub features: [u32; FEATURE_WORDS],
     /// XCR0, and length and layout of the XSAVE area.
     pub registers: (u64, u64, u64),
     /// Release of the kernel.
@@ -46,7 +46,7 @@ impl RestoreFacts {
 
     fn processor(&self) -> Processor {
         let (xcr0, xsave_len, xsave_layout) = self.registers;
-        Processor { features: self.features, reserved: 0, xcr0, xsave_len, xsave_layout }
+        Processor { features: self.features, xcr0, xsave_len, xsave_layout }
     }
 
     /// What an image of this host lacks on another one; empty: the image can be restored there.
@@ -82,7 +82,7 @@ impl RestoreFacts {
 /// Facts of a host that does not exist: AVX2 and AVX-512F may be there, and SSE4a.
 #[cfg(test)]
 pub fn made_up(instructions: &[&str], kernel: &str) -> RestoreFacts {
-    let mut features = [0; 9];
+    let mut features = [0; FEATURE_WORDS];
     for (name, word, bit) in [("avx2", 2, 5), ("avx512f", 2, 16), ("sse4a", 6, 6)] {
         features[word] |= u32::from(instructions.contains(&name)) << bit;
     }

@@ -41,8 +41,8 @@ pub use hash::Hash;
 pub use inspect::{Contents, InspectError, Inspector, Mapping, Open};
 pub use memory::{File, HASHED_BYTES_MAX, Map, Range, map, range};
 pub use process::{
-    AFFINITY_WORDS, ARCH_X86_64, IntervalTimer, LIMITS, PLACES, ProcessAttributes, ProcessState,
-    Processor, Signal, SignalAction, Thread, ThreadAttributes, Timer, VDSO_FUNCTIONS,
+    AFFINITY_WORDS, ARCH_X86_64, FEATURE_WORDS, IntervalTimer, LIMITS, PLACES, ProcessAttributes,
+    ProcessState, Processor, Signal, SignalAction, Thread, ThreadAttributes, Timer, VDSO_FUNCTIONS,
 };
 pub use record::{
     RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, Totals, content_at, kind, limit,

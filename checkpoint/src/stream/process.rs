@@ -5,14 +5,15 @@ use super::record::Text;
 /// ELF number of x86-64.
 pub const ARCH_X86_64: u32 = 62;
 
+/// Words of CPUID in [`Processor::features`].
+pub const FEATURE_WORDS: usize = 12;
+
 /// Properties of the processor that an image depends on: resolved IFUNCs, size of saved registers.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Processor {
     /// Instructions of programs: words of CPUID, see `host::FEATURES`.
-    pub features: [u32; 9],
-    /// 0.
-    pub reserved: u32,
+    pub features: [u32; FEATURE_WORDS],
     /// XCR0.
     pub xcr0: u64,
     /// Bytes of the XSAVE area.

@@ -12,7 +12,7 @@ use crate::base::{rank, report};
 use crate::descriptors::standard_stream;
 use crate::exported_table;
 use crate::interpose::{loads, next_function};
-use crate::memory::{layout, vdso, window};
+use crate::memory::{layout, window};
 use crate::restore;
 use crate::signals::{agent_signal, batch_signal};
 use crate::threads::thread_notes;
@@ -24,12 +24,18 @@ use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = constructor;
 
-extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *const *const c_char) {
+extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const *const c_char) {
     next_function::find_all_functions();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
     let Some(env) = (unsafe { rank_env(envp) }) else { return };
     if syscalls::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
         return;
+    }
+    if !layout::layout_is_fixed() && layout::is_in_the_way() {
+        // The kernel has put the program where this library must be. It has other places, too.
+        // SAFETY: the dynamic linker passes both, each ended by a null pointer.
+        let _ =
+            unsafe { syscalls::call!(libc::SYS_execve, c"/proc/self/exe".as_ptr(), argv, envp) };
     }
     let has_area = reserved_area::reserve();
     if env.restore {
@@ -44,7 +50,6 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const c_char, envp: *cons
         };
     }
     loads::find_libraries();
-    vdso::begin();
     reserved_area::choose_copies(!layout::layout_is_fixed());
     let state = if has_area.is_ok() && thread_notes::layout_is_right() {
         rank::State::Ready

@@ -110,6 +110,32 @@ fn an_image_from_inside_of_the_vdso_fits_its_kernel_only() {
 }
 
 #[test]
+fn threads_inside_of_the_vdso_are_seen_below_handlers() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::new(compile("kernels.c", folder.path(), &[]), &["anywhere"]);
+    let mut process = job.start(0, None);
+    process.report(LONG).unwrap();
+    let (mut inside, mut outside) = (0, 0);
+    for number in 1..=60 {
+        std::thread::sleep(Duration::from_micros(300 * (number % 7)));
+        let image = Image::take(&process, number);
+        if image.get(offset_of!(ProcessState, inside_vdso)) != 0 {
+            inside += 1;
+            assert!(is_right(&restored(&job, 1, &image).end(LONG), 1), "on its kernel");
+        } else if outside < 4 {
+            outside += 1;
+            let image = image.of_another_kernel();
+            assert!(is_right(&restored(&job, 1, &image).end(LONG), 1), "on another one");
+        }
+        if inside > 3 && outside == 4 {
+            break;
+        }
+    }
+    process.kill();
+    assert!(inside > 0 && outside > 0, "{inside} inside, {outside} outside");
+}
+
+#[test]
 fn a_processor_needs_all_instructions_of_the_first_one() {
     let folder = tempfile::tempdir().unwrap();
     let job = Job::new(compile("kernels.c", folder.path(), &[]), &[]);

@@ -84,7 +84,7 @@ fn the_layout_is_fixed() {
     assert_eq!(size_of::<Range>(), 24);
     assert_eq!(size_of::<Watch>(), 24);
     assert_eq!(size_of::<SocketState>(), 384);
-    assert_eq!(size_of::<ProcessState>(), 3248);
+    assert_eq!(size_of::<ProcessState>(), 3256);
 }
 
 #[test]

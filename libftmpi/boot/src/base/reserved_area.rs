@@ -18,8 +18,9 @@ use ftmpi_checkpoint::stream::{
 };
 
 /// Starts of the range where copies of shared memory are made during a capture: with a fixed
-/// layout; and where the kernel may have put the program into that one.
-const COPIES_BASES: [usize; 2] = [0x5601_0000_0000, 0x5700_0000_0000];
+/// layout; and where the kernel may have put the program into that one: above all programs, which
+/// begin below 0x6556_0000_0000, and below all libraries, also with 32 random bits.
+const COPIES_BASES: [usize; 2] = [0x5601_0000_0000, 0x6600_0000_0000];
 
 /// Which of them.
 static COPIES_AT: AtomicUsize = AtomicUsize::new(COPIES_BASES[0]);

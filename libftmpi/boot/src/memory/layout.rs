@@ -1,7 +1,10 @@
 //! The address layout of the process: what the kernel placed when it started the program.
 
-use crate::base::procfs::Entry;
+use crate::base::procfs::{self, Entry, Lines};
 use crate::base::syscalls::{self, Errno};
+use ftmpi_checkpoint::boot_abi::{
+    RESERVED_AREA_BASE, VDSO_SLOT_LEN, VDSO_SLOTS, VDSO_SLOTS_BASE, WINDOW_BASE, WINDOW_LEN,
+};
 use ftmpi_checkpoint::stream::ProcessState;
 
 /// Addresses that the kernel chose when it started the program.
@@ -110,9 +113,47 @@ const PR_SET_MM: i32 = 35;
 const PR_SET_MM_MAP: i32 = 14;
 const PR_SET_MM_MAP_SIZE: i32 = 15;
 
+/// Whether a mapping of the program is where this library must be, or images may put a vDSO.
+pub fn is_in_the_way() -> bool {
+    const OURS: [(usize, usize); 2] = [
+        (RESERVED_AREA_BASE, VDSO_SLOTS_BASE + VDSO_SLOTS * VDSO_SLOT_LEN),
+        (WINDOW_BASE, WINDOW_BASE + WINDOW_LEN),
+    ];
+    let mut text = [0; 1024];
+    let Ok(mut lines) = Lines::open(c"/proc/self/maps", &mut text) else { return false };
+    while let Ok(Some(line)) = lines.next() {
+        let Some(entry) = procfs::entry(line) else { continue };
+        let meets =
+            |&(start, end): &(usize, usize)| entry.start < end as u64 && entry.end > start as u64;
+        if OURS.iter().any(meets) {
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether address space layout randomisation is off.
 pub fn layout_is_fixed() -> bool {
     // SAFETY: this argument only asks.
     let now = unsafe { syscalls::call!(libc::SYS_personality, 0xffff_ffffusize) }.unwrap_or(0);
     now & libc::ADDR_NO_RANDOMIZE as usize != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_in_the_way_is_seen() {
+        assert!(!is_in_the_way());
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE;
+        for at in [RESERVED_AREA_BASE, VDSO_SLOTS_BASE, WINDOW_BASE + WINDOW_LEN - 4096] {
+            // SAFETY: replaces nothing, and nobody uses it.
+            unsafe {
+                assert_eq!(syscalls::map_anonymous(at, 4096, libc::PROT_NONE, flags), Ok(at));
+                assert!(is_in_the_way());
+                syscalls::unmap(at, 4096).unwrap();
+            }
+        }
+    }
 }

@@ -23,7 +23,6 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
 use crate::memory::layout::Layout;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{VDSO_SLOT_LEN, VDSO_SLOTS, VDSO_SLOTS_BASE};
 use ftmpi_checkpoint::stream::{Map, ProcessState, VDSO_FUNCTIONS};
 
@@ -42,59 +41,54 @@ const JUMP: usize = 14;
 /// Mappings of the kernel for the vDSO: its data in one to three, and its code.
 const PARTS_MAX: usize = 8;
 const PAGE: u64 = 4096;
-
-/// Where the code is in this process.
-static START: AtomicUsize = AtomicUsize::new(0);
-static END: AtomicUsize = AtomicUsize::new(0);
-/// Threads that stood inside of it when the agent's signal came, and have not gone on.
-static INSIDE: AtomicU32 = AtomicU32::new(0);
-
-/// Notes where the kernel has put it, at the start of the program.
-pub fn begin() {
-    // SAFETY: asks the C library for a number.
-    let start = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
-    // SAFETY: the kernel mapped it, at least a page, for as long as the process lives.
-    let len = unsafe { loaded_len(start) };
-    remember(start, start + len);
-}
-
-fn remember(start: usize, end: usize) {
-    START.store(start, Ordering::Relaxed);
-    END.store(end, Ordering::Relaxed);
-}
-
-/// Counts the calling thread if it was interrupted inside of the vDSO; ends the count.
-#[derive(Debug)]
-pub struct Interrupted(bool);
-
-impl Interrupted {
-    pub fn at(ip: i64) -> Self {
-        let range = START.load(Ordering::Relaxed)..END.load(Ordering::Relaxed);
-        let inside = range.contains(&(ip as usize));
-        if inside {
-            INSIDE.fetch_add(1, Ordering::Relaxed);
-        }
-        Self(inside)
-    }
-}
-
-impl Drop for Interrupted {
-    fn drop(&mut self) {
-        if self.0 {
-            INSIDE.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
+/// Bytes of a thread's stack in which frames of signals are looked for.
+const STACK_LOOKED_AT: usize = 1 << 20;
 
 /// Writes it down for an image. All other threads stand still.
-pub fn gather(process: &mut ProcessState, layout: &Layout) {
+pub fn gather(
+    area: &ReservedArea,
+    process: &mut ProcessState,
+    layout: &Layout,
+) -> Result<(), Refused> {
     process.vvar_start = layout.vvar_start();
     process.vdso_start = layout.vdso_start;
     process.vdso_end = layout.vdso_end;
     process.vdso_hash = layout.vdso_hash();
     process.vdso_functions = functions(layout.vdso());
-    process.inside_vdso = INSIDE.load(Ordering::Relaxed);
+    process.inside_vdso = threads_inside(area, process)?;
     process.reserved_vdso = 0;
+    Ok(())
+}
+
+/// How many threads may go on inside of the vDSO: an address inside is on their stacks, in the frame
+/// of the agent's signal or of a signal below it. (Begins of functions are no such places: pointers
+/// to them lie about, and are good under every kernel. So is the address of the vDSO itself.)
+fn threads_inside(area: &ReservedArea, process: &ProcessState) -> Result<u32, Refused> {
+    let failed = |errno| area.unreadable("/proc/self/maps", errno);
+    let code = process.vdso_start + 1..process.vdso_end;
+    let is_inside = |word: u64| {
+        code.contains(&word)
+            && !process.vdso_functions.iter().any(|&at| u64::from(at) == word - process.vdso_start)
+    };
+    let (threads, mut found) = (&area.threads()[..process.threads as usize], 0);
+    let mut lines = Lines::open(c"/proc/self/maps", area.text()).map_err(failed)?;
+    while let Some(line) = lines.next().map_err(failed)? {
+        let Some(entry) = procfs::entry(line) else { continue };
+        if entry.prot & libc::PROT_READ as u32 == 0 {
+            continue;
+        }
+        for thread in threads {
+            let sp = thread.resume[0].next_multiple_of(8);
+            if (entry.start..entry.end).contains(&sp) {
+                let len = ((entry.end - sp) as usize).min(STACK_LOOKED_AT) / 8;
+                // SAFETY: the part of a readable mapping that the thread's stack uses; the thread
+                // stands still, or is this one and does not return meanwhile.
+                let words = unsafe { core::slice::from_raw_parts(sp as *const u64, len) };
+                found += u32::from(words.iter().any(|&word| is_inside(word)));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Moves this kernel's vDSO to where the image needs it, or out of its way. In the new process,
@@ -195,7 +189,6 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Refuse
         }
     }
     drop(lines);
-    remember(here.vdso_start as usize, here.vdso_end as usize);
     if here.vdso_start == process.vdso_start {
         return Ok(());
     }
@@ -242,20 +235,6 @@ fn write_jumps(
             place[5..8].copy_from_slice(&[0x0f, 0x05, 0xc3]);
         }
     }
-}
-
-/// Bytes that the file header says are mapped.
-///
-/// # Safety
-/// 0, or the address of an ELF file in memory.
-unsafe fn loaded_len(start: usize) -> usize {
-    if start == 0 {
-        return 0;
-    }
-    // SAFETY: by the caller; the headers are in the first page.
-    let page = unsafe { core::slice::from_raw_parts(start as *const u8, PAGE as usize) };
-    let end = headers(page).filter(|header| header.kind == libc::PT_LOAD).map(|header| header.end);
-    (end.max().unwrap_or(0) as usize).next_multiple_of(PAGE as usize)
 }
 
 /// A program header of an ELF file.
@@ -325,18 +304,17 @@ mod tests {
 
     #[test]
     fn the_functions_of_this_kernel_are_found() {
-        // SAFETY: asks the C library for a number.
-        let start = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
-        // SAFETY: the kernel mapped it.
-        let len = unsafe { loaded_len(start) };
-        assert!(len >= 4096 && len % 4096 == 0, "{len}");
-        // SAFETY: as above.
-        let file = unsafe { core::slice::from_raw_parts(start as *const u8, len) };
+        let (mut here, mut text) = (Layout::default(), [0; 4096]);
+        let mut lines = Lines::open(c"/proc/self/maps", &mut text).unwrap();
+        while let Some(line) = lines.next().unwrap() {
+            here.add_mapping(&procfs::entry(line).unwrap());
+        }
+        let file = here.vdso();
         let found = functions(file);
-        assert!(found[..4].iter().all(|&at| at != 0 && (at as usize) < len), "{found:?}");
+        assert!(found[..4].iter().all(|&at| at != 0 && (at as usize) < file.len()), "{found:?}");
         // What is cut off is not read.
         for end in [0, 1, 63, 64, 100, 1000, 4000] {
-            let _ = functions(&file[..end.min(len)]);
+            let _ = functions(&file[..end]);
         }
     }
 

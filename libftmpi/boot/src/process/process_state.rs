@@ -45,7 +45,7 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     if process.heap_start == 0 {
         return Err(area.refuse(Refusal::HeapUnknown));
     }
-    vdso::gather(process, layout);
+    vdso::gather(area, process, layout)?;
     process.stack_end = layout.stack_end;
     limits::gather(process);
     thread_state::gather_start(process);

@@ -11,7 +11,6 @@
 use crate::base::rank;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
-use crate::memory::vdso;
 use crate::signals::handlers;
 use crate::signals::signal_frames;
 use crate::signals::sigreturn::return_from_signal;
@@ -48,9 +47,6 @@ pub fn set_hook(hook: Option<Hook>) -> c_int {
 
 extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
     let (pid, tid) = (syscalls::getpid(), syscalls::gettid());
-    // SAFETY: the kernel's frame, valid until the handler returns.
-    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let _inside = vdso::Interrupted::at(registers[libc::REG_RIP as usize]);
     // Does a thread that takes an image ask this one to stop?
     // SAFETY: the reserved area exists. Only its shared words and this thread's entry of the table
     // are used.
