@@ -60,9 +60,10 @@ pub fn gather(
     Ok(())
 }
 
-/// How many threads may go on inside of the vDSO: an address inside is on their stacks, in the frame
-/// of the agent's signal or of a signal below it. (Begins of functions are no such places: pointers
-/// to them lie about, and are good under every kernel. So is the address of the vDSO itself.)
+/// How many threads may go on inside of the vDSO: an address inside is on their stacks, in the
+/// frame of the agent's signal or of a signal below it. (Begins of functions are no such places:
+/// pointers to them lie about, and are good under every kernel. So is the address of the vDSO
+/// itself.)
 fn threads_inside(area: &ReservedArea, process: &ProcessState) -> Result<u32, Refused> {
     let failed = |errno| area.unreadable("/proc/self/maps", errno);
     let code = process.vdso_start + 1..process.vdso_end;
