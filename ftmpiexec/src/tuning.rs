@@ -180,6 +180,14 @@ pub const IMAGE_HEADER_BYTES: usize = 16 << 10;
 pub const IMAGE_PIECES: usize = 8;
 /// Bytes of the pipe between a rank and its agent.
 pub const IMAGE_PIPE_BYTES: usize = 1 << 20;
+/// Ranks that a host restores side by side, for each processor: one reads the image of a rank while
+/// the process of another one puts itself together.
+pub const RESTORES_PER_CPU: usize = 2;
+/// Ranks that a host restores side by side at least: some of them wait for disk and network.
+pub const RESTORES_MIN: usize = 4;
+/// How long a restore waits for its turn: a process that stands still must not keep others from
+/// returning.
+pub const RESTORE_TURN_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a checkpoint server may be away before an image is given up.
 pub const CAPTURE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a checkpoint server may be away before a restart from its images is given up.

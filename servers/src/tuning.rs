@@ -136,6 +136,13 @@ pub(crate) mod channel_memory {
 pub(crate) mod image_store {
     use std::time::Duration;
 
+    /// Threads that may be blocked at a time, for each processor: by files, which need no processor
+    /// while they are synced, and by the lock of the catalogue.
+    pub const BLOCKED_THREADS_PER_CPU: usize = 4;
+    /// Threads that may be blocked at least: one slow image must not stop all others.
+    pub const BLOCKED_THREADS_MIN: usize = 8;
+    /// Threads that may be blocked at most: disks gain nothing from more.
+    pub const BLOCKED_THREADS_MAX: usize = 32;
     /// How often a server looks whether its images leave room on the disk: a program fills a disk
     /// in seconds.
     pub const LOOK_AT_ROOM: Duration = Duration::from_secs(1);

@@ -156,6 +156,8 @@ struct Images {
     secret: Option<Secret>,
     /// Limits how many images are carried to their servers at a time.
     turns: Arc<Semaphore>,
+    /// Limits how many ranks are restored at a time.
+    restore_turns: Arc<Semaphore>,
     /// Copies of images on this host, if it keeps any.
     local: Option<Arc<Local>>,
 }
@@ -307,6 +309,7 @@ impl Agent {
     ) -> Self {
         let memory = host_memory::of_this_host();
         let turns = Arc::new(Semaphore::new(images_at_once(memory)));
+        let restore_turns = Arc::new(Semaphore::new(restore::side_by_side(processors)));
         Self {
             host: setup.host,
             times: setup.times,
@@ -319,7 +322,7 @@ impl Agent {
             ranks: Ranks::default(),
             starter,
             output: RankOutput::new(),
-            images: Images { secret, turns, local: None },
+            images: Images { secret, turns, restore_turns, local: None },
             hardware: Hardware {
                 processors,
                 memory,

@@ -4,7 +4,8 @@
 //! Guarantees: an incarnation is declared before its image is searched, so that no image of the
 //! incarnation before is stored any more. Every stream is checked on the way, and the new process
 //! notices a stream that is not whole. Decompression runs outside of the agent's thread, with
-//! bounded memory. A server that is being restarted is waited for.
+//! bounded memory. A server that is being restarted is waited for. Of many ranks that return
+//! together, as many are restored side by side as the processors are good for.
 
 use super::checkpoint::connect;
 use super::directory::Directory;
@@ -15,7 +16,8 @@ use super::image_results::{Restore, Stream};
 use super::local::Local;
 use crate::agent_protocol::Start;
 use crate::tuning::{
-    CAPTURE_PATIENCE, IMAGE_PIECES, IMAGE_PIPE_BYTES, SERVER_PATIENCE, SERVER_RETRY,
+    CAPTURE_PATIENCE, IMAGE_PIECES, IMAGE_PIPE_BYTES, RESTORE_TURN_PATIENCE, RESTORES_MIN,
+    RESTORES_PER_CPU, SERVER_PATIENCE, SERVER_RETRY,
 };
 use ftmpi_checkpoint::container::{Decoder, Secret};
 use ftmpi_protocols::dispatcher::ImageFacts;
@@ -29,7 +31,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 /// Where images come from.
 #[derive(Debug)]
@@ -46,6 +48,22 @@ pub struct Source {
     pub checked: bool,
     /// Bytes of output and error that are not lost: they were printed, sent, or are held here.
     pub kept_output: [u64; 2],
+    /// Restores that run side by side.
+    pub turns: Arc<Semaphore>,
+}
+
+/// A turn of a restore; it ends when the image is in the process. `None`: the restores before stand
+/// still, and this one goes on beside them.
+type Turn = Option<OwnedSemaphorePermit>;
+
+/// How many ranks this host restores at the same time.
+pub fn side_by_side(processors: u32) -> usize {
+    (processors as usize).saturating_mul(RESTORES_PER_CPU).max(RESTORES_MIN)
+}
+
+async fn turn(source: &Source) -> Turn {
+    let turn = source.turns.clone().acquire_owned();
+    tokio::time::timeout(RESTORE_TURN_PATIENCE, turn).await.ok()?.ok()
 }
 
 /// Declares the new incarnation and finds the newest image for it.
@@ -56,12 +74,13 @@ pub async fn fetch(
     files: Files,
     events: mpsc::UnboundedSender<AgentEvent>,
 ) {
-    let mut search = Search::new(&start, &source, local);
+    let turn = turn(&source).await;
+    let mut search = Search::new(&start, &source, local, turn);
     let mut outcome = search.run().await;
-    let unusable = search.unusable;
+    let Search { unusable, idle, .. } = search;
     if let Ok(found) = &outcome {
         let image = found.as_ref().map_or(ImageNo(0), |stream| stream.facts.image);
-        if let Err(e) = settle_on(image, &start, &source, files).await {
+        if let Err(e) = settle_on(image, &start, &source, (files, idle)).await {
             outcome = Err(e);
         }
     }
@@ -81,25 +100,33 @@ pub async fn begin_without_images(
 }
 
 /// The incarnation begins from this image (0: from the start): newer images are given up if they
-/// describe another course, and files return.
+/// describe another course, and files return. `idle`: a connection to the server, if one is open.
 async fn settle_on(
     image: ImageNo,
     start: &Start,
     source: &Source,
-    files: Files,
+    (files, idle): (Files, Option<ImageStore>),
 ) -> Result<(), RestoreError> {
     if source.traits.gives_up_newer_images() {
-        give_up_newer(start, source, image).await?;
+        give_up_newer(start, source, image, idle).await?;
     }
     Ok(files.take_back(image).await?)
 }
 
 /// Gives up the images after this one. A later launcher that continues the job must not take them
 /// for a wave, while files and other ranks have gone on from this image.
-async fn give_up_newer(start: &Start, source: &Source, image: ImageNo) -> Result<(), RestoreError> {
+async fn give_up_newer(
+    start: &Start,
+    source: &Source,
+    image: ImageNo,
+    mut idle: Option<ImageStore>,
+) -> Result<(), RestoreError> {
     let since = Instant::now();
     loop {
-        let mut server = reach(start.rank, source).await?;
+        let mut server = match idle.take() {
+            Some(server) => server,
+            None => reach(start.rank, source).await?,
+        };
         match server.return_to(start.rank, start.incarnation, image).await {
             Ok(()) => return Ok(()),
             Err(e) if since.elapsed() > SERVER_PATIENCE => {
@@ -129,6 +156,9 @@ struct Search<'a> {
     asked_for_newer: bool,
     /// A file of a server on this host may be read here.
     same_host: bool,
+    turn: Turn,
+    /// The connection to the server, when the server has answered all that it was asked.
+    idle: Option<ImageStore>,
 }
 
 /// What an attempt of the search leads to.
@@ -142,7 +172,7 @@ enum Step {
 }
 
 impl<'a> Search<'a> {
-    fn new(start: &'a Start, source: &'a Source, local: Option<Arc<Local>>) -> Self {
+    fn new(start: &'a Start, source: &'a Source, local: Option<Arc<Local>>, turn: Turn) -> Self {
         Self {
             start,
             source,
@@ -151,6 +181,8 @@ impl<'a> Search<'a> {
             unusable: Vec::new(),
             asked_for_newer: source.traits.in_waves() || start.no_newer,
             same_host: !source.checked,
+            turn,
+            idle: None,
         }
     }
 
@@ -186,15 +218,18 @@ impl<'a> Search<'a> {
         // The incarnation is declared by now: no image of the old one is stored any more.
         if let Some(local) = self.local.take()
             && let Some(stream) =
-                stream_copy(local, self.source.secret.clone(), start, newest).await
+                stream_copy(local, self.source.secret.clone(), start, (newest, &mut self.turn))
+                    .await
         {
+            self.idle = Some(server);
             return Ok(Step::Done(Ok(Some(stream))));
         }
         let wanted = Wanted { newest, same_host: self.same_host, candidates: &self.candidates };
         let secret = self.source.secret.clone();
-        let found = stream(server, secret, start.rank, wanted).await;
+        let found = stream(server, secret, start.rank, (wanted, &mut self.turn)).await;
         Ok(match found {
-            Ok(Found::Image(stream)) => {
+            Ok(Found::Image(stream, idle)) => {
+                self.idle = idle;
                 let newer = self.candidates.iter().filter(|c| c.image > stream.facts.image);
                 let skipped = newer.map(|c| (c.image, "the server found it damaged".to_owned()));
                 self.unusable.extend(skipped);
@@ -278,7 +313,8 @@ pub fn lost_bytes(written: [u64; 2], kept: [u64; 2]) -> u64 {
 }
 
 enum Found {
-    Image(Stream),
+    /// The image, and the connection if the server has nothing more to send.
+    Image(Stream, Option<ImageStore>),
     Nothing,
 }
 
@@ -306,7 +342,7 @@ async fn stream_copy(
     local: Arc<Local>,
     secret: Option<Secret>,
     start: &Start,
-    image: ImageNo,
+    (image, turn): (ImageNo, &mut Turn),
 ) -> Option<Stream> {
     let facts = *start.images.iter().find(|offered| offered.image == image)?;
     let rank = start.rank;
@@ -315,7 +351,9 @@ async fn stream_copy(
     let (pipe, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, IMAGE_PIPE_BYTES);
     let (name_sender, _) = oneshot::channel();
+    let turn = turn.take();
     tokio::task::spawn_blocking(move || {
+        let _turn = turn;
         // The new process notices what is missing, as with the server's stream.
         let source = |piece: &mut Vec<u8>| matches!(copy.read(piece), Ok(true));
         unpack(source, secret, File::from(write), name_sender);
@@ -328,12 +366,14 @@ async fn stream(
     mut server: ImageStore,
     secret: Option<Secret>,
     rank: Rank,
-    wanted: Wanted<'_>,
+    (wanted, turn): (Wanted<'_>, &mut Turn),
 ) -> Result<Found, Problem> {
     let Wanted { newest, same_host, candidates } = wanted;
     let (pieces, mut queue) = mpsc::channel(IMAGE_PIECES);
-    let mut fetching =
-        tokio::spawn(async move { server.get_pieces(rank, newest, same_host, pieces).await });
+    let mut fetching = tokio::spawn(async move {
+        let fetched = server.get_pieces(rank, newest, same_host, pieces).await;
+        fetched.map(|fetched| fetched.map(|fetched| (fetched, server)))
+    });
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let (read, write) = pipe().map_err(|e| Problem::Passing(format!("no pipe: {e}")))?;
     let _ = rustix::pipe::fcntl_setpipe_size(&write, IMAGE_PIPE_BYTES);
@@ -343,8 +383,10 @@ async fn stream(
         Some(first) = queue.recv() => Some(first),
         // Before the first byte: where the image lies, or why there is none.
         answer = &mut fetching => match answer {
-            Ok(Ok(Some(Fetched::SameHost(mut file)))) => {
+            Ok(Ok(Some((Fetched::SameHost(mut file), server)))) => {
+                let turn = turn.take();
                 tokio::task::spawn_blocking(move || {
+                    let _turn = turn;
                     let write = File::from(write);
                     if secret.is_none() {
                         return pour(&mut file, write, name_sender);
@@ -352,11 +394,11 @@ async fn stream(
                     let source = |piece: &mut Vec<u8>| matches!(file.read(piece), Ok(true));
                     unpack(source, secret, write, name_sender);
                 });
-                let found = named_image(name.await, rank, candidates, read);
+                let found = named_image(name.await, rank, candidates, (read, Some(server)));
                 return found.map_err(|_| Problem::SameHost);
             }
             Ok(Ok(None)) => return Ok(Found::Nothing),
-            Ok(Ok(Some(Fetched::Sent(_)))) => queue.recv().await,
+            Ok(Ok(Some((Fetched::Sent(_), _)))) => queue.recv().await,
             Ok(Err(e @ ClientError::Refused { .. })) => return Err(Problem::Final(RestoreError::Refused(e.to_string()))),
             Ok(Err(e)) => return Err(Problem::Passing(e.to_string())),
             Err(e) => return Err(Problem::Passing(e.to_string())),
@@ -365,7 +407,9 @@ async fn stream(
     let Some(mut next) = first else {
         return Err(Problem::Passing("the server sent an empty image".into()));
     };
+    let turn = turn.take();
     tokio::task::spawn_blocking(move || {
+        let _turn = turn;
         let source = |piece: &mut Vec<u8>| {
             if next.is_empty() {
                 match queue.blocking_recv() {
@@ -378,7 +422,7 @@ async fn stream(
         };
         unpack(source, secret, File::from(write), name_sender);
     });
-    named_image(name.await, rank, candidates, read)
+    named_image(name.await, rank, candidates, (read, None))
 }
 
 /// Takes the image whose name came first in the stream, if it is one of the candidates.
@@ -386,12 +430,12 @@ fn named_image(
     name: Result<Identified, oneshot::error::RecvError>,
     rank: Rank,
     candidates: &[ImageFacts],
-    pipe: OwnedFd,
+    (pipe, idle): (OwnedFd, Option<ImageStore>),
 ) -> Result<Found, Problem> {
     match name {
         Ok(Ok(id)) if id.rank == rank => {
             match candidates.iter().find(|offered| offered.image == id.image) {
-                Some(facts) => Ok(Found::Image(Stream { pipe, facts: *facts })),
+                Some(facts) => Ok(Found::Image(Stream { pipe, facts: *facts }, idle)),
                 None => Ok(Found::Nothing),
             }
         }

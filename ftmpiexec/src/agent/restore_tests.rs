@@ -110,12 +110,13 @@ fn images_that_the_launcher_does_not_know_are_found() {
             traits: traits(in_waves),
             checked: false,
             kept_output: [kept, 0],
+            turns: Arc::new(Semaphore::new(1)),
         };
         let mut incarnation = 0;
         let mut find = async |images: &[u64], source: Source| {
             incarnation += 1;
             let start = start(incarnation, images);
-            let mut search = Search::new(&start, &source, None);
+            let mut search = Search::new(&start, &source, None, None);
             let found = search.run().await;
             (found.map(|stream| stream.unwrap().facts), search.unusable.len())
         };
@@ -170,6 +171,7 @@ fn a_rank_of_a_library_in_waves_gives_up_images_that_are_newer_than_its_wave() {
                 traits: of_library(recovery),
                 checked: false,
                 kept_output: [0; 2],
+                turns: Arc::new(Semaphore::new(1)),
             };
             let files = Files {
                 job: 0,
@@ -205,4 +207,47 @@ fn known_by_server(all: &[ImageFacts], image: u64) -> ImageFacts {
     let found = all.iter().find(|one| one.image == ImageNo(image)).unwrap();
     assert_eq!(found.written, [10 * image, 0]);
     *found
+}
+
+/// A restore waits for its turn, and gives the turn back when the image is in the process.
+#[test]
+fn ranks_are_restored_in_turns() {
+    assert_eq!((side_by_side(0), side_by_side(1), side_by_side(64)), (4, 4, 128));
+    let dir = tempfile::tempdir().unwrap();
+    let key = JobKey::generate();
+    let address = server(dir.path(), &key);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut store = ImageStore::connect(address, &key, WITHIN).await.unwrap();
+        store.declare(R, Incarnation(0)).await.unwrap();
+        store.put(R, Incarnation(0), ImageNo(1), container(1).as_slice()).await.unwrap();
+        let directory = Directory { checkpoint_servers: vec![address; 2], ..Directory::default() };
+        let (_sender, directory) = watch::channel(directory);
+        let turns = Arc::new(Semaphore::new(1));
+        let source = Source {
+            key: key.clone(),
+            secret: None,
+            directory,
+            traits: of_library(registry::RECOVERY_WAVES),
+            checked: false,
+            kept_output: [0; 2],
+            turns: turns.clone(),
+        };
+        let incarnations = vec![Incarnation(1); 2];
+        let files = Files { job: 0, paths: Vec::new(), since: ImageNo(0), incarnations };
+        let taken = turns.clone().acquire_owned().await.unwrap();
+        let (events, mut inbox) = mpsc::unbounded_channel();
+        tokio::spawn(fetch(start(1, &[1]), source, None, files, events));
+        let early = tokio::time::timeout(Duration::from_millis(200), inbox.recv()).await;
+        assert!(early.is_err(), "another restore has the turn");
+        drop(taken);
+        let ready = tokio::time::timeout(WITHIN, inbox.recv()).await.unwrap();
+        let Some(AgentEvent::RestoreReady(restore)) = ready else {
+            panic!("the search has no end");
+        };
+        assert_eq!(restore.outcome.unwrap().unwrap().facts.image, ImageNo(1));
+        // The process reads the image, or is gone: the turn ends in both cases.
+        let back = tokio::time::timeout(WITHIN, turns.acquire()).await;
+        assert!(back.is_ok(), "the turn ends");
+    });
 }

@@ -61,6 +61,7 @@ impl Agent {
             directory: self.directory.subscribe(),
             traits: self.job.as_ref().map_or(ProtocolTraits::NONE, |job| job.view.traits),
             checked,
+            turns: self.images.restore_turns.clone(),
         };
         let local = self.images.local.clone().filter(|_| !checked);
         self.ranks.fetch_began(rank, incarnation);

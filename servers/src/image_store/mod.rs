@@ -17,6 +17,7 @@ mod repair;
 pub(crate) mod same_host_io;
 mod server;
 mod session;
+mod turns;
 mod upload;
 
 use crate::files::Files;
@@ -159,6 +160,7 @@ async fn begin(
     };
     let server = Arc::new(Server {
         catalogue: Mutex::new(catalogue),
+        turns: turns::Turns::of_this_machine(),
         disk,
         leaves_room: max_bytes.is_none(),
         flusher,

@@ -12,7 +12,6 @@ use super::server::{NAME, Server};
 use crate::server_process::log_line;
 use ftmpi_protocols::image_catalogue::CheckError;
 use ftmpi_wire::ImageId;
-use tokio::task::block_in_place;
 
 /// Verifies the image once more after the object tier has helped. `found` is what
 /// [`super::disk::Disk::check`] said before.
@@ -35,7 +34,7 @@ pub(super) async fn repair_image(
     }
     let mut taken = 0;
     for &container in &chain {
-        if block_in_place(|| server.disk.is_sound(container)) {
+        if server.turns.run(|| server.disk.is_sound(container)).await {
             continue;
         }
         let outcome = match flusher.is_unreachable() {
@@ -54,7 +53,7 @@ pub(super) async fn repair_image(
             Err(DownloadError::Damaged(why)) => why,
             Err(DownloadError::Unreachable(why) | DownloadError::Local(why)) => {
                 flusher.keep_unreachable(&chain);
-                block_in_place(|| server.disk.remove_for_recovery(name));
+                server.turns.run(|| server.disk.remove_for_recovery(name)).await;
                 why
             }
         };
@@ -62,7 +61,7 @@ pub(super) async fn repair_image(
         return Err(found);
     }
     // If nothing was downloaded, another connection has repaired the image.
-    let checked = block_in_place(|| server.disk.check(name))?;
+    let checked = server.turns.run(|| server.disk.check(name)).await?;
     if taken > 0 {
         let object_tier = flusher.object_tier.address();
         log_line(NAME, format!("{}: it was fetched again from {object_tier}", about(name, &found)));
@@ -100,5 +99,5 @@ async fn take(server: &Server, image: ImageId, container: ImageId) -> Result<boo
             DownloadError::Local(format!("{}: {error}", server.disk.path().display()))
         })
     };
-    block_in_place(publish)
+    server.turns.run(publish).await
 }

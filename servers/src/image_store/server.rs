@@ -2,6 +2,7 @@
 
 use super::disk::Disk;
 use super::object_tier::flush::Flusher;
+use super::turns::Turns;
 use crate::server_process;
 use ftmpi_protocols::image_catalogue::{ConnId, Event, ImageCatalogue, Input, Output};
 use ftmpi_wire::ImageId;
@@ -15,6 +16,8 @@ pub(in crate::image_store) const NAME: &str = "ftmpi-checkpoint-server";
 /// What all connections share.
 pub(in crate::image_store) struct Server {
     pub catalogue: Mutex<ImageCatalogue>,
+    /// Work that blocks a thread waits for its turn.
+    pub turns: Turns,
     pub disk: Disk,
     /// Images leave as much room on the disk as they take.
     pub leaves_room: bool,

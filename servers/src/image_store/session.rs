@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::block_in_place;
 
 /// Serves the connection to its end.
 pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
@@ -37,11 +36,14 @@ pub(super) async fn run(server: &Server, conn: ConnId, stream: TcpStream) {
             }
         }
     }
-    block_in_place(|| {
+    let upload = session.upload.take();
+    drop(session);
+    let leave = || {
         server.decide(conn, Event::Lost);
-        drop(session.upload);
+        drop(upload);
         server.forget_removed();
-    });
+    };
+    server.turns.run(leave).await;
 }
 
 struct Session<'a> {
@@ -103,7 +105,8 @@ impl Session<'_> {
             if let Some(news) = &mut self.news {
                 news.mark_unchanged();
             }
-            let decided = block_in_place(|| self.server.decide(self.conn, event));
+            let server = self.server;
+            let decided = server.turns.run(|| server.decide(self.conn, event)).await;
             for output in decided {
                 match output {
                     Output::Send(_, stored) => match self.send(stored).await? {
@@ -132,7 +135,8 @@ impl Session<'_> {
                         return Ok(false);
                     }
                     other => {
-                        if let Some(event) = block_in_place(|| self.store(&other, &data)) {
+                        let done = server.turns.run(|| self.store(&other, &data)).await;
+                        if let Some(event) = done {
                             events.push_back(event);
                         }
                     }
@@ -159,15 +163,15 @@ impl Session<'_> {
 
     async fn check(&mut self, name: ImageId) -> Result<ImageReader, CheckError> {
         self.checked = None;
-        let disk = &self.server.disk;
+        let (disk, turns) = (&self.server.disk, &self.server.turns);
         // A client that reads the file itself verifies it. Verifying it twice would take twice the
         // time.
         if self.same_host
-            && let Some(check_ends) = block_in_place(|| disk.check_ends(name))
+            && let Some(check_ends) = turns.run(|| disk.check_ends(name)).await
         {
             return Ok(check_ends);
         }
-        match block_in_place(|| disk.check(name)) {
+        match turns.run(|| disk.check(name)).await {
             Err(why) => repair_image(self.server, name, why).await,
             whole => whole,
         }
@@ -240,7 +244,7 @@ impl Session<'_> {
         self.frames.writer.feed(&Answer::Image(stored)).await?;
         let mut ready = Vec::new();
         loop {
-            match block_in_place(|| checked.read(&mut ready)) {
+            match self.server.turns.run(|| checked.read(&mut ready)).await {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(why) => return Ok(Err(why)),
