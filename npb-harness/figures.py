@@ -164,7 +164,7 @@ def draw(lab: Lab, made: list[dict], out: Path, peers: Path) -> None:
 def finish(lab: Lab, made: list[dict], args: argparse.Namespace) -> None:
     about = {"commit": lab.commit, "machine": lab.machine, "rounds": lab.rounds, "load": lab.loads(),
              "when": time.strftime("%Y-%m-%d", time.gmtime()), "seeds": list(range(1, lab.rounds + 1)),
-             "npb": str(bool(args.npb)), "network": lab.no_network or "network namespaces"}
+             "npb": str(bool(args.npb)), "figures": len(ALL), "network": lab.no_network or "network namespaces"}
     (args.out / "about.json").write_text(json.dumps(about, indent=1))
     if args.page:
         # Also what an earlier command made.

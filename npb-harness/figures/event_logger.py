@@ -314,7 +314,8 @@ FIGURES = [
     Figure(PAPER_NAME, "6b", "Bandwidth of a ping-pong", "bytes", "Mbit/s", bandwidth, ("raw", VDUMMY, *SERIES, DEFAULT),
            bandwidth_claims, log="xy", setting="As figure 6a.", tiny=("raw", VDUMMY, *FEW, DEFAULT)),
     Figure(PAPER_NAME, "share", "Share of messages with piggyback (section V-C)", "", "%", share, ("ftmpi",), share_claims,
-           "bars", setting="Messages of one byte, 5000 in each direction."),
+           "bars", setting="Messages of one byte, 5000 in each direction.",
+           why="With a logger the share depends on how soon its acknowledgements come: on a busy machine they come late."),
     Figure(PAPER_NAME, "7", "Piggyback, in percent of the payload", "ranks", "% of payload", volume, (*SERIES, DEFAULT),
            volume_claims, log="xy", setting=KERNELS_NOTE,
            why="Volume depends on the time between two messages against the logger's round trip. Here ranks share two "

@@ -214,7 +214,9 @@ FIGURES = [
     Figure(PAPER_NAME, "check", "The model against real runs", "ranks", "", check,
            tuple(f"{variant}, {kind}" for variant in CHECKED for kind in ("real", "simulated")), check_claims, log="xy",
            setting="The program of the simulator on real ranks, over TCP on this machine. Computing is sleeping, so that ranks "
-                   "do not wait for processors. The latency of the model is half of the measured round trip to the logger."),
+                   "do not wait for processors. The latency of the model is half of the measured round trip to the logger.",
+           why="With a logger the volume depends on when its answers come. The model has one latency for all of them; on a busy "
+               "machine they differ widely."),
     Figure(PAPER_NAME, "growth", "The papers' curves on large machines", "ranks", "", large, GROWN, large_claims, log="xy",
            tiny=("pessimistic", "vcausal", "vcausal-alone", "nonblocking"),
            setting="10 Gbit/s, images of 1 GiB every ten minutes, an event logger and a checkpoint server for 256 ranks. Up to 256 "

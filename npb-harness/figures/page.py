@@ -109,13 +109,15 @@ def write(file: Path, about: dict, figures: list[dict], out: Path) -> None:
         "This page sets what ftmpi does beside what the five papers report, figure by figure. `make papers` makes it.", "",
         f"Run of {about['when']} at commit {about['commit']}: {machine['processors']} processors ({machine['model']}), Linux "
         f"{machine['kernel']}, load {low:.1f} to {high:.1f}. {shared}"
-        f"A value is the median of up to {about['rounds']} rounds; in brackets the smallest and the largest. Seeds of faults: "
+        f"A value is the median of up to {about['rounds']} rounds, with the smallest and the largest in brackets. Seeds of faults: "
         f"{', '.join(map(str, about['seeds']))}.", "",
         "\"Seen\" and \"not seen\" say whether a claim about the shape, or a goal for the value, holds in these rows. "
         "Numbers marked as simulated come from `ftmpi-sim`, which runs the production machines. Extrapolated ones continue "
         "them.", "",
     ]
     counted = [claim for figure in figures for claim in figure["claims"] if claim["holds"] is not None]
+    if len(figures) < about["figures"]:
+        lines += [f"{len(figures)} of {about['figures']} figures are here. `make papers` makes all.", ""]
     lines += [f"{sum(claim['holds'] for claim in counted)} of {len(counted)} claims are seen.", ""]
     for paper, title in PAPERS.items():
         own = [figure for figure in figures if figure["about"]["paper"] == paper]
