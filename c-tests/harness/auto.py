@@ -32,18 +32,20 @@ class Case:
 
 
 EVERY = ["--ckpt-interval", "400ms"]
+# When an image is complete, and the next one begins.
+KILL = ["--inject", "kill:rank=1,point=image,nth=2"]
 CASES = [
-    Case("one host: all ranks return", "lines", [*EVERY, "--inject", "kill:rank=1,at=1500ms"],
+    Case("one host: all ranks return", "lines", [*EVERY, *KILL],
          "coordinated", {0, 1, 2, 3}, seconds=5, said=["all ranks return to wave"]),
     Case("one host, before the first image", "probe_loop", ["--inject", "kill:rank=2,at=700ms"],
          "coordinated", {0, 1, 2, 3}, image=False, seconds=1, said=["all ranks return to the beginning"]),
     Case("one host, memory and threads that share it", "shared_threads",
-         [*EVERY, "--inject", "kill:rank=1,at=1500ms"], "coordinated", {0, 1}, ranks=2),
-    Case("two hosts: the ranks of one return", "traffic", [*TWO_HOSTS, *EVERY, "--inject", "kill:rank=1,at=1500ms"],
+         [*EVERY, *KILL], "coordinated", {0, 1}, ranks=2),
+    Case("two hosts: the ranks of one return", "traffic", [*TWO_HOSTS, *EVERY, *KILL],
          "hierarchical", {0, 1}, said=["ranks 0, 1 return to wave"]),
     Case("two hosts, one of them dies", "shared_file", [*TWO_HOSTS, *EVERY, "--inject", "kill:agent=b,at=1500ms"],
          "hierarchical", {2, 3}, said=["ranks 2, 3 return to wave"]),
-    Case("an option that needs a log", "waitany", [*EVERY, "--events", "all", "--inject", "kill:rank=1,at=1500ms"],
+    Case("an option that needs a log", "waitany", [*EVERY, "--events", "all", *KILL],
          "pessimistic", {1}, seconds=1.5, said=["restarting it from image"]),
 ]
 
