@@ -141,6 +141,10 @@ impl Hosts {
         0..self.condition.len() as u32
     }
 
+    pub(super) fn is_known(&self, host: u32) -> bool {
+        (host as usize) < self.condition.len()
+    }
+
     /// An agent is up.
     pub(super) fn up(&mut self, host: u32) -> Arrival {
         let before = std::mem::replace(&mut self.condition[host as usize], Condition::Up);

@@ -13,6 +13,8 @@
 //!   was done since.
 //! - A rank that fails on its way begins at its goal. A migration that cannot end (no image, the
 //!   program ends, the goal is lost) leaves the rank where it is, and says why.
+//! - Whoever is on a host when it is drained, or is just arriving there, leaves it or is reported to
+//!   stay. To drain a host once more moves those that stayed.
 
 use super::failures::Failed;
 use super::hosts::Want;
@@ -25,7 +27,15 @@ use crate::judge::{Fact, HostName, Recovery};
 use crate::scheduler::scheduler_process::Note;
 use crate::tuning::LOST_IMAGES_MAX;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// What one look at all migrations has found of each cluster.
+#[derive(Debug, Default)]
+struct Seen {
+    staying: BTreeMap<usize, Option<MoveFailure>>,
+    at_work: BTreeMap<usize, bool>,
+}
 
 impl Dispatcher {
     /// All migrations so far, oldest first.
@@ -98,11 +108,12 @@ impl Dispatcher {
     /// # Errors
     /// Why not.
     pub fn may_drain(&self, host: u32) -> Result<(), Refusal> {
-        let here = self.ranks.iter().filter(|state| state.host == host);
-        let living =
-            here.clone().filter(|state| !matches!(state.stage, Stage::Done(_) | Stage::Ignored));
-        let (count, most) = (here.count(), living.count().max(1) as u32);
+        let count = self.ranks.iter().filter(|state| state.host == host).count();
+        let most = self.living_on(host).len().max(1) as u32;
         let name = || self.settings.hosts[host as usize].clone();
+        if count == 0 {
+            return Ok(());
+        }
         let fits = match self.settings.together {
             true => self.other_than(host, count.max(1) as u32).is_some(),
             false => self.hosts.others_take(host, most),
@@ -110,13 +121,18 @@ impl Dispatcher {
         if !fits {
             return Err(Refusal::NoOtherHost { host: name() });
         }
-        if count == 0 {
-            return Ok(());
-        }
         if self.settings.together && most > 1 && !self.in_waves() {
             return Err(Refusal::NotTogether { host: name() });
         }
         self.may_move_any()
+    }
+
+    /// The ranks of a host whose programs have not ended.
+    #[must_use]
+    pub fn living_on(&self, host: u32) -> Vec<Rank> {
+        let here = (0..self.ranks.len() as u32).map(Rank);
+        let here = here.filter(|rank| self.ranks[rank.index()].host == host);
+        here.filter(|rank| !self.has_ended_program(*rank)).collect()
     }
 
     /// Another host that takes so many ranks now.
@@ -170,9 +186,12 @@ impl Dispatcher {
         }
     }
 
-    /// No rank is to be on this host.
+    /// No rank is to be on this host. If it is drained already, a user takes over from monitoring,
+    /// and whoever stayed is to move again.
     pub(super) fn drain(&mut self, host: u32, cause: &MoveCause) {
-        if host as usize >= self.settings.hosts.len() || self.hosts.is_drained(host) {
+        let by_user = *cause == MoveCause::Drained;
+        let again = self.hosts.is_known(host) && self.hosts.is_drained(host);
+        if !self.hosts.is_known(host) || (again && !by_user) {
             return;
         }
         let name = self.settings.hosts[host as usize].clone();
@@ -180,15 +199,17 @@ impl Dispatcher {
         let here: Vec<Rank> = here.filter(|rank| self.ranks[rank.index()].host == host).collect();
         if let Err(refusal) = self.may_drain(host) {
             // Monitoring may say so of a host that cannot be emptied.
-            if *cause != MoveCause::Drained {
+            if !by_user {
                 self.notify(Notice::CannotDrain { host: name, cause: cause.clone(), refusal });
                 here.iter().for_each(|rank| self.hasten_image_of(*rank));
             }
             return;
         }
-        self.hosts.drain(host, *cause == MoveCause::Drained);
-        let living = here.iter().filter(|rank| !self.has_ended_program(**rank)).count();
-        self.notify(Notice::Draining { host: name, cause: cause.clone(), ranks: living });
+        self.hosts.drain(host, by_user);
+        if !again {
+            let living = self.living_on(host).len();
+            self.notify(Notice::Draining { host: name, cause: cause.clone(), ranks: living });
+        }
         // Memory that they share is on one host.
         let together = self.settings.together.then(|| self.other_than(host, here.len() as u32));
         let together = together.flatten();
@@ -200,6 +221,7 @@ impl Dispatcher {
                     self.is_there(rank);
                 }
             } else if !self.migrations.iter().any(|m| m.rank == rank && m.is_active()) {
+                // Who is on the way is looked at when it arrives, or when it cannot go on.
                 self.begin_migration(rank, together, cause.clone());
             }
         }
@@ -314,19 +336,52 @@ impl Dispatcher {
         if self.suspension.is_some() || !self.migrations.iter().any(Migration::is_active) {
             return;
         }
+        let mut seen = Seen::default();
         for number in 0..self.migrations.len() {
             match self.migrations[number].state {
-                MoveState::AwaitsImage => self.look_for_image_of_migration(number),
-                MoveState::Begins => self.look_at_goal(number),
+                MoveState::AwaitsImage => self.look_for_image_of_migration(number, &mut seen),
+                MoveState::Begins => self.look_at_goal(number, &mut seen),
                 _ => {}
             }
         }
     }
 
-    fn look_for_image_of_migration(&mut self, number: usize) {
+    /// Why there will be no image of one of the ranks that move with this one.
+    fn why_they_stay(&self, rank: Rank, seen: &mut Seen) -> Option<MoveFailure> {
+        match self.cluster_of(rank) {
+            None => self.why_it_stays(rank),
+            Some(cluster) => {
+                let look = || {
+                    let ranks = self.clusters[cluster].waves.ranks().iter();
+                    ranks.copied().find_map(|peer| self.why_it_stays(peer))
+                };
+                seen.staying.entry(cluster).or_insert_with(look).clone()
+            }
+        }
+    }
+
+    /// Whether everything that the migration of a rank had interrupted is as fast as before.
+    fn are_at_work(&self, rank: Rank, seen: &mut Seen) -> bool {
+        let at_work = |rank: &Rank| {
+            let state = &self.ranks[rank.index()];
+            match state.stage {
+                Stage::Running => !state.behind || state.finalizing,
+                Stage::Done(_) | Stage::Ignored => true,
+                _ => false,
+            }
+        };
+        match self.cluster_of(rank) {
+            None => at_work(&rank),
+            Some(cluster) => {
+                let look = || self.clusters[cluster].waves.ranks().iter().all(at_work);
+                *seen.at_work.entry(cluster).or_insert_with(look)
+            }
+        }
+    }
+
+    fn look_for_image_of_migration(&mut self, number: usize, seen: &mut Seen) {
         let (rank, before) = (self.migrations[number].rank, self.migrations[number].before);
-        let staying = self.moves_with(rank).into_iter().find_map(|peer| self.why_it_stays(peer));
-        if let Some(why) = staying {
+        if let Some(why) = self.why_they_stay(rank, seen) {
             return self.migration_fails(number, why);
         }
         // An incarnation that waits for a host can as well wait for another one.
@@ -380,30 +435,28 @@ impl Dispatcher {
         }
     }
 
-    /// Whether everything that a migration had interrupted is as fast as before.
-    fn look_at_goal(&mut self, number: usize) {
+    /// If the rank and all that returned with it are at work, the migration is over.
+    fn look_at_goal(&mut self, number: usize, seen: &mut Seen) {
         let rank = self.migrations[number].rank;
-        let at_work = |rank: &Rank| {
-            let state = &self.ranks[rank.index()];
-            match state.stage {
-                Stage::Running => !state.behind || state.finalizing,
-                Stage::Done(_) | Stage::Ignored => true,
-                _ => false,
-            }
-        };
-        if !self.moves_with(rank).iter().all(at_work) {
+        if !self.are_at_work(rank, seen) {
             return;
         }
-        let now = self.now;
+        let (now, at) = (self.now, self.ranks[rank.index()].host);
+        if at == self.migrations[number].from {
+            return self.migration_fails(number, MoveFailure::GoalLost);
+        }
         let migration = &mut self.migrations[number];
-        (migration.state, migration.back_at) = (MoveState::Done, Some(now));
+        (migration.state, migration.back_at, migration.to) = (MoveState::Done, Some(now), Some(at));
         let migration = migration.clone();
         let name = |host: u32| self.settings.hosts[host as usize].clone();
-        let to = migration.to.map(name).unwrap_or_default();
+        let (from, to) = (name(migration.from), name(at));
         let since = |at: Duration| at.saturating_sub(migration.asked_at);
         let image = migration.image.map(|(image, at)| (image, since(at)));
-        let from = name(migration.from);
         self.notify(Notice::Moved { rank, from, to, image, took: since(now) });
+        if self.hosts.is_drained(at) && !self.has_ended_program(rank) {
+            // The host was drained while the rank was on its way to it.
+            self.begin_migration(rank, None, MoveCause::Drained);
+        }
         self.say_if_empty(migration.from);
     }
 
@@ -421,9 +474,15 @@ impl Dispatcher {
 
     fn migration_fails(&mut self, number: usize, why: MoveFailure) {
         self.migrations[number].state = MoveState::Failed(why.clone());
-        let rank = self.migrations[number].rank;
+        let (rank, asked) = (self.migrations[number].rank, &self.migrations[number].cause);
+        let asked = *asked == MoveCause::Asked;
         let host = self.host_name(rank).to_owned();
+        let will_have_image = !matches!(why, MoveFailure::RankEnds | MoveFailure::NoImage);
         self.notify(Notice::Stays { rank, host, why });
+        if asked && will_have_image && self.hosts.is_drained(self.ranks[rank.index()].host) {
+            // Its host was drained meanwhile: any other host serves.
+            self.begin_migration(rank, None, MoveCause::Drained);
+        }
     }
 
     /// An image was lost: whoever waited for it stays.

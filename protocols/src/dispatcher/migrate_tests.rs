@@ -331,3 +331,116 @@ fn a_recovery_file_may_end_the_job_for_bad_health_and_without_images_ranks_move_
     without.handle(2 * S, Input::Health { host: 1, bad: None });
     assert!(!without.is_left(1));
 }
+
+/// Moves a rank by an image with this number, up to the start of its next incarnation.
+fn moves(dispatcher: &mut Dispatcher, rank: u32, incarnation: u32, image: u64) {
+    dispatcher.handle(2 * S, Input::Tick);
+    dispatcher.handle(2 * S, committed(rank, incarnation, image));
+    dispatcher.handle(2 * S, ended(rank, incarnation, Ending::Signal(9), 5));
+}
+
+fn arrives(dispatcher: &mut Dispatcher, rank: u32, incarnation: u32) {
+    hello(dispatcher, rank, incarnation);
+    dispatcher.handle(3 * S, caught_up(rank, incarnation));
+}
+
+#[test]
+fn a_rank_that_arrives_on_a_host_drained_meanwhile_leaves_it_again() {
+    let mut dispatcher = running(settings(4, 2, "pessimistic"));
+    dispatcher.handle(S, migrate(3, 0));
+    moves(&mut dispatcher, 3, 0, 1);
+    assert_eq!(dispatcher.migrations()[0].state, MoveState::Begins);
+    dispatcher.handle(2 * S, Input::Drain { host: 0 });
+    arrives(&mut dispatcher, 3, 1);
+    assert_eq!(dispatcher.migrations()[0].state, MoveState::Done);
+    moves(&mut dispatcher, 3, 1, 2);
+    assert_eq!(dispatcher.location(Rank(3)), (1, Incarnation(2)));
+    for rank in [0, 1] {
+        moves(&mut dispatcher, rank, 0, 1);
+        arrives(&mut dispatcher, rank, 1);
+    }
+    assert!(!dispatcher.living_on(0).contains(&Rank(0)));
+    arrives(&mut dispatcher, 3, 2);
+    assert_eq!(dispatcher.living_on(0), []);
+    assert!(dispatcher.migrations().iter().all(|m| m.state == MoveState::Done));
+}
+
+#[test]
+fn a_rank_that_was_to_go_elsewhere_leaves_a_drained_host_though_that_goal_is_lost() {
+    let mut dispatcher = running(settings(3, 3, "pessimistic"));
+    dispatcher.handle(S, migrate(0, 2));
+    dispatcher.handle(S, Input::Drain { host: 0 });
+    assert_eq!(dispatcher.migrations().len(), 1, "it is on its way");
+    dispatcher.handle(S, Input::Drain { host: 2 });
+    moves(&mut dispatcher, 0, 0, 1);
+    assert!(matches!(dispatcher.migrations()[0].state, MoveState::Failed(_)));
+    assert_eq!(dispatcher.migrations().last().map(|m| m.rank), Some(Rank(0)));
+    moves(&mut dispatcher, 0, 0, 2);
+    assert_eq!(dispatcher.location(Rank(0)).0, 1);
+}
+
+#[test]
+fn to_drain_again_moves_who_stayed_and_takes_over_from_monitoring() {
+    let mut dispatcher = running(settings(4, 2, "pessimistic"));
+    dispatcher.handle(S, Input::Health { host: 1, bad: Some("ECC errors".into()) });
+    dispatcher.handle(S, Input::Drain { host: 1 });
+    assert_eq!(dispatcher.migrations().len(), 2, "they are under way");
+    let commands = drain(&mut dispatcher);
+    let draining = |notice: &&&Notice| matches!(notice, Notice::Draining { .. });
+    assert_eq!(notices(&commands).iter().filter(draining).count(), 1, "{commands:?}");
+    dispatcher.handle(S, Input::Health { host: 1, bad: None });
+    assert!(dispatcher.is_drained(1), "a user has drained it");
+    for image in 1..=3 {
+        dispatcher.handle(S, Input::Tick);
+        for rank in [2, 3] {
+            let (rank, incarnation, image) = (Rank(rank), Incarnation(0), ImageNo(image));
+            let why = "the disk is full".into();
+            dispatcher.handle(S, Input::ImageFailed { rank, incarnation, image, why });
+        }
+    }
+    assert!(dispatcher.migrations().iter().all(|m| !m.is_active()));
+    assert_eq!(dispatcher.living_on(1), [Rank(2), Rank(3)]);
+    dispatcher.handle(S, Input::Health { host: 1, bad: Some("ECC errors".into()) });
+    dispatcher.handle(S, Input::Drain { host: 1 });
+    for rank in [2, 3] {
+        moves(&mut dispatcher, rank, 0, 4);
+        arrives(&mut dispatcher, rank, 1);
+    }
+    assert_eq!(dispatcher.living_on(1), []);
+}
+
+#[test]
+fn a_rank_that_loses_its_goal_after_its_end_has_not_moved() {
+    let mut dispatcher = running(settings(3, 3, "pessimistic"));
+    dispatcher.handle(S, migrate(0, 2));
+    moves(&mut dispatcher, 0, 0, 1);
+    assert_eq!(dispatcher.location(Rank(0)), (2, Incarnation(1)));
+    drain(&mut dispatcher);
+    let gone = |host| Input::AgentFailed { host, why: "no route".into() };
+    dispatcher.handle(2 * S, Input::AgentLost { host: 2, why: "gone".into(), silent: false });
+    dispatcher.handle(2 * S, Input::AgentLost { host: 1, why: "gone".into(), silent: false });
+    dispatcher.handle(2 * S, gone(1));
+    dispatcher.handle(2 * S, gone(2));
+    assert_eq!(dispatcher.location(Rank(0)).0, 0, "no other host is left");
+    for rank in 0..3 {
+        let incarnation = dispatcher.location(Rank(rank)).1.0;
+        arrives(&mut dispatcher, rank, incarnation);
+    }
+    let commands = drain(&mut dispatcher);
+    let moved = |notice: &&&Notice| matches!(notice, Notice::Moved { .. });
+    assert_eq!(notices(&commands).iter().filter(moved).count(), 0, "{commands:?}");
+    let lost = MoveState::Failed(MoveFailure::GoalLost);
+    assert_eq!(dispatcher.migrations()[0].state, lost);
+}
+
+#[test]
+fn a_host_without_ranks_can_be_drained_though_the_others_are_full() {
+    let place = |slots| Place { slots, most: Some(slots), ..Place::default() };
+    let mut some = settings(4, 2, "pessimistic");
+    some.hosts.push("spare".to_owned());
+    some.places = vec![place(2), place(2), place(1)];
+    let mut dispatcher = running(some);
+    assert_eq!(dispatcher.may_drain(2), Ok(()));
+    dispatcher.handle(S, Input::Drain { host: 2 });
+    assert!(dispatcher.is_drained(2));
+}

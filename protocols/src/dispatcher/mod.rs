@@ -246,6 +246,8 @@ impl Dispatcher {
         if self.ended {
             return;
         }
+        // These come often, and no migration waits for them.
+        let is_measured = matches!(input, Input::Received { .. } | Input::Paused { .. });
         match input {
             Input::AgentUp { host } => self.agent_up(host),
             Input::AgentLost { host, why, silent } => self.agent_lost(host, &why, silent),
@@ -325,7 +327,7 @@ impl Dispatcher {
                 self.image_failed(rank, incarnation, image, &why);
             }
         }
-        if !self.ended {
+        if !self.ended && !is_measured {
             self.look_at_migrations();
             self.look_at_suspension();
         }

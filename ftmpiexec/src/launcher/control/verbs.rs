@@ -8,7 +8,7 @@ use crate::cli::{Machine, parse_list};
 use crate::launcher::events::ImageAnswers;
 use crate::launcher::settings::place_of_new_host;
 use crate::launcher::{Launcher, notices};
-use ftmpi_protocols::dispatcher::{Input, MoveState};
+use ftmpi_protocols::dispatcher::{Input, Migration, MoveState};
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_control::{Answer, Verb};
 use ftmpi_wire::job_status::Health;
@@ -16,8 +16,10 @@ use ftmpi_wire::job_status::Health;
 /// What a user waits for.
 #[derive(Debug)]
 enum Awaited {
-    /// These migrations, by their numbers; then this is done.
-    Migrations(Vec<usize>, String),
+    /// This migration, by its number.
+    Migration(usize),
+    /// A drained host without ranks.
+    Empty(u32),
     /// A host that joins.
     Host(u32),
     /// The end of the job.
@@ -101,26 +103,45 @@ impl Launcher {
                 )))
             }
             Awaited::Host(_) => None,
-            Awaited::Migrations(numbers, done) => {
-                let all = self.dispatcher.migrations();
-                if numbers.iter().any(|number| all[*number].is_active()) {
+            Awaited::Migration(number) => {
+                let migration = &self.dispatcher.migrations()[*number];
+                if migration.is_active() {
                     return None;
                 }
-                let failed = numbers.iter().map(|number| &all[*number]);
-                let failed = failed.filter(|one| matches!(one.state, MoveState::Failed(_)));
-                let failed: Vec<String> =
-                    failed.map(|one| notices::migration(&self.migration(one))).collect();
-                if !failed.is_empty() {
-                    return Some(Answer::Refused(failed.join("; ")));
+                let text = notices::migration(&self.migration(migration));
+                match migration.state {
+                    MoveState::Failed(_) => Some(Answer::Refused(text)),
+                    _ => Some(Answer::Done(text)),
                 }
-                let moved: Vec<String> = numbers
-                    .iter()
-                    .map(|number| notices::migration(&self.migration(&all[*number])))
-                    .collect();
-                let done = if done.is_empty() { moved.join("; ") } else { done.clone() };
-                Some(Answer::Done(done))
             }
+            Awaited::Empty(host) => self.answer_of_drain(*host),
         }
+    }
+
+    /// Whether a host is empty, or why it is not; `None`: ranks are leaving it.
+    fn answer_of_drain(&self, host: u32) -> Option<Answer> {
+        let name = self.agents.name(host);
+        let (all, here) = (self.dispatcher.migrations(), self.dispatcher.living_on(host));
+        if !self.dispatcher.is_drained(host) {
+            return Some(Answer::Refused(format!("{name} takes ranks again, as was asked since")));
+        }
+        let leaves = |one: &Migration| one.from == host || here.contains(&one.rank);
+        if all.iter().any(|one| one.is_active() && leaves(one)) {
+            return None;
+        }
+        if here.is_empty() {
+            let done = format!("no rank is left on {name}, and none begins there");
+            return Some(Answer::Done(done));
+        }
+        let why = |rank: &Rank| {
+            let last = all.iter().rev().find(|one| one.rank == *rank);
+            match last.filter(|one| matches!(one.state, MoveState::Failed(_))) {
+                Some(failed) => notices::migration(&self.migration(failed)),
+                None => format!("rank {rank} is still on {name}"),
+            }
+        };
+        let stay: Vec<String> = here.iter().map(why).collect();
+        Some(Answer::Refused(stay.join("; ")))
     }
 
     fn known_host(&self, name: &str) -> Result<u32, String> {
@@ -154,7 +175,7 @@ impl Launcher {
         self.dispatcher.may_migrate(rank, to).map_err(|refusal| notices::refusal(&refusal))?;
         let number = self.dispatcher.migrations().len();
         self.notify_dispatcher(Input::Migrate { rank, to });
-        self.wait_for(Awaited::Migrations(vec![number], String::new()), answers)
+        self.wait_for(Awaited::Migration(number), answers)
     }
 
     fn must_have_begun(&self) -> Result<(), String> {
@@ -171,16 +192,10 @@ impl Launcher {
     ) -> Result<Option<String>, String> {
         let host = self.known_host(name)?;
         self.must_have_begun()?;
-        if self.dispatcher.is_drained(host) {
-            return Ok(Some(format!("{name} is drained already")));
-        }
         self.dispatcher.may_drain(host).map_err(|refusal| notices::refusal(&refusal))?;
-        let before = self.dispatcher.migrations().len();
         self.observed.health[host as usize].0 = Health::Drain;
         self.notify_dispatcher(Input::Drain { host });
-        let numbers = (before..self.dispatcher.migrations().len()).collect();
-        let done = format!("no rank is left on {name}, and none begins there");
-        self.wait_for(Awaited::Migrations(numbers, done), answers)
+        self.wait_for(Awaited::Empty(host), answers)
     }
 
     fn undrain_asked(&mut self, name: &str) -> Result<Option<String>, String> {
@@ -198,6 +213,9 @@ impl Launcher {
     ) -> Result<Option<String>, String> {
         let host = self.known_host(name)?;
         self.must_have_begun()?;
+        if health == Health::Drain {
+            self.dispatcher.may_drain(host).map_err(|refusal| notices::refusal(&refusal))?;
+        }
         self.set_health(host, health, why);
         let what = match (health, self.dispatcher.is_left(host)) {
             (Health::Good, false) => "takes ranks",
