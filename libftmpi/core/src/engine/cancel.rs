@@ -10,8 +10,10 @@ use ftmpi_protocols::protocol::{self, Answer};
 use ftmpi_wire::Rank;
 
 impl<L: Link> Engine<L> {
-    /// `MPI_Request_free`: the request goes when it is complete.
+    /// `MPI_Request_free`: the request goes when it is complete. One that is only interrupted waits
+    /// for its message.
     pub fn free_when_done(&mut self, id: ReqId) {
+        self.state.requests.get_mut(id).goes_on();
         self.state.requests.detach(id);
     }
 
@@ -76,6 +78,8 @@ impl<L: Link> Engine<L> {
             }
             return;
         }
+        // One that is only interrupted has not matched.
+        self.state.requests.get_mut(id).goes_on();
         let Some(node) = self.decide_cancel(id) else { return };
         // Before anything else may match the receive: the replay may have come to its end with
         // this.

@@ -59,6 +59,9 @@ impl<L: Link> Engine<L> {
     /// A communicator exists from here on.
     pub fn enter_group(&mut self, members: &Rc<Members>) {
         self.state.faults.enter(members);
+        if self.state.faults.alert() {
+            self.state.waves.look_closely();
+        }
     }
 
     /// The communicator belongs to a window or a file.
@@ -101,6 +104,12 @@ impl<L: Link> Engine<L> {
         self.link.notify_agent(FromRank::Group(GroupRequest::Revoke(name)));
         self.state.hear(GroupNews::Revoked(name));
         self.work();
+    }
+
+    /// How many agreements on a communicator this rank has begun.
+    #[must_use]
+    pub fn agreements_begun(&self, context: u32) -> u32 {
+        self.state.faults.agreements_begun(context)
     }
 
     /// Takes part in the next agreement on a communicator.

@@ -254,11 +254,9 @@ impl<L: Link> Mpi<L> {
         let group = self.subgroup(group, &old.local)?;
         let Some(me) = group.local(self.engine.me()) else { return Ok(None) };
         // Only a death in the group matters, and a revocation of the communicator.
-        let (apart, tag) = match self.engine.goes_on() {
-            true => (Apart::of(&tag.to_le_bytes()).context, tag),
-            false => (0, tag),
-        };
-        if apart != 0 && self.engine.is_revoked(old.context) {
+        let goes_on = self.engine.goes_on();
+        let apart = if goes_on { Apart::of(&tag.to_le_bytes()).context } else { 0 };
+        if goes_on && self.engine.is_revoked(old.context) {
             return Err(self.fault(comm, ErrorClass::Revoked));
         }
         let scope = Scope {
@@ -274,7 +272,7 @@ impl<L: Link> Mpi<L> {
             me,
             remote: None,
         });
-        if apart != 0 {
+        if goes_on {
             self.engine.enter_group(&exchange);
         }
         self.blamed = comm;

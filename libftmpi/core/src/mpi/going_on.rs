@@ -210,7 +210,9 @@ impl<L: Link> Mpi<L> {
 
     fn offer_for_shrink(&mut self, old: &Members, attempt: u32) -> Offer {
         // All members of the agreement offer the same ids: they have agreed as often as this one.
-        let seed = attempt.wrapping_mul(0x9e37_79b9).wrapping_add(0x5ee1);
+        // The next agreement offers others, if this one is under way still.
+        let begun = self.engine.agreements_begun(old.context).wrapping_mul(0x85eb_ca6b);
+        let seed = attempt.wrapping_mul(0x9e37_79b9).wrapping_add(0x5ee1).wrapping_add(begun);
         self.contexts.offer(old.context, seed)
     }
 

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 /// The context in which leaders of groups meet that share no communicator: one of
 /// `MPI_COMM_WORLD` in its last generation, which no communicator has.
-const MEETING: u32 = 1 | (GENERATIONS as u32 - 1) << GENERATION_SHIFT;
+pub(super) const MEETING: u32 = 1 | (GENERATIONS as u32 - 1) << GENERATION_SHIFT;
 
 /// Tag of the leaders of parents and children.
 const OF_PARENTS: u32 = TAG_BITS;
@@ -195,6 +195,7 @@ impl<L: Link> Mpi<L> {
         if let Some(world) = self.comms.get_mut(CommId::WORLD.0) {
             let context = world.members.context;
             world.members = std::rc::Rc::new(Members { context, local, me, remote: None });
+            self.engine.enter_group(&world.members);
         }
         for stranger in (0..self.engine.size()).map(Rank).filter(|rank| !all.contains(rank)) {
             self.engine.may_leave(stranger, true);

@@ -25,12 +25,13 @@ const THREAD_LEVELS: [&str; 4] =
 /// What keeps the agreements of calls apart that run at the same time, in several threads.
 ///
 /// A message has no room for a tag of the program, which is a text. So texts are numbers of 27 bits
-/// (FNV-1a): 19 are the tag of a message, and 8 are generations of the context of
-/// `MPI_COMM_WORLD`, which has the first one for ever. Two texts of one number matter only if two
-/// threads of a process use both at the same moment.
+/// (FNV-1a): 19 are the tag of a message, and 8 are a generation of the context of
+/// `MPI_COMM_WORLD`. The first generation is `MPI_COMM_WORLD`'s own for ever, and the last one is
+/// where leaders meet ([`new_processes`](super::new_processes)): no text has either. Two texts of
+/// one number matter only if two threads of a process use both at the same moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Apart {
-    /// Added to the context of `MPI_COMM_WORLD`.
+    /// Added to the context of `MPI_COMM_WORLD`: never 0.
     pub(super) context: u32,
     tag: i32,
 }
@@ -42,7 +43,8 @@ impl Apart {
         });
         let mixed = hash ^ hash >> 32;
         let (tag, generation) = (mixed as u32 & TAG_BITS, (mixed >> TAG_BITS.count_ones()) as u32);
-        Self { context: (generation % GENERATIONS as u32) << GENERATION_SHIFT, tag: tag as i32 }
+        let generation = 1 + generation % (GENERATIONS as u32 - 2);
+        Self { context: generation << GENERATION_SHIFT, tag: tag as i32 }
     }
 }
 
@@ -244,8 +246,23 @@ impl<L: Link> Mpi<L> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::new_processes::MEETING;
     use super::*;
     use std::collections::BTreeMap;
+
+    /// `MPI_COMM_WORLD` keeps what it knows of its members, whatever text a program chooses.
+    #[test]
+    fn no_text_has_the_context_of_the_world_or_of_a_meeting() {
+        let mut seen = std::collections::BTreeSet::new();
+        for number in 0..10_000_u32 {
+            for text in [format!("solver-{number}").into_bytes(), number.to_le_bytes().to_vec()] {
+                let context = Apart::of(&text).context;
+                assert!(context != 0 && context != MEETING & !1, "{number}: {context:#x}");
+                seen.insert(context);
+            }
+        }
+        assert_eq!(seen.len(), GENERATIONS as usize - 2, "all others are used");
+    }
 
     /// Texts as programs make them, of which many have one tag: with that alone their agreements
     /// would mix.

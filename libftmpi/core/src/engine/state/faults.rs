@@ -131,6 +131,7 @@ impl Faults {
             let name = name_of(members);
             revoked = self.early.contains(&name);
             self.early.retain(|early| *early != name);
+            self.alert |= revoked;
         }
         let members_known = Rc::downgrade(members);
         let known = Known {
@@ -223,6 +224,11 @@ impl Faults {
                 news.iter().any(is_peer).then_some(ErrorClass::ProcFailedPending)
             }
         }
+    }
+
+    /// How many agreements on this communicator have begun.
+    pub fn agreements_begun(&self, context: u32) -> u32 {
+        self.groups.get(&(context & !1)).map_or(0, |known| known.agreements)
     }
 
     /// The number of the next agreement on this communicator.

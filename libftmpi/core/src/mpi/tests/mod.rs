@@ -3,6 +3,7 @@
 mod collectives;
 mod communicators;
 mod generations;
+mod going_on;
 mod later;
 mod loopback;
 mod point;
