@@ -25,7 +25,11 @@ impl Dispatcher {
         let Some(state) = self.living(rank, incarnation) else { return };
         state.exiting = Some(code);
         let finalized = state.finalizing;
-        if !finalized && self.goes_on_without(rank, Ending::Code(code), 0) {
+        let ending = Ending::Code(code);
+        if !finalized
+            && (self.was_unborn(rank, || Self::unborn_end(ending))
+                || self.goes_on_without(rank, ending, 0))
+        {
             // The process waits for the word that it may end.
             return self.commands.push_back(Command::Die { rank, incarnation, code });
         }

@@ -25,13 +25,17 @@ use std::time::Duration;
 pub(super) struct GoingOn {
     agreements: Agreements,
     revoked: BTreeSet<GroupName>,
-    /// A connection between two ranks that both lived then.
-    lost_channel: Option<(Duration, [Rank; 2])>,
+    /// Connections between ranks that both lived then, in the order of their loss.
+    lost_channels: Vec<(Duration, [Rank; 2])>,
 }
 
 impl GoingOn {
     pub(super) fn new(size: u32) -> Self {
-        Self { agreements: Agreements::new(size), revoked: BTreeSet::new(), lost_channel: None }
+        Self {
+            agreements: Agreements::new(size),
+            revoked: BTreeSet::new(),
+            lost_channels: Vec::new(),
+        }
     }
 
     pub(super) fn ranks_added(&mut self, ranks: u32) {
@@ -73,6 +77,13 @@ impl Dispatcher {
             return false;
         };
         for &rank in victims {
+            // Nobody has heard of these yet: their spawn fails.
+            self.was_unborn(rank, || why.to_owned());
+        }
+        for &rank in victims {
+            if self.ranks[rank.index()].stage == Stage::Ignored {
+                continue;
+            }
             let cause = Cause::AgentLost { why: why.to_owned() };
             self.give_up_rank(rank, Failed { cause, named: Some(verdict.named), code: 1 });
         }
@@ -97,7 +108,7 @@ impl Dispatcher {
     }
 
     /// A job without ranks has ended.
-    fn look_who_is_left(&mut self, code: i32) {
+    pub(super) fn look_who_is_left(&mut self, code: i32) {
         if self.ranks.iter().all(|state| state.stage == Stage::Ignored) {
             let reason = (code != 0).then_some(EndReason::NoRankLeft);
             return self.end(code, reason);
@@ -152,17 +163,23 @@ impl Dispatcher {
         };
         let explained_later = self.settings.recovery.ignores() || self.has_several_worlds();
         if explained_later && ends.iter().all(live) && !self.all_exiting {
-            self.going_on.lost_channel.get_or_insert((self.now, ends));
+            let lost = &mut self.going_on.lost_channels;
+            let alike =
+                |(_, known): &(Duration, [Rank; 2])| *known == ends || *known == [ends[1], ends[0]];
+            if !lost.iter().any(alike) {
+                lost.push((self.now, ends));
+            }
         }
     }
 
     pub(super) fn look_at_lost_connections(&mut self) {
         let now = self.now;
-        let over =
-            self.going_on.lost_channel.take_if(|(since, _)| now >= *since + LOST_CHANNEL_PATIENCE);
-        let Some((_, ends)) = over else { return };
-        let runs = |rank: Rank| self.ranks[rank.index()].stage == Stage::Running;
-        if ends.into_iter().all(runs) && !self.all_exiting {
+        let is_over =
+            |(since, _): &mut (Duration, [Rank; 2])| now >= *since + LOST_CHANNEL_PATIENCE;
+        let over: Vec<_> = self.going_on.lost_channels.extract_if(.., is_over).collect();
+        let runs = |rank: &Rank| self.ranks[rank.index()].stage == Stage::Running;
+        let between_living = over.iter().find(|(_, ends)| ends.iter().all(runs));
+        if let Some(&(_, ends)) = between_living.filter(|_| !self.all_exiting) {
             let cause = Cause::ChannelBroke { ends };
             self.end(1, Some(EndReason::ConnectionLost { cause }));
         }

@@ -117,3 +117,25 @@ fn a_revocation_is_told_once() {
     }
     assert_eq!(news(&drain(&mut dispatcher)), [GroupNews::Revoked(group)]);
 }
+
+#[test]
+fn each_of_several_lost_connections_is_looked_at() {
+    let mut dispatcher = ignoring(4);
+    let lost = |rank: u32, peer: u32| Input::ChannelLost {
+        rank: Rank(rank),
+        incarnation: Incarnation(0),
+        peer: Rank(peer),
+        peer_incarnation: Incarnation(0),
+    };
+    dispatcher.handle(S, lost(0, 1));
+    dispatcher.handle(S, lost(2, 3));
+    dispatcher.handle(S, lost(3, 2));
+    // The first one is explained by a death, the second one is not.
+    dispatcher.handle(S, ended(1, 0, Ending::Signal(9), 0));
+    dispatcher.handle(S * 60, Input::Tick);
+    let last = drain(&mut dispatcher).pop();
+    let Some(Command::End { reason: Some(EndReason::ConnectionLost { cause }), .. }) = last else {
+        panic!("{last:?}")
+    };
+    assert_eq!(cause, Cause::ChannelBroke { ends: [Rank(2), Rank(3)] });
+}

@@ -155,7 +155,7 @@ impl Dispatcher {
             let state = &mut self.ranks[other.index()];
             let incarnation = state.incarnation;
             let runs = !is_over(state) && other != rank;
-            state.stage = Stage::Done(0);
+            state.stage = Stage::Ignored;
             self.hosts.left(state.host);
             if runs {
                 self.commands.push_back(Command::Kill { rank: other, incarnation });
@@ -164,7 +164,7 @@ impl Dispatcher {
         let why = format!("process {}: {}", rank.0 - self.worlds[index].world.first, why());
         self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
         self.commands.push_back(Command::WorldOver(self.worlds[index].world));
-        self.look_at_barriers();
+        self.look_who_is_left(1);
         true
     }
 

@@ -1,5 +1,6 @@
 use super::tests::{S, drain, ended, hello, running, settings};
 use super::*;
+use crate::judge::Policy;
 use ftmpi_wire::new_processes::World;
 
 const ASKER: Asker = Asker { rank: Rank(0), incarnation: Incarnation(0), number: 7 };
@@ -130,6 +131,61 @@ fn a_death_of_a_new_process_ends_the_job() {
     let mut dispatcher = grown();
     dispatcher.handle(S, ended(2, 0, Ending::Signal(11), 0));
     assert!(dispatcher.has_ended());
+}
+
+fn ignoring(hosts: u32) -> Dispatcher {
+    running(Settings { recovery: Policy::ignore(), ..of_none(hosts) })
+}
+
+/// The answers to spawns among these commands.
+fn answers(commands: &[Command]) -> Vec<Result<Rank, String>> {
+    let of = |command: &Command| match command {
+        Command::SpawnOver { outcome, .. } => Some(outcome.clone()),
+        _ => None,
+    };
+    commands.iter().filter_map(of).collect()
+}
+
+#[test]
+fn a_host_that_is_lost_while_a_world_is_born_fails_the_spawn() {
+    let mut dispatcher = ignoring(2);
+    spawn(&mut dispatcher, 4);
+    hello(&mut dispatcher, 1, 0);
+    let why = "it fell silent".to_owned();
+    dispatcher.handle(S, Input::AgentLost { host: 1, why: why.clone(), silent: true });
+    let commands = drain(&mut dispatcher);
+    let [Err(text)] = &answers(&commands)[..] else { panic!("{commands:?}") };
+    assert!(text.contains(&why), "{text}");
+    let of_the_dead = |command: &Command| matches!(command, Command::News { .. });
+    assert!(!commands.iter().any(of_the_dead), "nobody knows these ranks: {commands:?}");
+    assert!(!dispatcher.has_ended());
+}
+
+#[test]
+fn a_job_that_loses_its_only_host_while_a_world_is_born_has_failed() {
+    let mut dispatcher = ignoring(1);
+    spawn(&mut dispatcher, 2);
+    let why = "it fell silent".to_owned();
+    dispatcher.handle(S, Input::AgentLost { host: 0, why, silent: true });
+    let last = drain(&mut dispatcher).pop();
+    let reason = Some(EndReason::NoRankLeft);
+    assert_eq!(last, Some(Command::End { code: 1, reason, keep: false }));
+}
+
+#[test]
+fn a_process_that_leaves_while_its_world_is_born_fails_the_spawn() {
+    let mut dispatcher = ignoring(1);
+    spawn(&mut dispatcher, 2);
+    hello(&mut dispatcher, 1, 0);
+    let (rank, incarnation) = (Rank(1), Incarnation(0));
+    dispatcher.handle(S, Input::Exiting { rank, incarnation, code: 5 });
+    let commands = drain(&mut dispatcher);
+    assert_eq!(answers(&commands).len(), 1, "{commands:?}");
+    assert!(commands.contains(&Command::Die { rank, incarnation, code: 5 }), "{commands:?}");
+    dispatcher.handle(S, ended(1, 0, Ending::Code(5), 0));
+    dispatcher.handle(S, ended(2, 0, Ending::Signal(9), 0));
+    assert_eq!(answers(&drain(&mut dispatcher)), []);
+    assert!(!dispatcher.has_ended());
 }
 
 #[test]
