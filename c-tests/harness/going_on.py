@@ -13,7 +13,7 @@ from .core import TESTS, Outcome, Setting, problem_of, run, which
 CASES = {
     "receive": "n-1", "sends": "n-1", "middle": "n-1", "any-source": "n-1", "probes": "n-1", "lists": "n-1",
     "partitioned": "n-1", "collectives-short": "n-1", "collectives-long": "n-1", "collectives-later": "n-1",
-    "making": "n-1", "intercomms": "n-1", "files": "n-1", "windows": "n-1", "locks": "n-1", "exposures": "n-1", "revoke": "n", "agree": "n-1",
+    "making": "n-1", "intercomms": "n-1", "files": "n-1", "windows": "n-1", "locks": "n-1", "exposures": "n-1", "revoke": "n", "late": "n", "agree": "n-1",
     "repeatedly": "1", "shrink-later": "n-1", "leaves": "n-1", "leaves-with-code": "n-1", "finalize": "n-1",
 }
 LIMIT_S = 60
@@ -28,7 +28,7 @@ def problem_of_case(outcome: Outcome, case: str, ranks: int) -> str | None:
     printed = outcome.out.splitlines().count(f"ok {case}")
     if problem is None and printed != left(case, ranks):
         problem = f"{printed} ranks ended well, not {left(case, ranks)}: {outcome.output_tail()}"
-    if problem is None and case != "revoke" and "the others go on without it [process: ignore]" not in outcome.err:
+    if problem is None and CASES[case] != "n" and "the others go on without it [process: ignore]" not in outcome.err:
         problem = f"no line names the death: {outcome.output_tail()}"
     return problem
 

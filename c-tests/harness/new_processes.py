@@ -30,6 +30,7 @@ def new_processes(setting: Setting) -> None:
     for name in EVERYWHERE:
         check(setting, name, " on three hosts", launched(setting, program, name, *HOSTS, ranks=3), 0)
     check(setting, "again", " over TCP", launched(setting, program, "again", "--transport", "tcp"), 0)
+    check(setting, "join-busy", " over TCP", launched(setting, program, "join-busy", "--transport", "tcp"), 0)
     for name, code in ENDS:
         check(setting, name, "", launched(setting, program, name), code)
     outcome = launched(setting, program, "replace", "--recovery", "ignore", ranks=3)

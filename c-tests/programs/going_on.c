@@ -202,26 +202,6 @@ static void partitioned(void)
 
 /* ---- collectives ---------------------------------------------------------------------------------- */
 
-static int which(int number, MPI_Comm comm, int count, int *in, int *out)
-{
-    int n;
-    MPI_Comm_size(comm, &n);
-    switch (number) {
-    case 0: return MPI_Barrier(comm);
-    case 1: return MPI_Bcast(in, count, MPI_INT, 0, comm);
-    case 2: return MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
-    case 3: return MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, comm);
-    case 4: return MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, comm);
-    case 5: return MPI_Alltoall(in, count, MPI_INT, out, count, MPI_INT, comm);
-    case 6: return MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, n - 1, comm);
-    case 7: return MPI_Scatter(in, count, MPI_INT, out, count, MPI_INT, n - 1, comm);
-    case 8: return MPI_Scan(in, out, count, MPI_INT, MPI_SUM, comm);
-    case 9: return MPI_Exscan(in, out, count, MPI_INT, MPI_SUM, comm);
-    default: return MPI_Reduce_scatter_block(in, out, count, MPI_INT, MPI_SUM, comm);
-    }
-}
-#define COLLECTIVES 11
-
 /* Again and again until the death ends it: each call is right or fails, and at last it fails. */
 static void collectives(int count)
 {
@@ -437,6 +417,18 @@ static void revocation(void)
     MPI_Comm_free(&comm);
 }
 
+/* Rank 1 begins when rank 0 has revoked MPI_COMM_WORLD already (see main). */
+static void late(void)
+{
+    int value;
+    if (rank == 0) {
+        CLASS(MPIX_Comm_revoke(MPI_COMM_WORLD), MPI_SUCCESS);
+    } else {
+        CLASS(MPI_Recv(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPIX_ERR_REVOKED);
+    }
+    shrink_and_use(MPI_COMM_WORLD, size);
+}
+
 static void agree(void)
 {
     int flag = 15 & ~(1 << rank % 4), all = 15;
@@ -566,13 +558,17 @@ static const struct {
     { "probes", probes }, { "lists", lists }, { "partitioned", partitioned },
     { "collectives-short", collectives_short }, { "collectives-long", collectives_long },
     { "collectives-later", collectives_later }, { "making", making }, { "intercomms", intercomms }, { "files", files }, { "windows", windows },
-    { "locks", locks }, { "exposures", exposures }, { "revoke", revocation }, { "agree", agree },
+    { "locks", locks }, { "exposures", exposures }, { "revoke", revocation }, { "late", late }, { "agree", agree },
     { "repeatedly", repeatedly }, { "shrink-later", shrink_later }, { "leaves", leaves },
     { "leaves-with-code", leaves }, { "fatal", fatal }, { "finalize", finalize },
 };
 
 int main(int argc, char **argv)
 {
+    const char *number = getenv("PMI_RANK");
+    if (argc > 1 && strcmp(argv[1], "late") == 0 && number != NULL && strcmp(number, "1") == 0) {
+        usleep(500000);
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

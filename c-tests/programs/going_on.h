@@ -82,4 +82,25 @@ static void shrink_and_use(MPI_Comm comm, int members)
     MPI_Comm_free(&left);
 }
 
+/* A collective operation, by its number. */
+static int which(int number, MPI_Comm comm, int count, int *in, int *out)
+{
+    int n;
+    MPI_Comm_size(comm, &n);
+    switch (number) {
+    case 0: return MPI_Barrier(comm);
+    case 1: return MPI_Bcast(in, count, MPI_INT, 0, comm);
+    case 2: return MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
+    case 3: return MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, comm);
+    case 4: return MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, comm);
+    case 5: return MPI_Alltoall(in, count, MPI_INT, out, count, MPI_INT, comm);
+    case 6: return MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, n - 1, comm);
+    case 7: return MPI_Scatter(in, count, MPI_INT, out, count, MPI_INT, n - 1, comm);
+    case 8: return MPI_Scan(in, out, count, MPI_INT, MPI_SUM, comm);
+    case 9: return MPI_Exscan(in, out, count, MPI_INT, MPI_SUM, comm);
+    default: return MPI_Reduce_scatter_block(in, out, count, MPI_INT, MPI_SUM, comm);
+    }
+}
+#define COLLECTIVES 11
+
 #endif

@@ -335,8 +335,12 @@ static void test_many(void)
     MUST(descriptors() <= before);
 }
 
-static void test_join(void)
+/* `busy`: the other end comes only when it has received a long message. */
+static void test_join(int busy)
 {
+    const int count = 16 << 20;
+    char *text = calloc(1, count);
+    MPI_Request sent = MPI_REQUEST_NULL;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t length = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM, 0), end = -1;
@@ -353,6 +357,10 @@ static void test_join(void)
         end = listener;
         MUST(connect(end, (struct sockaddr *)&address, sizeof address) == 0);
     }
+    if (busy && rank == 0)
+        MPI_Isend(text, count, MPI_CHAR, 1, 3, MPI_COMM_WORLD, &sent);
+    if (busy && rank == 1)
+        MPI_Recv(text, count, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank < 2) {
         MPI_Comm_join(end, &inter);
         MUST(inter != MPI_COMM_NULL);
@@ -363,6 +371,8 @@ static void test_join(void)
         MUST(write(end, &byte, 1) == 1 && read(end, &byte, 1) == 1);
         close(end);
     }
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    free(text);
 }
 
 int main(int argc, char **argv)
@@ -415,8 +425,8 @@ int main(int argc, char **argv)
         test_info();
     } else if (strcmp(test, "port") == 0) {
         test_port();
-    } else if (strcmp(test, "join") == 0) {
-        test_join();
+    } else if (strcmp(test, "join") == 0 || strcmp(test, "join-busy") == 0) {
+        test_join(strcmp(test, "join-busy") == 0);
     } else if (strcmp(test, "threads") == 0) {
         test_threads();
     } else if (strcmp(test, "many") == 0) {

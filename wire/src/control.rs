@@ -430,8 +430,8 @@ pub struct JobView {
     pub app_number: u32,
     /// The job goes on without ranks that die.
     pub goes_on: bool,
-    /// Ranks that have died so, in their order.
-    pub dead: Vec<Rank>,
+    /// Deaths and revocations so far, in their order: for ranks that say hello after them.
+    pub news: Vec<GroupNews>,
     /// The protocol and its settings.
     pub protocol: ProtocolConfig,
     /// What follows from the protocol for everybody.

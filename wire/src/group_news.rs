@@ -72,6 +72,15 @@ pub enum GroupNews {
     Agreed(Agreed),
 }
 
+impl GroupNews {
+    /// Whether ranks that begin later must hear it as well. What was agreed on concerns only ranks
+    /// that took part.
+    #[must_use]
+    pub fn is_for_latecomers(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Revoked(_))
+    }
+}
+
 /// Ascending ranks as ranges.
 #[must_use]
 pub fn ranges(ranks: impl IntoIterator<Item = Rank>) -> Vec<(Rank, Rank)> {

@@ -105,13 +105,15 @@ impl Agent {
         self.look_at_waiting_callers();
     }
 
-    /// Passes news on to ranks of this host. A rank that says hello later learns of deaths with its
-    /// welcome.
+    /// Passes news on to ranks of this host. A rank that says hello later learns of deaths and
+    /// revocations with its welcome.
     fn pass_news_on(&mut self, news: GroupNews, to: Option<&[Rank]>) {
+        if news.is_for_latecomers()
+            && let Some(job) = self.job.as_mut().map(Arc::make_mut)
+        {
+            job.view.news.push(news.clone());
+        }
         if let GroupNews::Failed(rank) = news {
-            if let Some(job) = self.job.as_mut().map(Arc::make_mut) {
-                job.view.dead.push(rank);
-            }
             self.broker.forget(rank);
         }
         let message = ToRank::Group(news);

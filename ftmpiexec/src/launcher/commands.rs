@@ -76,8 +76,10 @@ impl Launcher {
                 self.order_rank(rank, incarnation, RankOrder::ImageFailed(image));
             }
             Command::News { news, to } => {
+                if news.is_for_latecomers() {
+                    self.job.view.news.push(news.clone());
+                }
                 if let GroupNews::Failed(rank) = news {
-                    self.job.view.dead.push(rank);
                     self.observe(rank);
                 }
                 self.agents.broadcast(&ToAgent::Group { news, to });

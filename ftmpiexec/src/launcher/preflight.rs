@@ -150,7 +150,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
             incarnations: vec![Incarnation(0); size],
             app_number: 0,
             goes_on: plan.recovery.ignores(),
-            dead: Vec::new(),
+            news: Vec::new(),
             protocol: plan.protocol.clone(),
             traits: plan.traits,
             processors: 0,

@@ -3,16 +3,21 @@
 //!
 //! Guarantees: arguments that matter at the root only are read at the root only.
 
-use crate::calls::{enter, on_comm, on_job, print_line};
+use crate::calls::{Job, enter, on_comm, on_job, print_line};
 use crate::constants::MPI_MAX_PORT_NAME;
 use crate::decode::length;
 use crate::handle::{Comm, Info};
 use crate::memory::{In, Out, OutArray, OutText, Text, TextLists, Texts};
 use ftmpi_core::bail;
+use ftmpi_core::engine::Link;
 use ftmpi_core::error::{ErrorClass, Result};
 use ftmpi_core::mpi::{CommId, JoinCard, Spawned, SpawnedPart};
 use ftmpi_entry::entry;
 use std::ffi::c_int;
+
+/// How long a look at the socket of `MPI_Comm_join` lasts, in ms: so long the program's messages
+/// and its other threads may have to wait.
+const SOCKET_LOOK_MS: c_int = 1;
 
 /// Stores what came of a spawn.
 fn store(spawned: &Spawned, new: Out<Comm>, codes: OutArray<c_int>) -> Result<()> {
@@ -143,7 +148,7 @@ pub extern "C" fn MPI_Comm_connect(
 pub extern "C" fn MPI_Comm_join(fd: c_int, intercomm: Out<Comm>) -> c_int {
     on_comm("MPI_Comm_join", Comm::SELF, |job, _: CommId| {
         let mine = job.join_card()?;
-        let Some(theirs) = JoinCard::decode(&exchange(fd, &mine.encode())?) else {
+        let Some(theirs) = JoinCard::decode(&exchange(job, fd, &mine.encode())?) else {
             bail!(
                 Arg,
                 "the other end of descriptor {fd} has sent something else than MPI_Comm_join does"
@@ -163,8 +168,13 @@ pub extern "C" fn MPI_Comm_join(fd: c_int, intercomm: Out<Comm>) -> c_int {
     })
 }
 
-/// Sends these bytes over a socket of the program and receives as many.
-fn exchange(fd: c_int, mine: &[u8; JoinCard::BYTES]) -> Result<[u8; JoinCard::BYTES]> {
+/// Sends these bytes over a socket of the program and receives as many. Communication of the
+/// program goes on meanwhile: the other end may come only after it.
+fn exchange(
+    job: &mut Job,
+    fd: c_int,
+    mine: &[u8; JoinCard::BYTES],
+) -> Result<[u8; JoinCard::BYTES]> {
     let mut theirs = [0; JoinCard::BYTES];
     let (mut sent, mut came) = (0, 0);
     while sent < mine.len() || came < theirs.len() {
@@ -174,11 +184,12 @@ fn exchange(fd: c_int, mine: &[u8; JoinCard::BYTES]) -> Result<[u8; JoinCard::BY
             match sends {
                 true => {
                     let rest = &mine[sent..];
-                    libc::send(fd, rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL)
+                    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+                    libc::send(fd, rest.as_ptr().cast(), rest.len(), flags)
                 }
                 false => {
                     let rest = &mut theirs[came..];
-                    libc::recv(fd, rest.as_mut_ptr().cast(), rest.len(), 0)
+                    libc::recv(fd, rest.as_mut_ptr().cast(), rest.len(), libc::MSG_DONTWAIT)
                 }
             }
         };
@@ -186,21 +197,23 @@ fn exchange(fd: c_int, mine: &[u8; JoinCard::BYTES]) -> Result<[u8; JoinCard::BY
             Ok(0) => bail!(Arg, "the other end of descriptor {fd} is closed"),
             Ok(count) if sends => sent += count,
             Ok(count) => came += count,
-            Err(_) => wait_or_fail(fd, if sends { libc::POLLOUT } else { libc::POLLIN })?,
+            Err(_) => wait_or_fail(job, fd, if sends { libc::POLLOUT } else { libc::POLLIN })?,
         }
     }
     Ok(theirs)
 }
 
-/// A call on the socket has failed: waits if it was only too early.
-fn wait_or_fail(fd: c_int, events: i16) -> Result<()> {
+/// A call on the socket has failed: waits a moment if it was only too early.
+fn wait_or_fail(job: &mut Job, fd: c_int, events: i16) -> Result<()> {
     let error = std::io::Error::last_os_error();
     match error.raw_os_error() {
         Some(libc::EINTR) => Ok(()),
         Some(libc::EAGAIN) => {
+            job.engine.poll_once();
+            job.engine.link.relax();
             let mut place = libc::pollfd { fd, events, revents: 0 };
             // SAFETY: one structure, which lives over the call.
-            unsafe { libc::poll(&raw mut place, 1, -1) };
+            unsafe { libc::poll(&raw mut place, 1, SOCKET_LOOK_MS) };
             Ok(())
         }
         _ => bail!(Arg, "descriptor {fd} is no connected socket: {error}"),

@@ -86,6 +86,10 @@ pub const POOL_KEPT_STEPS: usize = 4096;
 /// Processes of a group at the most: a longer list of another group is damaged.
 pub const PROCESSES_MAX: usize = 1 << 22;
 
+/// Seconds in which a process hears of another one of its job that `MPI_Comm_join` names. News of a
+/// spawn take milliseconds; a number that nobody has is never heard of.
+pub const JOIN_NEWS_S: f64 = 30.0;
+
 /// Attempts with ids that no other call of the process is offered, before all ids are tried.
 pub const CONTEXT_ATTEMPTS: u32 = 8;
 /// Words (64 bits) of the mask of free contexts tried at a time: 1024 communicators.

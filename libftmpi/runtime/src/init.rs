@@ -75,7 +75,7 @@ fn start(wanted: Threads) -> Result<Threads> {
     let limit = log_limit(&world);
     let reserve = world.job.as_ref().map_or(0, |job| job.log_reserve.min(limit));
     let world_lean = world.job.as_ref().is_some_and(|job| job.lean_images);
-    let going_on = world.job.as_ref().map(|job| (job.goes_on, job.dead.clone()));
+    let going_on = world.job.as_ref().map(|job| (job.goes_on, job.news.clone()));
     let mut engine = Engine::new(world, me, &incarnations, protocol);
     engine.set_log_limit(limit);
     engine.reserve_log(reserve);
@@ -87,8 +87,8 @@ fn start(wanted: Threads) -> Result<Threads> {
     if again {
         engine.replay_from_start();
     }
-    if let Some((goes_on, dead)) = going_on {
-        engine.set_goes_on(goes_on, &dead);
+    if let Some((goes_on, news)) = going_on {
+        engine.set_goes_on(goes_on, news);
     }
     let own_world = engine.link.own_world();
     let mut mpi = Mpi::new(engine, hosts, oversubscribed);

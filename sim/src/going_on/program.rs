@@ -126,7 +126,7 @@ pub(super) fn run(me: usize, seed: u64, world: &Shared, stop: Stop) {
     let link = GoLink::new(me, world, stop);
     let protocol = Box::new(ftmpi_protocols::none::None);
     let mut engine = Engine::new(link, Rank(me as u32), &incarnations, protocol);
-    engine.set_goes_on(true, &[]);
+    engine.set_goes_on(true, Vec::new());
     let mut m = Mpi::new(engine, vec![0; size], false);
     let mut rounds = seed ^ 0xabcd;
     let (mut comm, mut epoch, mut number, mut round) = (CommId::WORLD, 0, 0, 0);

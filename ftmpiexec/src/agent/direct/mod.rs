@@ -524,7 +524,7 @@ impl NodeAgent {
             incarnations: vec![Incarnation(0); size],
             app_number: self.members.get(&rank).map_or(0, |member| member.app_number),
             goes_on: false,
-            dead: Vec::new(),
+            news: Vec::new(),
             protocol: ProtocolConfig {
                 name: "none".into(),
                 events: Events::Nondeterministic,

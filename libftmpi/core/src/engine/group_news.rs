@@ -27,11 +27,11 @@ pub(crate) fn is_of_faults(error: ErrorClass) -> bool {
 }
 
 impl<L: Link> Engine<L> {
-    /// The job goes on without ranks that die, as these have done.
-    pub fn set_goes_on(&mut self, goes_on: bool, dead: &[Rank]) {
+    /// The job goes on without ranks that die. This is what the others have heard so far.
+    pub fn set_goes_on(&mut self, goes_on: bool, news: Vec<GroupNews>) {
         self.state.faults.set_goes_on(goes_on);
-        for &rank in dead {
-            self.state.hear(GroupNews::Failed(rank));
+        for piece in news {
+            self.state.hear(piece);
         }
         self.work();
     }

@@ -34,6 +34,18 @@ impl<L: Link> Engine<L> {
         }
     }
 
+    /// The same, for so many seconds at the most. `false`: nobody knows this process.
+    pub fn wait_for_news_at_most(&mut self, process: Rank, seconds: f64) -> bool {
+        let end = self.link.clock() + seconds;
+        while self.state.channels.count() <= process.index() {
+            if self.link.clock() > end {
+                return false;
+            }
+            self.block();
+        }
+        true
+    }
+
     /// The hosts of processes that have joined the job since the last call.
     pub fn take_newcomers(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.state.newcomers)

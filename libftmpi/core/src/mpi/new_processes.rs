@@ -14,7 +14,7 @@ use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, MpiError, Result};
 use crate::group::Group;
 use crate::info::{Info, InfoId};
-use crate::tuning::{GENERATIONS, PROCESSES_MAX};
+use crate::tuning::{GENERATIONS, JOIN_NEWS_S, PROCESSES_MAX};
 use ftmpi_wire::Rank;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, SpawnPart};
 use std::collections::BTreeSet;
@@ -481,6 +481,9 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Comm_join` with the process that has told this; none: the two cannot be joined.
     pub fn comm_join(&mut self, mine: JoinCard, theirs: JoinCard) -> Result<Option<CommId>> {
         if mine.job != theirs.job || mine.process == theirs.process {
+            return Ok(None);
+        }
+        if !self.engine.wait_for_news_at_most(theirs.process, JOIN_NEWS_S) {
             return Ok(None);
         }
         self.meet(&[theirs.process]);

@@ -44,7 +44,7 @@ fn job(size: u32) -> Box<JobView> {
         incarnations: vec![Incarnation(0); size as usize],
         app_number: 0,
         goes_on: false,
-        dead: Vec::new(),
+        news: Vec::new(),
         protocol: ProtocolConfig {
             name: "pessimistic".into(),
             events: Events::Nondeterministic,

@@ -9,7 +9,7 @@ use crate::op::{OpId, Predefined};
 /// The last rank dies; the others run `program`.
 fn without_the_last(n: usize, program: impl Fn(&mut Rank0, usize) + Send + Sync + 'static) {
     run(n, move |mpi| {
-        mpi.engine.set_goes_on(true, &[]);
+        mpi.engine.set_goes_on(true, Vec::new());
         let (i, n) = me(mpi);
         if i == n - 1 {
             mpi.engine.link.dies();
@@ -82,7 +82,7 @@ fn an_interrupted_receive_can_be_cancelled() {
 #[test]
 fn a_revocation_that_comes_before_its_communicator_holds() {
     run(2, |mpi| {
-        mpi.engine.set_goes_on(true, &[]);
+        mpi.engine.set_goes_on(true, Vec::new());
         let (i, _) = me(mpi);
         let (copy, mut request) = mpi.comm_idup(WORLD).unwrap();
         if i == 0 {
@@ -107,7 +107,7 @@ fn a_revocation_that_comes_before_its_communicator_holds() {
 #[test]
 fn the_world_of_spawned_processes_hears_of_its_dead() {
     run(3, |mpi| {
-        mpi.engine.set_goes_on(true, &[]);
+        mpi.engine.set_goes_on(true, Vec::new());
         match me(mpi).0 {
             0 => return,
             2 => return mpi.engine.link.dies(),
