@@ -41,17 +41,40 @@ impl Stall {
     }
 }
 
-/// The ranks that could end the wait of this rank; none: it waits for no rank.
-fn peers_of(rank: &RankStatus, size: usize) -> Option<Vec<u32>> {
-    let wait = rank.wait.as_ref().filter(|_| rank.state == RankState::Waiting)?;
-    let by_ranks = [WaitReason::Message, WaitReason::Send, WaitReason::Collective];
-    if !by_ranks.contains(&wait.reason) {
-        return None;
+/// The ranks that could end the wait of a rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Edges {
+    /// It waits for no rank.
+    None,
+    /// Every other rank.
+    Any,
+    Some(Vec<u32>),
+}
+
+impl Edges {
+    fn of(rank: &RankStatus, size: usize) -> Self {
+        let wait = rank.wait.as_ref().filter(|_| rank.state == RankState::Waiting);
+        let Some(wait) = wait else { return Self::None };
+        let by_ranks = [WaitReason::Message, WaitReason::Send, WaitReason::Collective];
+        if !by_ranks.contains(&wait.reason) || (wait.any_source && size < 2) {
+            return Self::None;
+        }
+        if wait.any_source {
+            return Self::Any;
+        }
+        let peers = wait.peers.iter().copied().filter(|peer| (*peer as usize) < size);
+        let peers: Vec<u32> = peers.collect();
+        if peers.is_empty() { Self::None } else { Self::Some(peers) }
     }
-    let others = || (0..size as u32).filter(|other| *other != rank.rank).collect();
-    let peers: Vec<u32> = if wait.any_source { others() } else { wait.peers.clone() };
-    let peers: Vec<u32> = peers.into_iter().filter(|peer| (*peer as usize) < size).collect();
-    (!peers.is_empty()).then_some(peers)
+
+    /// The first of the ranks that could end the wait of `rank`, with this property.
+    fn find(&self, rank: u32, size: usize, like: impl Fn(u32) -> bool) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Any => (0..size as u32).find(|peer| *peer != rank && like(*peer)),
+            Self::Some(peers) => peers.iter().copied().find(|peer| like(*peer)),
+        }
+    }
 }
 
 /// Whether a rank can still do something for others.
@@ -63,7 +86,7 @@ fn may_act(state: RankState) -> bool {
 #[must_use]
 pub fn explain(ranks: &[RankStatus]) -> Vec<Stall> {
     let size = ranks.len();
-    let edges: Vec<Option<Vec<u32>>> = ranks.iter().map(|rank| peers_of(rank, size)).collect();
+    let edges: Vec<Edges> = ranks.iter().map(|rank| Edges::of(rank, size)).collect();
     let root_of = roots(ranks, &edges);
     let mut stalls: Vec<Stall> = cycles(ranks, &edges, &root_of);
     let mut waiting: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -82,66 +105,116 @@ pub fn explain(ranks: &[RankStatus]) -> Vec<Stall> {
 }
 
 /// For each rank that can go on some day, the rank that must act first: itself, if it does not
-/// wait.
-fn roots(ranks: &[RankStatus], edges: &[Option<Vec<u32>>]) -> Vec<Option<u32>> {
-    let mut root_of: Vec<Option<u32>> = vec![None; ranks.len()];
-    for (rank, edge) in edges.iter().enumerate() {
-        if edge.is_none() && may_act(ranks[rank].state) {
-            root_of[rank] = Some(rank as u32);
+/// wait. Whoever can go on is looked at once, and so is each wait for it.
+fn roots(ranks: &[RankStatus], edges: &[Edges]) -> Vec<Option<u32>> {
+    let mut found = Roots::new(ranks, edges);
+    while let Some(peer) = found.fresh.pop_front() {
+        for rank in std::mem::take(&mut found.waiters[peer as usize]) {
+            found.may_go_on(rank, peer);
+        }
+        for rank in std::mem::take(&mut found.of_any) {
+            found.may_go_on(rank, peer);
         }
     }
-    loop {
-        let mut changed = false;
-        for (rank, edge) in edges.iter().enumerate() {
-            let Some(peers) = edge.as_ref().filter(|_| root_of[rank].is_none()) else { continue };
-            let one = ranks[rank].wait.as_ref().is_some_and(|wait| wait.one_is_enough);
-            let known = |peer: &u32| root_of[*peer as usize];
-            let free = if one {
-                peers.iter().find_map(known)
-            } else if peers.iter().all(|peer| known(peer).is_some()) {
-                // The rank that does something is of more interest than one that waits as well.
-                peers.iter().find_map(known)
-            } else {
-                None
-            };
-            if free.is_some() {
-                root_of[rank] = free;
-                changed = true;
+    found.root_of
+}
+
+/// What is known on the way to [`roots`].
+struct Roots {
+    root_of: Vec<Option<u32>>,
+    /// How many ranks each rank needs that are not known to go on.
+    missing: Vec<usize>,
+    /// Who waits for each rank by name.
+    waiters: Vec<Vec<u32>>,
+    /// Who waits for any rank.
+    of_any: Vec<u32>,
+    /// They can go on, and who waits for them was not looked at yet.
+    fresh: VecDeque<u32>,
+}
+
+impl Roots {
+    fn new(ranks: &[RankStatus], edges: &[Edges]) -> Self {
+        let size = ranks.len();
+        let mut roots = Self {
+            root_of: vec![None; size],
+            missing: vec![1; size],
+            waiters: vec![Vec::new(); size],
+            of_any: Vec::new(),
+            fresh: VecDeque::new(),
+        };
+        for (number, edge) in edges.iter().enumerate() {
+            let rank = number as u32;
+            let one = ranks[number].wait.as_ref().is_none_or(|wait| wait.one_is_enough);
+            match edge {
+                Edges::None if may_act(ranks[number].state) => {
+                    roots.root_of[number] = Some(rank);
+                    roots.fresh.push_back(rank);
+                }
+                Edges::None => {}
+                Edges::Any => roots.of_any.push(rank),
+                Edges::Some(peers) => {
+                    let peers: BTreeSet<u32> = peers.iter().copied().collect();
+                    roots.missing[number] = if one { 1 } else { peers.len() };
+                    peers.iter().for_each(|peer| roots.waiters[*peer as usize].push(rank));
+                }
             }
         }
-        if !changed {
-            return root_of;
+        roots
+    }
+
+    /// One of the ranks that this rank waits for can go on.
+    fn may_go_on(&mut self, rank: u32, peer: u32) {
+        let number = rank as usize;
+        if self.root_of[number].is_some() {
+            return;
+        }
+        self.missing[number] -= 1;
+        if self.missing[number] == 0 {
+            self.root_of[number] = self.root_of[peer as usize];
+            self.fresh.push_back(rank);
         }
     }
 }
 
 /// The ranks that can never go on: cycles of them, and those that wait for a rank that has ended.
-fn cycles(ranks: &[RankStatus], edges: &[Option<Vec<u32>>], root_of: &[Option<u32>]) -> Vec<Stall> {
+/// Each rank is passed once, whatever the number of those that lead to it.
+fn cycles(ranks: &[RankStatus], edges: &[Edges], root_of: &[Option<u32>]) -> Vec<Stall> {
+    let size = ranks.len();
     let stuck = |rank: u32| root_of[rank as usize].is_none();
     let mut found: BTreeSet<Stall> = BTreeSet::new();
     let mut behind: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for begin in (0..ranks.len() as u32).filter(|rank| stuck(*rank)) {
-        let mut path = VecDeque::from([begin]);
-        let mut at = begin;
-        loop {
-            let Some(peers) = &edges[at as usize] else {
-                // It has ended, or is about to.
-                if at != begin {
-                    behind.entry(at).or_default().push(begin);
+    // The walk that met a rank first, and the rank that has ended to which its walk led.
+    let mut met_by: Vec<Option<u32>> = vec![None; size];
+    let mut end_of: Vec<Option<u32>> = vec![None; size];
+    for begin in (0..size as u32).filter(|rank| stuck(*rank)) {
+        let (mut path, mut at) = (Vec::new(), begin);
+        let end = loop {
+            match met_by[at as usize] {
+                Some(walk) if walk == begin => {
+                    let place = path.iter().position(|rank| *rank == at).unwrap_or(0);
+                    let mut cycle = path[place..].to_vec();
+                    let least = cycle.iter().enumerate().min_by_key(|(_, rank)| **rank);
+                    let turn = least.map_or(0, |(place, _)| place);
+                    cycle.rotate_left(turn);
+                    found.insert(Stall::Deadlock(cycle));
+                    break None;
                 }
-                break;
-            };
-            let Some(next) = peers.iter().copied().find(|peer| stuck(*peer)) else { break };
-            if let Some(place) = path.iter().position(|rank| *rank == next) {
-                let mut cycle: Vec<u32> = path.into_iter().skip(place).collect();
-                let least = cycle.iter().enumerate().min_by_key(|(_, rank)| **rank);
-                let turn = least.map_or(0, |(place, _)| place);
-                cycle.rotate_left(turn);
-                found.insert(Stall::Deadlock(cycle));
-                break;
+                Some(_) => break end_of[at as usize],
+                None => {}
             }
-            path.push_back(next);
+            met_by[at as usize] = Some(begin);
+            path.push(at);
+            let edge = &edges[at as usize];
+            if *edge == Edges::None {
+                // It has ended, or is about to.
+                break Some(at);
+            }
+            let Some(next) = edge.find(at, size, stuck) else { break None };
             at = next;
+        };
+        path.iter().for_each(|rank| end_of[*rank as usize] = end);
+        if let Some(end) = end.filter(|end| *end != begin) {
+            behind.entry(end).or_default().push(begin);
         }
     }
     let ended = behind.into_iter().map(|(root, waiting)| Stall::For {
@@ -190,7 +263,9 @@ impl StallWatch {
         let mut present = BTreeSet::new();
         let long = |rank: &u32| waits_long(&ranks[*rank as usize], limit);
         let recovers = ranks.iter().any(|rank| is_recovering(rank.state));
-        let stalls = if recovers { Vec::new() } else { explain(ranks) };
+        // Who waits for whom matters once somebody has waited for long, and until it is over.
+        let matters = !self.told.is_empty() || ranks.iter().any(|rank| waits_long(rank, limit));
+        let stalls = if recovers || !matters { Vec::new() } else { explain(ranks) };
         for stall in stalls {
             let last = match &stall {
                 Stall::Deadlock(cycle) => cycle.iter().all(long),
@@ -314,6 +389,39 @@ mod tests {
         logger.wait.as_mut().unwrap().reason = WaitReason::EventLogger;
         let expected = Stall::For { root: 0, state: RankState::Waiting, waiting: vec![1] };
         assert_eq!(explain(&[logger, waits(1, &[0], 9.0)]), [expected]);
+    }
+
+    #[test]
+    fn large_rings_and_long_rows_of_waits_are_explained_at_once() {
+        let begin = std::time::Instant::now();
+        let size = 4000;
+        let ring: Vec<RankStatus> =
+            (0..size).map(|rank| waits(rank, &[(rank + 1) % size], 9.0)).collect();
+        assert_eq!(explain(&ring), [Stall::Deadlock((0..size).collect())]);
+        let mut row = ring.clone();
+        row[size as usize - 1] = computes(size - 1);
+        let waiting = (0..size - 1).collect();
+        let busy = Stall::For { root: size - 1, state: RankState::Computing, waiting };
+        assert_eq!(explain(&row), [busy]);
+        row[size as usize - 1] = rank(size - 1, RankState::Done);
+        let waiting = (0..size - 1).collect();
+        let ended = Stall::For { root: size - 1, state: RankState::Done, waiting };
+        assert_eq!(explain(&row), [ended]);
+        let any: Vec<RankStatus> = (0..size).map(|rank| waits(rank, &[], 9.0)).collect();
+        assert_eq!(explain(&any), [Stall::Deadlock(vec![0, 1])]);
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    }
+
+    #[test]
+    fn all_that_a_wait_needs_must_be_able_to_go_on_unless_one_is_enough() {
+        let both = waits(0, &[1, 2], 9.0);
+        let mut one = both.clone();
+        one.wait.as_mut().unwrap().one_is_enough = true;
+        let others = [waits(1, &[0], 9.0), computes(2)];
+        let ranks = |first: RankStatus| [&[first][..], &others].concat();
+        assert_eq!(explain(&ranks(both)), [Stall::Deadlock(vec![0, 1])]);
+        let expected = Stall::For { root: 2, state: RankState::Computing, waiting: vec![0, 1] };
+        assert_eq!(explain(&ranks(one)), [expected]);
     }
 
     #[test]

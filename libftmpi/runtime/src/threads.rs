@@ -11,6 +11,7 @@
 //! The others sleep on a counter, which every thread moves that may have done something for them.
 
 use libc::c_int;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -62,6 +63,13 @@ pub fn let_many_in() {
 /// no thread wants to come in there, and what a protocol repeats must not begin to depend on it.
 pub fn lets_go_for_functions() -> bool {
     MANY.load(Ordering::Relaxed) && is_mine() && may_let_go()
+}
+
+/// Whether other threads of the process may call while this one waits.
+pub fn others_may_come_in() -> bool {
+    // Two links of the directory are its own; one is that of this thread.
+    let alone = |tasks: std::fs::Metadata| tasks.nlink() <= 3;
+    MANY.load(Ordering::Relaxed) && !std::fs::metadata("/proc/self/task").is_ok_and(alone)
 }
 
 /// Whether the calling thread has the lock.

@@ -13,7 +13,7 @@
 //!   was done since.
 //! - A rank that fails on its way begins at its goal. A migration that cannot end (no image, the
 //!   program ends, the goal is lost) leaves the rank where it is, and says why.
-//! - Whoever is on a host when it is drained, or is just arriving there, leaves it or is reported to
+//! - Whoever is on a host when it is drained, or is just arriving there, leaves it or is said to
 //!   stay. To drain a host once more moves those that stayed.
 
 use super::failures::Failed;

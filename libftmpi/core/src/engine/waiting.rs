@@ -56,9 +56,15 @@ fn reason_of(context: u32) -> WaitReason {
     if context % 2 == 1 { WaitReason::Collective } else { WaitReason::Message }
 }
 
+/// Where one is enough, a peer without a place must not be forgotten: it stands for any rank.
 fn add(waiting: &mut Waiting, peer: Rank) {
-    if waiting.peers.len() < PEERS_MAX && !waiting.peers.contains(&peer.0) {
+    if waiting.peers.contains(&peer.0) {
+        return;
+    }
+    if waiting.peers.len() < PEERS_MAX {
         waiting.peers.push(peer.0);
+    } else if waiting.one_is_enough {
+        waiting.any_source = true;
     }
 }
 
@@ -69,6 +75,15 @@ impl State {
             Source::Rank(rank) => add(waiting, rank),
             Source::Any => waiting.any_source = true,
         }
+    }
+
+    /// Whether something that is to leave waits for the event logger.
+    fn awaits_event_logger(&self) -> bool {
+        let gated = |to| {
+            let out = self.channels.peer(to).queue.front();
+            out.is_some_and(|out| out.gated_at.is_some())
+        };
+        self.channels.ranks().any(gated)
     }
 
     fn of_message(&self, from: Source) -> Waiting {
@@ -101,10 +116,6 @@ impl State {
                     let out = &self.channels.peer(rank).queue;
                     if out.iter().any(|out| out.request == Some(id)) {
                         add(&mut waiting, rank);
-                        let gated = out.front().is_some_and(|out| out.gated_at.is_some());
-                        if gated {
-                            return nothing(WaitReason::EventLogger);
-                        }
                     }
                 }
                 waiting
@@ -128,6 +139,11 @@ impl<L: Link> Engine<L> {
                 Awaited::Anything => self.of_anything(),
             }
         };
+        // What leaves later may be what others wait for, and no rank holds it up.
+        let waiting = match state.awaits_event_logger() {
+            true => Waiting { reason: WaitReason::EventLogger, ..waiting },
+            false => waiting,
+        };
         let progress = self.state.counters.messages_sent + self.state.counters.messages_received;
         self.link.publish_wait(waiting, progress);
     }
@@ -135,23 +151,26 @@ impl<L: Link> Engine<L> {
     /// Everything that is under way: the end of any of it may be what the call waits for.
     fn of_anything(&self) -> Waiting {
         let state = &self.state;
-        let mut waiting = nothing(WaitReason::Other);
+        let mut waiting = Waiting { one_is_enough: true, ..nothing(WaitReason::Other) };
         for at in state.matcher.posted() {
             if waiting.reason != WaitReason::Message {
                 waiting.reason = reason_of(state.matcher.posted_at(at).context);
             }
             state.add_source(&mut waiting, at);
         }
-        if waiting.reason == WaitReason::Other {
-            for rank in state.rendezvous.all_receivers() {
+        let queued = state.channels.ranks().filter(|to| !state.channels.peer(*to).queue.is_empty());
+        for rank in state.rendezvous.all_receivers().chain(queued) {
+            if waiting.reason == WaitReason::Other {
                 waiting.reason = WaitReason::Send;
-                add(&mut waiting, rank);
             }
+            add(&mut waiting, rank);
+        }
+        if !self.windows.is_empty() || !self.schedules_rest() {
+            waiting.any_source = true;
         }
         if waiting.reason == WaitReason::Other && !self.windows.is_empty() {
             waiting.reason = WaitReason::OneSided;
         }
-        waiting.one_is_enough = true;
         waiting
     }
 }

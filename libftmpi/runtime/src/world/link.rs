@@ -13,6 +13,7 @@ use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_transport::{shm, tcp};
 use ftmpi_wire::control::FromRank;
+use ftmpi_wire::job_status::WaitReason;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
 use ftmpi_wire::status::word;
 use ftmpi_wire::waiting::Waiting;
@@ -230,7 +231,12 @@ impl Link for World {
     }
 
     fn publish_wait(&mut self, waiting: Waiting, progress: u64) {
-        let waiting = Waiting { call: call().to_owned(), ..waiting };
+        let call = call().to_owned();
+        // Another thread may do something for others.
+        let waiting = match threads::others_may_come_in() {
+            true => Waiting { reason: WaitReason::Other, call, ..waiting },
+            false => Waiting { call, ..waiting },
+        };
         self.wait.show(self.status, waiting, progress, Self::now_ns());
         at_call_end(WAIT_IS_SHOWN, true);
     }
