@@ -87,6 +87,8 @@ pub const INPUT_WINDOW_BYTES: u64 = 128 << 10;
 pub const QUESTION_LIMIT: Duration = Duration::from_secs(5);
 /// How long a health command may run, where its interval is longer.
 pub const HEALTH_LIMIT: Duration = Duration::from_secs(30);
+/// What is kept of the output of a health command: its last line counts.
+pub const HEALTH_TEXT_BYTES: usize = 64 << 10;
 /// Pause in which the last line of an answer leaves at the end of a job.
 pub const ANSWER_FLUSH: Duration = Duration::from_millis(20);
 /// Users at that socket at a time. A request for images takes its time.

@@ -95,6 +95,9 @@ impl Launcher {
             }
             Command::Notify(notice) => {
                 self.tell(&notice);
+                if let Notice::HostJoined { host } = &notice {
+                    self.host_joined(host);
+                }
                 if matches!(notice, Notice::Returning { .. }) {
                     self.look_at_exchange();
                 }

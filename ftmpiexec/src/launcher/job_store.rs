@@ -122,10 +122,18 @@ impl JobStore {
         self.plan_changed |= std::mem::replace(node, host) != host;
     }
 
-    /// A host has joined the job.
+    /// A host is to join the job.
     pub fn add_machine(&mut self, machine: Machine) {
         self.saved.machines.push(machine);
         self.plan_changed = true;
+    }
+
+    /// What the machine is, now that it has come.
+    pub fn machine_joined(&mut self, host: usize, machine: &Machine) {
+        if let Some(saved) = self.saved.machines.get_mut(host) {
+            self.plan_changed |= *saved != *machine;
+            saved.clone_from(machine);
+        }
     }
 
     /// Ranks share memory: those of a host must stay together.

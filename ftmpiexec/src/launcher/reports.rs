@@ -2,6 +2,7 @@
 //! dispatcher, the recorder and the printer.
 
 use super::agents::AgentReady;
+use super::control::{PROCESS_ENDED, PROGRAM_ENDS};
 use super::events::{LauncherEvent, Printed};
 use super::{Launcher, notices, protocol_advice};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
@@ -31,8 +32,12 @@ impl Launcher {
             FromAgent::Notice(line) => self.printer.notice(line),
             FromAgent::Terminate => self.agent_terminated(host),
             FromAgent::Health { bad } => {
-                let health = if bad.is_some() { Health::Bad } else { Health::Good };
-                self.set_health(host, health, bad);
+                let known = self.observed.health[host as usize].0;
+                // A new agent says what is known already; a user's word stands.
+                if bad.is_some() || known == Health::Bad {
+                    let health = if bad.is_some() { Health::Bad } else { Health::Good };
+                    self.set_health(host, health, bad);
+                }
             }
             FromAgent::Output { rank, stream, offset, bytes } => {
                 self.print_output(host, (rank, stream), offset, bytes);
@@ -156,8 +161,14 @@ impl Launcher {
                 return self.rank_asks(Asker { rank, incarnation, number }, *question);
             }
             Report::Connected { with } => Input::Connected { rank, incarnation, with },
-            Report::Finalizing => Input::Finalizing { rank, incarnation },
-            Report::Exiting { code } => Input::Exiting { rank, incarnation, code },
+            Report::Finalizing => {
+                self.requests.answer(rank, Err(PROGRAM_ENDS));
+                Input::Finalizing { rank, incarnation }
+            }
+            Report::Exiting { code } => {
+                self.requests.answer(rank, Err(PROGRAM_ENDS));
+                Input::Exiting { rank, incarnation, code }
+            }
             Report::Abort { code, text } => Input::Abort { rank, incarnation, code, text },
             Report::ImageTaken { image, pause_ns } => {
                 self.recorder.image_taken(pause_ns);
@@ -202,6 +213,7 @@ impl Launcher {
             Report::Ended { ending, seen_ns, fault } => {
                 self.agents.get_mut(host).processes.remove(&rank);
                 self.injection.process_ended(rank, fault);
+                self.requests.answer(rank, Err(PROCESS_ENDED));
                 let seen = Duration::from_nanos(seen_ns);
                 let since = self.recorder.ended(rank, incarnation, self.now(), seen);
                 self.note_end(rank, incarnation, since);

@@ -15,6 +15,7 @@ use verbs::say;
 
 use super::events::{ImageAnswers, LauncherEvent};
 use super::{Launcher, notices};
+use crate::text::count;
 use crate::tuning::{CONTROL_CONNECTIONS_MAX, QUESTION_LIMIT};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_servers::connections::Connections;
@@ -43,9 +44,15 @@ enum Style {
 #[derive(Debug)]
 struct ImageRequest {
     ranks: BTreeSet<Rank>,
+    /// How many ranks have no new image.
+    failed: usize,
     answers: ImageAnswers,
     style: Style,
 }
+
+/// Why a rank has no new image, where no image failed.
+pub(super) const PROGRAM_ENDS: &str = "its program ends";
+pub(super) const PROCESS_ENDED: &str = "its process has ended; ask again when the rank is back";
 
 /// All users who wait for images.
 #[derive(Debug, Default)]
@@ -54,7 +61,7 @@ pub struct ImageRequests(Vec<ImageRequest>);
 impl ImageRequests {
     /// A user asks for images of these ranks.
     fn add(&mut self, ranks: BTreeSet<Rank>, answers: ImageAnswers, style: Style) {
-        self.0.push(ImageRequest { ranks, answers, style });
+        self.0.push(ImageRequest { ranks, failed: 0, answers, style });
         self.finish();
     }
 
@@ -64,6 +71,7 @@ impl ImageRequests {
             if !request.ranks.remove(&rank) {
                 continue;
             }
+            request.failed += usize::from(outcome.is_err());
             match (request.style, outcome) {
                 (Style::Word, Ok((image, bytes))) => {
                     let answer = json!({ "rank": rank, "image": image, "bytes": bytes });
@@ -95,8 +103,14 @@ impl ImageRequests {
                     Style::Word => {
                         let _ = request.answers.send(json!({ "done": true }).to_string());
                     }
-                    Style::Request => {
+                    Style::Request if request.failed == 0 => {
                         say(&request.answers, &Answer::Done("these are all images".to_owned()));
+                    }
+                    Style::Request => {
+                        let failed = count(request.failed, "rank");
+                        let verb = if request.failed == 1 { "has" } else { "have" };
+                        let why = format!("{failed} {verb} no new image, for the reasons above");
+                        say(&request.answers, &Answer::Refused(why));
                     }
                 }
             }
@@ -218,7 +232,11 @@ impl Launcher {
     }
 
     fn take_images_for(&mut self, answers: ImageAnswers, style: Style) {
-        let ranks = self.dispatcher.can_take_images().into_iter().collect();
+        let ranks: BTreeSet<Rank> = self.dispatcher.can_take_images().into_iter().collect();
+        if ranks.is_empty() && style == Style::Request {
+            let why = "no rank can take an image now: ftmpi-ctl status says what the ranks do";
+            return say(&answers, &Answer::Refused(why.to_owned()));
+        }
         self.notify_dispatcher(Input::ImagesWanted);
         self.requests.add(ranks, answers, style);
     }
@@ -227,6 +245,20 @@ impl Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rank_without_an_image_does_not_keep_the_others_waiting() {
+        let (sender, mut answers) = mpsc::unbounded_channel();
+        let mut requests = ImageRequests::default();
+        requests.add(BTreeSet::from([Rank(0), Rank(1)]), sender, Style::Request);
+        requests.answer(Rank(0), Ok((ImageNo(3), 10)));
+        requests.answer(Rank(1), Err(PROGRAM_ENDS));
+        requests.answer(Rank(1), Err(PROGRAM_ENDS));
+        let lines: Vec<String> = std::iter::from_fn(|| answers.try_recv().ok()).collect();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[1].contains("its program ends"), "{lines:?}");
+        assert!(lines[2].contains("1 rank has no new image"), "{lines:?}");
+    }
 
     #[test]
     fn a_line_that_is_no_request_is_refused_with_what_to_use() {

@@ -271,7 +271,8 @@ impl Launcher {
         let (name, host) = (machine.name.clone(), self.plan.machines.len() as u32);
         self.job.view.hosts.push(name.clone());
         self.recorder.host_added(name.clone());
-        self.store.add_machine(machine.clone());
+        // Whoever goes on with the job must not need it before it has come once.
+        self.store.add_machine(Machine { spare: true, ..machine.clone() });
         self.observed.health.push((Health::Good, None));
         self.network.add_host();
         let place = place_of_new_host(&machine, self.plan.ppn);
@@ -279,6 +280,14 @@ impl Launcher {
         self.agents.add(name.clone(), self.plan.is_remote(&name), self.plan.target(&name));
         self.notify_dispatcher(Input::HostAdded { name, place });
         host
+    }
+
+    /// A host that was added has an agent: whoever goes on with the job counts on it.
+    pub(in crate::launcher) fn host_joined(&mut self, name: &str) {
+        let found = self.plan.machines.iter().position(|machine| machine.name == name);
+        if let Some(host) = found {
+            self.store.machine_joined(host, &self.plan.machines[host]);
+        }
     }
 
     fn end_asked(&mut self, answers: &ImageAnswers) -> Result<Option<String>, String> {
