@@ -5,6 +5,7 @@ use super::super::{Collective, CommId, ErrhandlerId, Peer, Request, SendKind, St
 use super::{INT, Rank0, WORLD, address_of, at, me, recv, run, send};
 use crate::error::ErrorClass;
 use crate::op::{OpId, Predefined};
+use ftmpi_wire::Rank;
 
 /// The last rank dies; the others run `program`.
 fn without_the_last(n: usize, program: impl Fn(&mut Rank0, usize) + Send + Sync + 'static) {
@@ -162,5 +163,13 @@ fn two_shrinks_at_a_time_make_two_communicators() {
         let contexts = [first, second].map(|comm| mpi.context_of(comm).unwrap());
         assert_ne!(contexts[0], contexts[1]);
         assert_eq!([first, second].map(|comm| sum(mpi, comm)), [2, 2]);
+    });
+}
+
+#[test]
+fn the_wait_for_a_process_that_nobody_has_ends() {
+    run(2, |mpi| {
+        assert!(mpi.engine.wait_for_news_at_most(Rank(1), 0.0), "it is known");
+        assert!(!mpi.engine.wait_for_news_at_most(Rank(7), 0.05));
     });
 }
