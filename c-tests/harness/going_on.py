@@ -13,7 +13,8 @@ from .core import TESTS, Outcome, Setting, problem_of, run, which
 CASES = {
     "receive": "n-1", "sends": "n-1", "middle": "n-1", "any-source": "n-1", "probes": "n-1", "lists": "n-1",
     "partitioned": "n-1", "collectives-short": "n-1", "collectives-long": "n-1", "collectives-later": "n-1",
-    "making": "n-1", "intercomms": "n-1", "files": "n-1", "windows": "n-1", "locks": "n-1", "exposures": "n-1", "revoke": "n", "late": "n", "agree": "n-1",
+    "making": "n-1", "intercomms": "n-1", "files": "n-1",
+    "windows": "n-1", "locks": "n-1", "exposures": "n-1", "revoke": "n", "late": "n", "agree": "n-1",
     "repeatedly": "1", "shrink-later": "n-1", "leaves": "n-1", "leaves-with-code": "n-1", "finalize": "n-1",
 }
 LIMIT_S = 60
