@@ -222,6 +222,7 @@ impl World {
             self.seen.refused.goes_on(rank);
         }
         self.looks_at_suspension();
+        self.drained_hosts_are_left();
         self.obey();
     }
 

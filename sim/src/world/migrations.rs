@@ -29,12 +29,41 @@ impl World {
         match input {
             Input::Drain { .. } | Input::Health { bad: Some(_), .. } if may_drain => {
                 self.seen.drained_hosts.is_drained(host);
+                // (Bad health of a host that is drained already changes nothing.)
+                let begins = matches!(input, Input::Drain { .. })
+                    || !self.dispatch.machine.is_drained(host_number);
+                for rank in self.dispatch.machine.living_on(host_number) {
+                    let incarnation = self.dispatch.machine.location(rank).1;
+                    if begins {
+                        self.seen.drained_hosts.is_present(host, rank.index(), incarnation);
+                    }
+                }
             }
             _ => {}
         }
         self.notify_dispatcher(input);
         if !self.dispatch.machine.is_drained(host_number) {
             self.seen.drained_hosts.takes_ranks(host);
+        }
+    }
+
+    /// Every rank that was on a drained host has left it, moves, or is said to stay.
+    pub(super) fn drained_hosts_are_left(&self) {
+        let machine = &self.dispatch.machine;
+        if machine.has_ended() {
+            return;
+        }
+        for (host, number, incarnation) in self.seen.drained_hosts.present() {
+            let rank = Rank(number as u32);
+            let is_there = machine.location(rank) == (host as u32, incarnation)
+                && machine.is_drained(host as u32)
+                && machine.living_on(host as u32).contains(&rank);
+            let last = machine.migrations().iter().rev().find(|one| one.rank == rank);
+            let is_known = last
+                .is_some_and(|one| one.is_active() || matches!(one.state, MoveState::Failed(_)));
+            if is_there && !is_known {
+                self.seen.drained_hosts.is_forgotten(host, number);
+            }
         }
     }
 
