@@ -63,7 +63,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// How the costs of the protocols grow with the number of ranks, over a stated network.
-    Scale(Scale),
+    Scale(Box<Scale>),
     /// What the choice of detectors is worth where processes or a switch fail often (ABARIS).
     Detectors(Detectors),
     /// Jobs that go on without ranks that die.

@@ -228,14 +228,14 @@ impl<'a> Search<'a> {
         let secret = self.source.secret.clone();
         let found = stream(server, secret, start.rank, (wanted, &mut self.turn)).await;
         Ok(match found {
-            Ok(Found::Image(stream, idle)) => {
+            Ok(Some((stream, idle))) => {
                 self.idle = idle;
                 let newer = self.candidates.iter().filter(|c| c.image > stream.facts.image);
                 let skipped = newer.map(|c| (c.image, "the server found it damaged".to_owned()));
                 self.unusable.extend(skipped);
                 Step::Done(Ok(Some(stream)))
             }
-            Ok(Found::Nothing) => {
+            Ok(None) => {
                 self.skip_all("the server does not have it any more");
                 self.candidates.clear();
                 Step::Again
@@ -312,11 +312,8 @@ pub fn lost_bytes(written: [u64; 2], kept: [u64; 2]) -> u64 {
     written.iter().zip(kept).map(|(written, kept)| written.saturating_sub(kept)).sum()
 }
 
-enum Found {
-    /// The image, and the connection if the server has nothing more to send.
-    Image(Stream, Option<ImageStore>),
-    Nothing,
-}
+/// The image, and the connection if the server has nothing more to send; `None`: no image.
+type Found = Option<(Stream, Option<ImageStore>)>;
 
 enum Problem {
     /// The server refuses.
@@ -397,7 +394,7 @@ async fn stream(
                 let found = named_image(name.await, rank, candidates, (read, Some(server)));
                 return found.map_err(|_| Problem::SameHost);
             }
-            Ok(Ok(None)) => return Ok(Found::Nothing),
+            Ok(Ok(None)) => return Ok(None),
             Ok(Ok(Some((Fetched::Sent(_), _)))) => queue.recv().await,
             Ok(Err(e @ ClientError::Refused { .. })) => return Err(Problem::Final(RestoreError::Refused(e.to_string()))),
             Ok(Err(e)) => return Err(Problem::Passing(e.to_string())),
@@ -435,8 +432,8 @@ fn named_image(
     match name {
         Ok(Ok(id)) if id.rank == rank => {
             match candidates.iter().find(|offered| offered.image == id.image) {
-                Some(facts) => Ok(Found::Image(Stream { pipe, facts: *facts }, idle)),
-                None => Ok(Found::Nothing),
+                Some(facts) => Ok(Some((Stream { pipe, facts: *facts }, idle))),
+                None => Ok(None),
             }
         }
         Ok(Ok(id)) => Err(Problem::Final(RestoreError::WrongRank(id.rank))),

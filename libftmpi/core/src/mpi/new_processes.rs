@@ -89,7 +89,7 @@ impl JoinCard {
 }
 
 fn meeting_tag(kind: u32, number: u32) -> i32 {
-    private_tag((kind | number % AT_PORT) as i32)
+    private_tag((kind | (number % AT_PORT)) as i32)
 }
 
 fn refused(refusal: Refusal, why: String) -> MpiError {
@@ -275,7 +275,7 @@ impl<L: Link> Mpi<L> {
             true => Some(self.decide_spawn(parts)),
             false => None,
         };
-        let decided = self.from_root(comm, leader, decided)?;
+        let decided = self.spread(comm, leader, decided)?;
         let (numbers, _) = decided.as_chunks::<4>();
         let mut numbers = numbers.iter().map(|number| u32::from_le_bytes(*number));
         let first = Rank(numbers.next().unwrap_or(0));
@@ -453,7 +453,7 @@ impl<L: Link> Mpi<L> {
             })),
             false => None,
         };
-        let decided = self.from_root(comm, leader, decided)?;
+        let decided = self.spread(comm, leader, decided)?;
         let number = decided.first_chunk().map_or(0, |number| u32::from_le_bytes(*number));
         if let Some((other, _)) = far {
             self.meet(&[other]);
@@ -520,7 +520,7 @@ impl<L: Link> Mpi<L> {
     }
 
     /// What the root has decided, at all members; also its error.
-    fn from_root(
+    fn spread(
         &mut self,
         comm: CommId,
         root: u32,
