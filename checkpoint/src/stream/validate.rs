@@ -27,6 +27,9 @@ const PATH_BYTES_MAX: u32 = 4096;
 /// The gap that the kernel keeps below the stack. Nearer to another mapping the stack does not
 /// grow.
 const STACK_GAP: u64 = 1 << 20;
+/// Bytes of a private mapping behind the end of its file: the dynamic linker maps room for what a
+/// library needs beside its file.
+const BEYOND_FILE: u64 = 1 << 30;
 /// All bits of `PROT_*`.
 const PROTS: u32 = 7;
 const FLAGS: u32 = 1023;
@@ -207,6 +210,10 @@ fn mappings(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             let Some(file) = tables.files.get(map.file as usize) else {
                 return Err("a mapping of no file");
             };
+            let rest = file.size.saturating_sub(map.offset);
+            if file.hashed != 0 && map.end - map.start > rest.saturating_add(BEYOND_FILE) {
+                return Err("a mapping far beyond its file");
+            }
             if file.nameless != 0 {
                 let fd = file.nameless.wrapping_sub(1) as i32;
                 let made = entry(tables, fd).is_some_and(|d| d.how == descriptor::RECREATE);

@@ -306,7 +306,7 @@ fn what_is_sound_is_accepted() {
 #[test]
 fn what_is_not_is_named() {
     type Hurt = fn(&mut Image);
-    let cases: [(&str, Hurt); 63] = [
+    let cases: [(&str, Hurt); 64] = [
         ("directory", |i| i.process.cwd.len = 0),
         ("directory", |i| i.process.cwd.len = 5),
         ("directory", |i| i.process.executable.offset = u32::MAX),
@@ -318,6 +318,7 @@ fn what_is_not_is_named() {
         ("out of order", |i| i.maps[0].start = 0),
         ("out of order", |i| i.maps[5].end = !4095),
         ("end of all files", |i| i.maps[0].offset = !4095),
+        ("far beyond its file", |i| (i.maps[2].end, i.maps[2].file) = (0x6000_0000, 0)),
         ("mapping of no kind", |i| i.maps[0].prot = 8),
         ("mapping of no kind", |i| i.maps[0].flags = 1024),
         ("mapping with contents and a file", |i| i.maps[0].flags |= 128),
