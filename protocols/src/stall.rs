@@ -52,10 +52,12 @@ enum Edges {
 }
 
 impl Edges {
-    fn of(rank: &RankStatus, size: usize) -> Self {
+    fn of(rank: &RankStatus, ranks: &[RankStatus]) -> Self {
+        let size = ranks.len();
         let wait = rank.wait.as_ref().filter(|_| rank.state == RankState::Waiting);
         let Some(wait) = wait else { return Self::None };
-        let by_ranks = [WaitReason::Message, WaitReason::Send, WaitReason::Collective];
+        let by_ranks =
+            [WaitReason::Message, WaitReason::Send, WaitReason::Channel, WaitReason::Collective];
         if !by_ranks.contains(&wait.reason) || (wait.any_source && size < 2) {
             return Self::None;
         }
@@ -63,7 +65,10 @@ impl Edges {
             return Self::Any;
         }
         let peers = wait.peers.iter().copied().filter(|peer| (*peer as usize) < size);
-        let peers: Vec<u32> = peers.collect();
+        // A rank that waits inside of MPI takes what is in its channels meanwhile.
+        let takes = |peer: &u32| ranks[*peer as usize].state == RankState::Waiting;
+        let peers: Vec<u32> =
+            peers.filter(|peer| wait.reason != WaitReason::Channel || !takes(peer)).collect();
         if peers.is_empty() { Self::None } else { Self::Some(peers) }
     }
 
@@ -85,8 +90,7 @@ fn may_act(state: RankState) -> bool {
 /// Why ranks wait, deadlocks first. `ranks[n]` is rank `n`.
 #[must_use]
 pub fn explain(ranks: &[RankStatus]) -> Vec<Stall> {
-    let size = ranks.len();
-    let edges: Vec<Edges> = ranks.iter().map(|rank| Edges::of(rank, size)).collect();
+    let edges: Vec<Edges> = ranks.iter().map(|rank| Edges::of(rank, ranks)).collect();
     let root_of = roots(ranks, &edges);
     let mut stalls: Vec<Stall> = cycles(ranks, &edges, &root_of);
     let mut waiting: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -389,6 +393,16 @@ mod tests {
         logger.wait.as_mut().unwrap().reason = WaitReason::EventLogger;
         let expected = Stall::For { root: 0, state: RankState::Waiting, waiting: vec![1] };
         assert_eq!(explain(&[logger, waits(1, &[0], 9.0)]), [expected]);
+    }
+
+    #[test]
+    fn what_is_in_a_channel_is_taken_by_whoever_waits_inside_of_mpi() {
+        let mut sends = waits(0, &[1], 9.0);
+        sends.wait.as_mut().unwrap().reason = WaitReason::Channel;
+        let expected = Stall::For { root: 0, state: RankState::Waiting, waiting: vec![1] };
+        assert_eq!(explain(&[sends.clone(), waits(1, &[0], 9.0)]), [expected]);
+        let expected = Stall::For { root: 1, state: RankState::Computing, waiting: vec![0] };
+        assert_eq!(explain(&[sends, computes(1)]), [expected]);
     }
 
     #[test]

@@ -94,8 +94,8 @@ pub fn wait_text(wait: &Wait) -> String {
     let text = match wait.reason {
         WaitReason::Message if peers.is_empty() => call.to_owned(),
         WaitReason::Message => format!("{call} from {peers}"),
-        WaitReason::Send if peers.is_empty() => call.to_owned(),
-        WaitReason::Send => format!("{call} to {peers}"),
+        WaitReason::Send | WaitReason::Channel if peers.is_empty() => call.to_owned(),
+        WaitReason::Send | WaitReason::Channel => format!("{call} to {peers}"),
         WaitReason::Collective | WaitReason::OneSided if !peers.is_empty() => {
             format!("{call} with {peers}")
         }

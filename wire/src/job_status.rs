@@ -256,9 +256,11 @@ impl Wait {
         let what = match (self.reason, whom) {
             (WaitReason::EventLogger, _) => "the event logger".to_owned(),
             (WaitReason::Recovery, _) => "what it has to repeat".to_owned(),
-            (WaitReason::Send, Some(whom)) => format!("{whom} to take a message"),
+            (WaitReason::Send | WaitReason::Channel, Some(whom)) => {
+                format!("{whom} to take a message")
+            }
             (_, Some(whom)) => whom,
-            (WaitReason::Send, None) => "a message to leave".to_owned(),
+            (WaitReason::Send | WaitReason::Channel, None) => "a message to leave".to_owned(),
             (WaitReason::OneSided, None) => "one-sided operations".to_owned(),
             (_, None) => "other ranks".to_owned(),
         };
@@ -274,8 +276,10 @@ impl Wait {
 pub enum WaitReason {
     /// A message of the peers.
     Message,
-    /// The peers take a message.
+    /// The peers take a message: they must receive it.
     Send,
+    /// A message leaves: the peers take it from its channel as soon as they are inside of MPI.
+    Channel,
     /// The other ranks of a collective operation.
     Collective,
     /// Peers that serve one-sided operations, or end their epochs.
@@ -290,9 +294,10 @@ pub enum WaitReason {
 
 impl WaitReason {
     /// All reasons, in the order of their numbers on the status page.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Message,
         Self::Send,
+        Self::Channel,
         Self::Collective,
         Self::OneSided,
         Self::EventLogger,

@@ -112,6 +112,9 @@ impl State {
                 for rank in self.rendezvous.receivers(id) {
                     add(&mut waiting, rank);
                 }
+                if waiting.peers.is_empty() {
+                    waiting.reason = WaitReason::Channel;
+                }
                 for rank in self.channels.ranks() {
                     let out = &self.channels.peer(rank).queue;
                     if out.iter().any(|out| out.request == Some(id)) {
@@ -159,9 +162,17 @@ impl<L: Link> Engine<L> {
             state.add_source(&mut waiting, at);
         }
         let queued = state.channels.ranks().filter(|to| !state.channels.peer(*to).queue.is_empty());
-        for rank in state.rendezvous.all_receivers().chain(queued) {
+        for rank in state.rendezvous.all_receivers() {
             if waiting.reason == WaitReason::Other {
                 waiting.reason = WaitReason::Send;
+            }
+            add(&mut waiting, rank);
+        }
+        for rank in queued {
+            // Any rank inside of MPI takes what is in its channels.
+            match waiting.reason {
+                WaitReason::Other | WaitReason::Channel => waiting.reason = WaitReason::Channel,
+                _ => waiting.any_source = true,
             }
             add(&mut waiting, rank);
         }
