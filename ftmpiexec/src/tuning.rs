@@ -246,6 +246,9 @@ pub const DIRECT_LINK_LIMIT: Duration = Duration::from_secs(120);
 /// Ranks of such a job that have the order to end and compute are killed after this time, if the
 /// launcher has not done it.
 pub const DIRECT_KILL_AFTER: Duration = Duration::from_secs(2);
+/// How long the launcher waits for the resolver when a host is to join a running job: meanwhile it
+/// answers no heartbeat.
+pub const RESOLVE_LIMIT: Duration = Duration::from_millis(400);
 /// How long such an agent waits until the launcher has read why the job ends.
 pub const DIRECT_READ_LIMIT: Duration = Duration::from_secs(2);
 /// Between two looks whether it has, and what it may need to pass it on.

@@ -1,6 +1,7 @@
 //! Which hosts are this one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::time::Duration;
 
 /// Whether this name means the host on which this process runs.
 pub fn is_here(host: &str) -> bool {
@@ -18,6 +19,15 @@ pub fn is_here(host: &str) -> bool {
     // A packet to this host has the same address at both ends.
     let target = target(host).map(|address| address.ip());
     target.is_some() && target == own_address_towards(host)
+}
+
+/// The same within a time limit; `None`: the network did not say who that is. A resolver may take
+/// half a minute.
+pub fn is_here_within(host: &str, limit: Duration) -> Option<bool> {
+    let (answer, answered) = std::sync::mpsc::channel();
+    let name = host.to_owned();
+    std::thread::spawn(move || answer.send(is_here(&name)));
+    answered.recv_timeout(limit).ok()
 }
 
 /// The address of this host on the way to another one.
@@ -51,6 +61,7 @@ mod tests {
     #[test]
     fn this_host_is_known_by_several_names() {
         assert!(is_here("localhost"));
+        assert_eq!(is_here_within("localhost", Duration::from_secs(9)), Some(true));
         for address in ["127.0.0.1", "127.9.8.7", "::1", "::ffff:127.0.0.1"] {
             assert!(is_here(address), "{address}");
         }

@@ -34,7 +34,7 @@ pub use allocation::Allocation;
 pub use errors::PlanError;
 pub use ftmpi_options::ftmpiexec::{Cli, CommandLine, Part, parse};
 pub use ftmpi_options::values::time as parse_time;
-pub use locality::own_address_towards;
+pub use locality::{is_here_within, own_address_towards};
 #[cfg(test)]
 pub use machinefile::parse_file as parse_machines;
 pub use machinefile::{Machine, ServerDuty, parse_list};

@@ -245,6 +245,11 @@ impl Plan {
         }
     }
 
+    /// Takes note of one that is known not to be this host.
+    pub fn add_remote(&mut self, host: &str) {
+        self.remote.insert(host.to_owned());
+    }
+
     /// The plan of these options; `given` are the fields that this command line sets.
     pub(super) fn build(
         cli: &Cli,

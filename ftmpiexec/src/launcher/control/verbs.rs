@@ -4,10 +4,11 @@
 //! type instead. A request that takes time is answered when it is done. If the job ends before, the
 //! connection closes without a last line.
 
-use crate::cli::{Machine, parse_list};
+use crate::cli::{Machine, Starter, is_here_within, parse_list};
 use crate::launcher::events::ImageAnswers;
 use crate::launcher::settings::place_of_new_host;
 use crate::launcher::{Launcher, notices};
+use crate::tuning::RESOLVE_LIMIT;
 use ftmpi_protocols::dispatcher::{Input, Migration, MoveState};
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_control::{Answer, Verb};
@@ -258,10 +259,18 @@ impl Launcher {
             return Err(notices::no_use_of_hosts(&self.plan.protocol.name));
         }
         self.must_have_begun()?;
-        let reachable = self.plan.is_anything_remote();
-        self.plan.note_remote(std::iter::once(name.clone()));
-        if self.plan.is_remote(&name) && !reachable {
-            return Err(notices::job_on_one_machine(&name));
+        if self.plan.starter != Starter::Fork {
+            match is_here_within(&name, RESOLVE_LIMIT) {
+                Some(true) => {}
+                Some(false) if self.plan.is_anything_remote() => self.plan.add_remote(&name),
+                Some(false) => return Err(notices::job_on_one_machine(&name)),
+                None => {
+                    return Err(format!(
+                        "nobody says within {} ms which host {name} is; write its address instead",
+                        RESOLVE_LIMIT.as_millis()
+                    ));
+                }
+            }
         }
         let host = self.add_host(machine.clone());
         self.wait_for(Awaited::Host(host), answers)
