@@ -17,7 +17,12 @@ impl Dispatcher {
         image: ImageFacts,
         oldest: ImageNo,
     ) {
-        if self.living(rank, incarnation).is_none() {
+        // The server has the image of a rank that is to end, and offers older ones no more. (Where
+        // ranks are rolled back, it may be of a state that never was.)
+        let counts = self.is_stopping(rank, incarnation)
+            && !self.in_waves()
+            && !self.settings.traits.gives_up_newer_images();
+        if !counts && self.living(rank, incarnation).is_none() {
             return;
         }
         if self.in_waves() {

@@ -30,7 +30,9 @@ impl Dispatcher {
         why: String,
         for_good: bool,
     ) {
-        if self.living(rank, incarnation).is_none() {
+        // The next incarnation of a rank that is to end needs the same.
+        let is_next = for_good && self.is_stopping(rank, incarnation);
+        if !is_next && self.living(rank, incarnation).is_none() {
             return;
         }
         let host = self.host_name(rank).to_owned();
