@@ -125,7 +125,8 @@ def the_same_death(setting: Setting) -> None:
           recovery=("process", "rollback"))
     check(setting, Case("the same death on two hosts is the program's", "h1:2\nh2:2\n", ranks=3,
                         program=["20", "sick", "all"]),
-          None, ("4 times at the same place, also on h1: a fault of the program",), code=128 + 7)
+          # (A rank that returns with others may come a message further before it dies: that counts as progress.)
+          None, ("4 times at the same place, also on h", ": a fault of the program"), code=128 + 7)
 
 
 def detectors(setting: Setting) -> None:

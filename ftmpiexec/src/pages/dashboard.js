@@ -226,6 +226,21 @@ function link(text, kind) {
   byId("link").className = "pill " + kind;
 }
 
+// A page that is loaded shows the job; what changes comes as events.
+function showFirst() {
+  const request = new XMLHttpRequest();
+  request.open("GET", "/status", false);
+  try {
+    request.send();
+    if (request.status !== 200) return;
+    show(JSON.parse(request.responseText));
+    link("live", "good");
+  } catch {
+    byId("said").textContent = "There is no answer of the job yet.";
+  }
+}
+
+showFirst();
 const source = new EventSource("/events");
 source.addEventListener("status", (event) => {
   link("live", "good");
