@@ -56,10 +56,9 @@ pub async fn watch(
             Look::Bad(why) => Some(why),
             Look::Unknown => continue,
         };
-        if said.replace(bad.is_some()) != Some(bad.is_some()) {
-            if events.send(AgentEvent::Health { bad }).is_err() {
-                return;
-            }
+        let is_news = said.replace(bad.is_some()) != Some(bad.is_some());
+        if is_news && events.send(AgentEvent::Health { bad }).is_err() {
+            return;
         }
     }
 }

@@ -196,9 +196,10 @@ mod tests {
     fn get(at: SocketAddr, line: &str) -> String {
         let mut stream = TcpStream::connect(at).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        write!(stream, "{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+        // A request that is too long is refused before all of it is written.
+        let _ = write!(stream, "{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
         let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
+        let _ = stream.read_to_string(&mut text);
         text
     }
 

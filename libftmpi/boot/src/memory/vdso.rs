@@ -102,9 +102,9 @@ pub fn make_room(
 ) -> Result<(), Refused> {
     let misfit = || area.refuse(Refusal::Misfit(Misfit::Kernel));
     let image = process.vvar_start..process.vdso_end;
-    let is_sound = image.start % PAGE == 0
-        && image.end % PAGE == 0
-        && process.vdso_start % PAGE == 0
+    let is_sound = image.start.is_multiple_of(PAGE)
+        && image.end.is_multiple_of(PAGE)
+        && process.vdso_start.is_multiple_of(PAGE)
         && (image.start..image.end).contains(&process.vdso_start)
         && image.end - image.start <= VDSO_SLOT_LEN as u64
         && maps.iter().all(|map| map.end <= image.start || map.start >= image.end);
