@@ -53,7 +53,10 @@ pub fn speaks(plan: &Plan) -> bool {
 pub fn protection(plan: &Plan) -> String {
     let name = &plan.protocol.name;
     if !plan.traits.is_fault_tolerant() {
-        return format!("protection: none; a rank that dies ends the job (--protocol {name})");
+        return match plan.recovery.ignores() {
+            true => "protection: none; the others go on without a rank that dies".to_owned(),
+            false => format!("protection: none; a rank that dies ends the job (--protocol {name})"),
+        };
     }
     let clusters = plan.clusters.as_ref().map(|of| {
         let mut names = of.clone();
@@ -61,15 +64,18 @@ pub fn protection(plan: &Plan) -> String {
         names.dedup();
         names.len()
     });
+    let Some(interval) = plan.ckpt_interval else {
+        let who = match clusters {
+            None => "a rank that dies is restarted alone, from the start of the program",
+            Some(1) => "after a death all ranks begin again",
+            Some(_) => "after a death the ranks of its cluster begin again",
+        };
+        return format!("protection: {name}, without images (--ckpt off); {who}");
+    };
     let who = match clusters {
         None => "a rank that dies is restarted alone",
         Some(1) => "after a death all ranks return to the last wave",
         Some(_) => "after a death the ranks of its cluster return to their last wave",
-    };
-    let Some(interval) = plan.ckpt_interval else {
-        return format!(
-            "protection: {name}, without images (--ckpt off); {who}, from the start of the program"
-        );
     };
     let what = if clusters.is_some() { "a wave of images" } else { "an image of each rank" };
     let often = match plan.ckpt_policy {
