@@ -54,9 +54,13 @@ fn matrix(functions: &[Function], complete: &BTreeSet<String>) -> String {
     let mut out = format!(
         "# MPI support\n\nThis page says which functions of MPI are complete. It is generated from \
          `include/mpi.table` and the sources by `make headers`; `make verify` checks it.\n\n\
-         All {} functions of MPICH 5's `libmpi.so.12` are exported, each also as `PMPI_…`; {} of them \
-         are complete. The others return an error that names the call and what to do instead. \
-         Fortran has the same functions, in `mpif.h`, `use mpi` and `use mpi_f08`.\n\n\
+         All {} functions of MPI in MPICH 5's `libmpi.so.12` are exported, each also as `PMPI_…`; {} of \
+         them are complete. A function that is not complete stands under \"Clear error\": it returns an \
+         error with its name. Fortran has the same functions, in `mpif.h`, `use mpi` and `use mpi_f08`.\n\n\
+         Some calls depend on the protocol: see [Limits](limits.md#mpi-calls). Of the `MPIX_` functions \
+         those of ULFM are complete ([Programs that handle failures](../guide/handling-failures.md)). \
+         MPICH's other `MPIX_` functions are exported, so that programs start; most of them return \
+         `MPI_ERR_UNSUPPORTED_OPERATION`.\n\n\
          | chapter | functions | complete |\n| --- | --- | --- |\n",
         all.len(),
         count(&all)
