@@ -32,7 +32,8 @@ if [ $code -eq 75 ]; then
     if [ "$(squeue -h -j "$SLURM_JOB_ID" -o %T)" = RUNNING ]; then
         scontrol requeue "$SLURM_JOB_ID"
     fi
-elif [ $code -eq 0 ]; then
+elif [ $code -eq 0 ] && [ -z "$FTMPI_JOB_DIR" ]; then
+    # A directory that you have named stays.
     rm -rf "$directory"
 fi
 exit $code
