@@ -18,7 +18,7 @@ pub struct Checkpoints {
     pub ckpt_interval: Duration,
     /// Whether images are taken
     ///
-    /// Without images a rank that dies is replayed from the start of the program.
+    /// Without images the ranks that return begin at the start of the program.
     #[arg(
         long,
         value_enum,
