@@ -27,7 +27,7 @@ SOURCES = (".rs", ".py", ".sh", ".c", ".table", ".toml")
 # Options of programs that are not ours.
 FOREIGN = {
     "--no-kill", "--batch", "--overlap", "--mpi", "--constraint", "--signal", "--time", "--requeue", "--open-mode", "--nodes", "--ntasks-per-node", "--mca",
-    "--oversubscribe", "--all-targets", "--no-binary", "--cap-add", "--security-opt", "--release", "--cflags", "--libs", "--mpi-lib-version",
+    "--oversubscribe", "--with-ft", "--all-targets", "--no-binary", "--cap-add", "--security-opt", "--release", "--cflags", "--libs", "--mpi-lib-version",
 }
 OURS = re.compile(r"\b(ftmpiexec|ftmpi-[a-z-]+|ftmpi-sim|docs_check\.py|style\.py|bench\.py|figures\.py|npb\.py|run\.py|check\.py)\b")
 OTHERS = re.compile(r"\b(cargo|docker|pip|sbatch|scontrol|salloc|srun|cmake|git|apt-get|ssh|make|meson|module|pkg-config)\b")

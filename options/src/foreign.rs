@@ -14,7 +14,7 @@ const PER_HOST: &str = "write --ppn N for N ranks on each host";
 const RANKS: &str = "write -n N for N ranks";
 const CORES: &str = "write --bind-to core:N for N cores for each rank";
 const BIND: &str = "write --bind-to WHAT (core, l3cache, numa, socket, or user:0,2,4)";
-const BATCH: &str = "give it to sbatch or salloc; ftmpiexec gets the hosts from --hosts or -f (see the example for Slurm)";
+const BATCH: &str = "give it to sbatch, salloc or ftmpiexec sbatch: ftmpiexec takes hosts and ranks from the allocation";
 const SLOTS: &str = "drop it: ftmpiexec puts as many ranks on a host as you ask for";
 const FILES: &str = "write --outfile-pattern 'out.%r' (%r is the rank)";
 const STDIN: &str = "drop it: rank 0 gets the standard input";
@@ -22,7 +22,7 @@ const HOSTS: &str = "write --hosts a,b:2, or a machine file with -f FILE";
 const OWN_IMAGES: &str =
     "drop it: images are taken by default (--ckpt-interval TIME; --help checkpoints)";
 const BINDINGS: &str = "write --verbose to see how ranks are placed and bound";
-const DEBUG: &str = "attach a debugger to the rank: --report lists the process ids";
+const DEBUG: &str = "attach a debugger to a rank: ftmpi-ctl status lists the processes";
 const SAME_PATH: &str = "copy the program to the hosts: it must have the same path everywhere";
 
 /// Spellings without dashes, whose option it is, and what to do.
@@ -65,7 +65,7 @@ const TABLE: &[(&[&str], &str, &str)] = &[
     (
         &["enable-recovery", "continuous", "disable-recovery", "with-ft"],
         OPEN_MPI,
-        "choose a protocol: --protocol auto (default), or --protocol none",
+        "drop it: ranks come back; -disable-auto-cleanup goes on without them (ULFM)",
     ),
     (
         &["prefix", "noprefix", "path"],
