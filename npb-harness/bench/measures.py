@@ -38,13 +38,18 @@ class Bench:
         self.args, self.work, self.results = args, work, results
         self.metrics: dict[str, Metric] = {}
         self.broken: set[tuple[str, str]] = set()
-        self.libraries = libraries(args.dist.resolve(), args.peers.resolve(), results, not args.tiny)
+        self.libraries = libraries(args.dist.resolve(), args.peers.resolve(), results, not args.tiny,
+                                   args.default)
         self.programs: dict[tuple[str, str], Path | None] = {}
         imb = args.peers.resolve() / "impi-rt"
         self.imb = find_program(imb, "IMB-MPI1") if (imb / "done").exists() else None
         self.sizes = [8, 32768] if args.tiny else CURVE
 
     # ---- programs ---------------------------------------------------------------------------
+
+    @staticmethod
+    def source(name: str) -> Path:
+        return HERE / name
 
     def program(self, library: Library, source: Path) -> Path | None:
         """Compiles a program once for all libraries of our binary interface, without a path to any library."""
@@ -108,15 +113,15 @@ class Bench:
         outcome = run([program, "near"], timeout=60) if program else None
         return float(outcome.out.split()[1]) if outcome and outcome.code == 0 else 0
 
-    def side_by_side(self, *measurements) -> None:
-        """Measures every library while the processors keep their placement.
+    def side_by_side(self, *measurements, among: list[Library] | None = None) -> None:
+        """Measures every library, or those of `among`, while the processors keep their placement.
 
         The processors of a virtual machine change their placement every few minutes. A cache line takes 55 ns between
         them at one time and 260 ns at another. A value that was measured in another placement than the first library's,
         or during a change, is discarded and measured again."""
         first = 0.0
         last = 0 if self.args.tiny else 11
-        for library in self.libraries:
+        for library in among or self.libraries:
             for attempt in range(last + 1):
                 kept = {name: len(metric.values.get(library.name, [])) for name, metric in self.metrics.items()}
                 before = self.distance()
@@ -167,15 +172,17 @@ class Bench:
         for size, value in self.curve(library, f"ping-pong {kind}", tcp, 1).items():
             self.ping_metric(kind, size).add(library.name, value)
 
-    def curve(self, library: Library, title: str, tcp: bool, scale: int, *arguments: str) -> dict[int, float]:
+    def curve(self, library: Library, title: str, tcp: bool, scale: int, *arguments: str,
+              source: str = "pingpong.c") -> dict[int, float]:
         """Microseconds of each wanted size, one way. With a log the messages are so few that no image is needed to cut
         the log: the cost of images is measured by images.py."""
         scale = 50 if self.args.tiny else 8 if library.name == LOGGED else scale
-        program = self.program(library, HERE / "pingpong.c")
+        program = self.program(library, self.source(source))
         if program is None:
             return {}
         times = pairs(self.measure(library, title, 2, tcp, [program, scale, *arguments], 120))
-        return {size: value for size, value in times.items() if size in self.sizes}
+        wanted = self.sizes if source == "pingpong.c" else times
+        return {size: value for size, value in times.items() if size in wanted}
 
     def written_payloads(self, library: Library) -> None:
         """The same over shared memory, with payloads that are written before each message. The times include the
@@ -242,7 +249,8 @@ class Bench:
             return
         begin = time.monotonic()
         if self.measure(library, f"start {ranks}", ranks, False, [program, "empty"], 60, False):
-            metric = self.metric(f"start and end of {ranks} ranks", unit="s", goal=1.0, against="impi-rt")
+            metric = self.metric(f"start and end of {ranks} ranks", unit="s", goal=1.0, goal_default=1.0,
+                                 against="impi-rt")
             metric.add(library.name, time.monotonic() - begin)
 
     # ---- collectives ------------------------------------------------------------------------

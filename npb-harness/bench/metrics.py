@@ -10,10 +10,12 @@ import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .libraries import LOGGED, OURS
+from .libraries import DEFAULT, LOGGED, OURS
 
 BEST = "best peer"
 FLOOR = "floor"
+# Our ways to run a program: the library, the field of its goal, its name in the table.
+WAYS = ((OURS, "goal", "none"), (LOGGED, "goal_logged", "logged"), (DEFAULT, "goal_default", "default"))
 
 
 @dataclass
@@ -25,6 +27,7 @@ class Metric:
     against: str = BEST           # or the name of a library, or "floor"
     goal: float | None = None     # our value divided by the reference's, at most
     goal_logged: float | None = None
+    goal_default: float | None = None
     values: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, library: str, value: float) -> None:
@@ -39,17 +42,18 @@ class Metric:
 
 
 def rows(metrics: list[Metric]) -> list[dict]:
-    """One row for each metric that has values of ours, without or with fault tolerance."""
+    """One row for each metric that has values of ours."""
     table = []
     for metric in metrics:
-        if not metric.values.get(OURS) and not metric.values.get(LOGGED):
+        if not any(metric.values.get(name) for name, _, _ in WAYS):
             continue
-        row = {"metric": metric.name, "unit": metric.unit, "against": metric.against,
-               "goal": metric.goal, "goal logged": metric.goal_logged}
+        row = {"metric": metric.name, "unit": metric.unit, "against": metric.against}
         for name, values in metric.values.items():
             row[name] = statistics.median(values)
-        for name, goal in ((OURS, metric.goal), (LOGGED, metric.goal_logged)):
-            ratios = [a / b for a, b in zip(metric.values.get(name, []), metric.reference()) if b > 0]
+        for name, field_name, _ in WAYS:
+            goal = row[field_name] = getattr(metric, field_name)
+            ours = metric.values.get(name, []) if name != metric.against else []
+            ratios = [a / b for a, b in zip(ours, metric.reference()) if b > 0]
             if ratios:
                 row[f"ratio {name}"] = statistics.median(ratios)
                 row[f"low {name}"], row[f"high {name}"] = min(ratios), max(ratios)
@@ -62,24 +66,25 @@ def rows(metrics: list[Metric]) -> list[dict]:
 def verdict(row: dict) -> str:
     """Whether the goals of a row are met, in words."""
     parts = []
-    for name, goal, kind in ((OURS, row["goal"], "none"), (LOGGED, row["goal logged"], "logged")):
+    for name, field_name, kind in WAYS:
         met = row[f"met {name}"]
         if met is not None:
-            by = "" if met else f" by {row[f'ratio {name}'] / goal:.2f}"
+            by = "" if met else f" by {row[f'ratio {name}'] / row[field_name]:.2f}"
             parts.append(f"{kind} {'met' if met else 'missed' + by}")
     return ", ".join(parts)
 
 
 def show(table: list[dict], names: list[str]) -> None:
-    lines = [["", *names, "none / ref.", "logged / ref.", "reference", "goals", ""]]
+    ways = [way for way in WAYS if any(f"ratio {way[0]}" in row for row in table)]
+    lines = [["", *names, *(f"{kind} / ref." for _, _, kind in ways), "reference", "goals", ""]]
     for row in table:
         cells = [f"{row['metric']} [{row['unit']}]"]
         cells += [f"{row[n]:.3g}" if n in row else "-" for n in names]
-        for name in (OURS, LOGGED):
+        for name, _, _ in ways:
             key = f"ratio {name}"
             cells.append(f"{row[key]:.2f} ({row['low ' + name]:.2f}-{row['high ' + name]:.2f})"
                          if key in row else "-")
-        goals = [f"{goal:g}" for goal in (row["goal"], row["goal logged"]) if goal]
+        goals = [f"{row[field_name]:.3g}" for _, field_name, _ in WAYS if row[field_name]]
         cells += [row["against"], " ".join(goals), verdict(row)]
         lines.append(cells)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]

@@ -26,6 +26,7 @@ ALL = ["--events", "all"]
 # The arguments of `--protocol`. Where both kinds exist, only nondeterministic events are logged, as by default.
 VARIANTS: dict[str, list[str]] = {
     NONE: ["none"],
+    "default": ["auto"],
     "pessimistic": ["pessimistic"],
     "causal": ["causal"],
     "causal, no logger": ["causal", "--event-logger", "off"],
