@@ -4,8 +4,9 @@
 The last line is `N passed, N failed, N skipped`. The exit code is 0 if none failed. A step whose tool is missing on
 this machine is skipped, with a line that names the tool.
 
-The unit tests are compiled first. The unit tests run, at low priority, together with the programs that end well.
-Programs whose ranks die, and the benchmark, run without other load.
+Programs that end well run while the tests are compiled and while unit tests run that start processes. Tests that only
+compute run beside programs whose ranks die, with the processor time that these leave (SCHED_IDLE). The benchmark runs
+without other load.
 
 --quick compiles the crates of a job once (profile `quick`), and runs their unit tests, some hundred seeds of the
 simulator and a handful of kills. --all also runs the suites of LONG."""
@@ -14,6 +15,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -23,7 +25,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
-# The unit tests yield the CPU to the programs that run at the same time.
+# Compilation and unit tests yield the processors to the programs that run at the same time.
 LATER = ["nice", "-n", "10"]
 # Lines that name a failure: of our programs, of cargo, and of this program's steps.
 FAILED = re.compile(r"^(FAIL  |test .* \.\.\. FAILED$|check: .*: FAILED|thread .* panicked at|error(\[|:))")
@@ -93,6 +95,10 @@ class TestBinary:
         self.folder = Path(message["manifest_path"]).parent
         self.integration = "test" in target["kind"]
 
+    def only_computes(self):
+        """Whether these tests start no processes and wait for none, so that lack of processor time cannot fail them."""
+        return self.name.split("/")[0] in COMPUTING
+
 
 def compile_tests(count, quick):
     """Checks format and lints, and compiles the tests. Returns the executables and the environment to run them in."""
@@ -102,7 +108,7 @@ def compile_tests(count, quick):
     env = {**os.environ, **(lints or {})}
     crates = ["--profile", "quick", *QUICK_CRATES] if quick else ["--workspace"]
     code, text, messages = run_with_messages(
-        count, [CARGO, "test", *crates, "--no-run", "--message-format=json-render-diagnostics"], env)
+        count, [*LATER, CARGO, "test", *crates, "--no-run", "--message-format=json-render-diagnostics"], env)
     if code != 0:
         count.one("compilation of the tests", False)
     if lints is None:
@@ -112,7 +118,7 @@ def compile_tests(count, quick):
         found = re.findall(r"^warning: `([^`]*)` .* generated \d+ warning", text, re.M)
         count.one("lints", code == 0 and not found, ", ".join(sorted(set(found))))
     if not quick:
-        headers = [CARGO, "run", "--quiet", "-p", "ftmpi-headers", "--", "--check", "include/generated"]
+        headers = [*LATER, CARGO, "run", "--quiet", "-p", "ftmpi-headers", "--", "--check", "include/generated"]
         count.one("generated headers", run(count, headers, env=env)[0] == 0)
     binaries = [TestBinary(m) for m in messages if m.get("executable") and m.get("profile", {}).get("test")]
     return binaries, env
@@ -140,7 +146,7 @@ def run_with_messages(count, command, env):
     return process.wait(), "".join(lines), messages
 
 
-def unit_tests(count, binaries, env):
+def unit_tests(count, binaries, env, priority=LATER):
     """Runs the executables of the tests, some at a time: many of them wait for processes most of their time."""
     # One seed, so that a commit that passes here passes everywhere. `make fuzz` draws other seeds.
     seed = os.environ.get("PROPTEST_RNG_SEED", "1")
@@ -149,7 +155,7 @@ def unit_tests(count, binaries, env):
     # The long ones begin first.
     ordered = sorted(binaries, key=lambda b: (b.name not in LONG_TESTS, not b.integration, b.name))
     with ThreadPoolExecutor(max_workers=(os.cpu_count() or 2) + 1) as pool:
-        for _ in pool.map(lambda binary: run_tests(count, binary, env), ordered):
+        for _ in pool.map(lambda binary: run_tests(count, binary, env, priority), ordered):
             pass
 
 
@@ -159,12 +165,17 @@ def rust_libraries():
     return subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True).stdout.strip()
 
 
-def run_tests(count, binary, env):
+def when_idle():
+    """The command before a command that is to run with the processor time that others leave."""
+    return ["chrt", "--idle", "0"] if shutil.which("chrt") else ["nice", "-n", "19"]
+
+
+def run_tests(count, binary, env, priority):
     begin = time.monotonic()
     # As cargo does, for tests that are linked to shared libraries of the workspace and of Rust.
     where = Path(binary.path).parent
     libraries = ":".join(map(str, [where, where.parent, rust_libraries(), env.get("LD_LIBRARY_PATH", "")])).rstrip(":")
-    process = subprocess.run([*LATER, binary.path], cwd=binary.folder, text=True, errors="replace",
+    process = subprocess.run([*priority, binary.path], cwd=binary.folder, text=True, errors="replace",
                              env={**env, "CARGO_MANIFEST_DIR": str(binary.folder), "LD_LIBRARY_PATH": libraries},
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     for line in process.stdout.splitlines():
@@ -214,6 +225,9 @@ QUICK_SEEDS = 400
 # The executables of tests that take longest, as `folder of the crate/name`.
 LONG_TESTS = {"sim/simulation", "servers/ftmpi_servers", "boot/kernel_state", "boot/programs", "ftmpiexec/jobs"}
 
+# The folders of the crates whose tests only compute.
+COMPUTING = {"copy", "core", "headers", "codegen", "options", "protocols", "sim", "wire"}
+
 # The crates whose unit tests `make check QUICK=1` runs: what messages, failures and images pass through.
 QUICK_CRATES = [
     "--lib", "--no-default-features",
@@ -257,6 +271,14 @@ def seeds_of_quick(count, dist):
     count.one(f"simulator, {QUICK_SEEDS} seeds", code == 0)
 
 
+def header(count):
+    code, _ = run(count, [sys.executable, "tools/compare_header.py"])
+    if code == 77:
+        count.skip("mpi.h against MPICH's", "no MPICH to compare with")
+    else:
+        count.one("mpi.h against MPICH's", code == 0)
+
+
 def style(count):
     """Checks the rules of CONTRIBUTING.md that a machine can see."""
     count.one("style", run(count, [sys.executable, "tools/style.py"])[0] == 0)
@@ -290,21 +312,26 @@ def main():
         command = [sys.executable, "c-tests/run.py", "--dist", dist, "check", "--lane", number]
         return lambda: run_suite(count, f"programs, lane {number}", command)
 
-    binaries, env = step("compile", compile_tests, count, args.quick)
-    step("style", style, count)
     if args.quick:
+        binaries, env = step("compile", compile_tests, count, True)
+        step("style", style, count)
         step("documents", documents, count)
         step("unit tests", unit_tests, count, binaries, env)
         step("simulator", seeds_of_quick, count, dist)
         step("programs", lane("quick"))
         finish(count)
-    code, _ = run(count, [sys.executable, "tools/compare_header.py"])
-    if code == 77:
-        count.skip("mpi.h against MPICH's", "no MPICH to compare with")
-    else:
-        count.one("mpi.h against MPICH's", code == 0)
-    step("unit tests and programs", run_in_parallel, count, lambda: unit_tests(count, binaries, env), lane(1))
-    step("kills", run_in_parallel, count, lane(2), lane(3), lane(4))
+    step("style", style, count)
+    header(count)
+    tests = []
+
+    def compile_and_test():
+        binaries, env = step("compile", compile_tests, count, False)
+        tests.append(([binary for binary in binaries if binary.only_computes()], env))
+        unit_tests(count, [binary for binary in binaries if not binary.only_computes()], env)
+
+    step("programs, compilation, unit tests", run_in_parallel, count, compile_and_test, lane(1))
+    computing = [lambda: unit_tests(count, *tests[0], when_idle())] if tests else []
+    step("kills, computing tests", run_in_parallel, count, lane(2), lane(3), lane(4), *computing)
     step("documents", documents, count, "--all" if args.all else "--run", dist)
     step("benchmark", run_suite, count, "benchmark, tiny",
          [sys.executable, "npb-harness/bench.py", "--tiny", "--dist", dist])
