@@ -56,6 +56,7 @@ def auto(setting: Setting) -> None:
     for case in CASES:
         run_case(setting, case)
     no_image_can_be_made(setting)
+    memory_shared_on_two_hosts(setting)
 
 
 def run_case(setting: Setting, case: Case) -> None:
@@ -125,3 +126,26 @@ def no_image_can_be_made(setting: Setting) -> None:
         if problem is None and text not in outcome.err:
             problem = f"it did not say `{text}`: {outcome.output_tail()}"
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+
+def memory_shared_on_two_hosts(setting: Setting) -> None:
+    """No log repeats loads and stores, nor threads that call at once: `auto` sees the call in the program, and a protocol
+    that logs says what it grants and refuses."""
+    test = "auto: memory that ranks share, on two hosts"
+    program, made = build.build(setting, TESTS / "programs" / "shared_hosts.c")
+    if program is None:
+        setting.results.bad(test, made.output_tail() if made else "it does not compile")
+        return
+    file = setting.new_folder("run") / "report.json"
+    outcome = run([*setting.mpiexec(4, *TWO_HOSTS, *EVERY, *KILL, "-v", "--report", file), program, "3000"],
+                  timeout=setting.timeout, cwd=file.parent)
+    case = Case(test, "", [], "coordinated", {0, 1, 2, 3}, said=["no log repeats loads and stores"])
+    problem = problem_of(outcome, expected_text="granted: multiple\nsum: ok")
+    setting.results.check(test, problem or choice_problem(file, case) or said_problem(outcome, case),
+                          f"{outcome.seconds:.1f} s")
+    outcome = run([*setting.mpiexec(4, *TWO_HOSTS, "--protocol", "hierarchical"), program, "100"],
+                  timeout=setting.timeout, cwd=file.parent)
+    missing = [text for text in ("MPI_THREAD_SERIALIZED is granted instead of MPI_THREAD_MULTIPLE",
+                                 "use --protocol none or coordinated") if text not in outcome.err]
+    problem = "it ended well" if outcome.code == 0 else f"it did not say {missing}" if missing else None
+    setting.results.check("memory that ranks share under a protocol that logs", problem, f"exit code {outcome.code}")

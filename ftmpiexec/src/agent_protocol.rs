@@ -16,6 +16,7 @@ use ftmpi_wire::status::Counters;
 use ftmpi_wire::waiting::Noted;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -86,6 +87,13 @@ impl Program {
         let is_path = name.as_encoded_bytes().contains(&b'/');
         let path = if is_path { self.directory.join(name) } else { name.into() };
         path.to_string_lossy().into_owned()
+    }
+
+    /// Where a name without a path is looked for.
+    pub fn search_path(&self) -> OsString {
+        let mut variables = self.environment.iter().rev();
+        let path = || variables.find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        self.search.as_ref().or_else(path).map(OsText::to_os).unwrap_or_default()
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::tuning::HASHED_BYTES_MAX;
 use ftmpi_checkpoint::stream::Hash;
-use object::read::elf::{Dyn, FileHeader, ProgramHeader};
-use object::{Endianness, ReadCache, ReadRef, elf};
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol, ReadCache, ReadRef, elf};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -251,6 +251,21 @@ fn read_dynamic<'data, R: ReadRef<'data>>(data: R) -> Option<Option<ProgramFacts
     Some(Some(facts))
 }
 
+/// Whether the program itself calls this function of MPI, from C or Fortran. Not known of scripts
+/// and of what libraries call: `false`.
+#[must_use]
+pub fn calls(file: &Path, function: &str) -> bool {
+    let Ok(handle) = File::open(file) else { return false };
+    let cache = ReadCache::new(handle);
+    let Ok(program) = ElfFile64::<Endianness, _>::parse(&cache) else { return false };
+    let names = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let rest = name.strip_prefix('p').unwrap_or(&name).strip_prefix(function);
+        rest.is_some_and(|rest| matches!(rest, "" | "_" | "__" | "_cptr_" | "_f08_" | "_f08ts_"))
+    };
+    program.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(names))
+}
+
 /// Bytes of memory for each thread that a library asks for (`PT_TLS`); 0 if nobody can tell.
 #[must_use]
 pub fn thread_bytes(library: &Path) -> u64 {
@@ -282,6 +297,16 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         let facts = inspect(&own).unwrap();
         assert!(facts.needed.iter().any(|library| library.starts_with("libc.so")), "{facts:?}");
+    }
+
+    #[test]
+    fn functions_that_a_program_imports_are_seen() {
+        let own = std::env::current_exe().unwrap();
+        // Each program of Rust imports these of the C library.
+        assert!(calls(&own, "write") && calls(&own, "memcpy"));
+        assert!(!calls(&own, "mpi_win_allocate_shared"));
+        assert!(!calls(file(b"#!/bin/sh\n").path(), "write"));
+        assert!(!calls(Path::new("/no such file"), "write"));
     }
 
     #[test]

@@ -172,7 +172,7 @@ fn as_commanded(
         let found = part.environment.iter().rev().find(|(key, _)| key == name);
         found.map_or("", |(_, value)| value.as_text())
     };
-    let search = part.search.as_ref().map_or_else(|| decode(variable("PATH")), OsText::to_os);
+    let search = part.search_path();
     let (Executable { path, execute }, facts) = executable(number, part, &search, programs)?;
     let mut words = part.command.iter().map(OsText::to_os);
     let name = words.next().unwrap_or_default();

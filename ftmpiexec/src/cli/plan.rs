@@ -266,7 +266,7 @@ impl Plan {
         check_size(ranks)?;
         let placement = place(&machines, ranks, cli.placement.ppn)?;
         let faults = faults(cli, ranks, &machines)?;
-        let facts = || Facts::of(cli, given, &placement, &machines, &faults);
+        let facts = || Facts::of(cli, given, &placement, &machines, &faults, &programs);
         let choice = protocol::choice(cli, facts);
         let mut protocol = protocol::config(cli, given, &placement, choice.as_ref())?;
         let event_loggers = protocol::event_loggers(cli, &machines, &mut protocol)?;

@@ -76,7 +76,7 @@ pub fn config(
 /// # Errors
 /// As [`config`].
 pub fn traits(cli: &Cli) -> Result<ProtocolTraits, PlanError> {
-    let choice = choice(cli, || Facts::of(cli, &[], &[], &[], &[]));
+    let choice = choice(cli, || Facts::of(cli, &[], &[], &[], &[], &[]));
     Ok(registry::traits(&config(cli, &[], &[], choice.as_ref())?))
 }
 
@@ -172,7 +172,7 @@ mod tests {
 
     fn on(text: &str, placement: &[u32]) -> Result<ProtocolConfig, PlanError> {
         let line = line(text);
-        let facts = || Facts::of(&line.cli, &line.given(), placement, &[], &[]);
+        let facts = || Facts::of(&line.cli, &line.given(), placement, &[], &[], &[]);
         config(&line.cli, &line.given(), placement, choice(&line.cli, facts).as_ref())
     }
 
@@ -234,7 +234,7 @@ mod tests {
     fn several_event_loggers_and_what_they_know() {
         let of = |line: &str| {
             let line = self::line(line);
-            let facts = || Facts::of(&line.cli, &line.given(), &[0, 0], &[], &[]);
+            let facts = || Facts::of(&line.cli, &line.given(), &[0, 0], &[], &[], &[]);
             let choice = choice(&line.cli, facts);
             let mut protocol = config(&line.cli, &line.given(), &[0, 0], choice.as_ref())?;
             let count = event_loggers(&line.cli, &[], &mut protocol)?;

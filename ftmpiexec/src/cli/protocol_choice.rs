@@ -10,15 +10,20 @@
 //! | on one host | on | `coordinated` | all ranks return to the last wave |
 //! | on several hosts | on | `hierarchical`, hosts as clusters | the ranks of the host return |
 //! | on several hosts, one on each | on | `pessimistic` | the failed rank returns |
+//! | on several hosts, in shared memory | on | `coordinated` | all ranks return |
 //! | anywhere | off | `coordinated` | all ranks begin again |
 //!
 //! Options steer the choice ([`Wish`]): what needs a log of receptions gets one, what needs images
-//! of single ranks gets them, and what needs clusters gets clusters.
+//! of single ranks gets them, and what needs clusters gets clusters. Loads and stores in shared
+//! memory (`MPI_Win_allocate_shared`) cannot be repeated from a log.
 
 use super::effects;
 use super::machinefile::Machine;
 use super::needs::Needs;
+use crate::agent::program::{calls, find};
+use crate::agent_protocol::Program;
 use crate::inject::{Fault, ServerKind};
+use crate::os_text::OsText;
 use ftmpi_options::choices::{OutputChoice, PolicyChoice, Switch};
 use ftmpi_options::ftmpiexec::Cli;
 use std::collections::BTreeMap;
@@ -51,6 +56,8 @@ pub struct Facts {
     pub most_on_a_host: usize,
     /// Images are taken.
     pub images: bool,
+    /// A program calls `MPI_Win_allocate_shared`.
+    pub shares_memory: bool,
     /// What an option needs, and its text.
     pub wishes: Vec<(Wish, String)>,
 }
@@ -64,6 +71,8 @@ pub enum Reason {
     Hosts(usize),
     /// So many hosts have one rank each.
     OneEach(usize),
+    /// Ranks of a host share memory, on several hosts.
+    SharedMemory,
     /// Images are off.
     NoImages,
     /// This option needs it.
@@ -102,6 +111,10 @@ pub fn choose(facts: &Facts) -> Choice {
     if !facts.images {
         return of("coordinated", Reason::NoImages);
     }
+    let steered = wish(Wish::Log).or(wish(Wish::ClustersOfHosts)).is_some();
+    if several && facts.most_on_a_host > 1 && facts.shares_memory && !steered {
+        return of("coordinated", Reason::SharedMemory);
+    }
     match (several, facts.most_on_a_host) {
         (false, _) => of("coordinated", Reason::OneHost),
         (true, 1) => match wish(Wish::ClustersOfHosts) {
@@ -120,6 +133,7 @@ impl Facts {
         placement: &[u32],
         machines: &[Machine],
         faults: &[Fault],
+        programs: &[Program],
     ) -> Self {
         let mut ranks_on: BTreeMap<u32, usize> = BTreeMap::new();
         for host in placement {
@@ -129,9 +143,19 @@ impl Facts {
             hosts: ranks_on.len(),
             most_on_a_host: ranks_on.into_values().max().unwrap_or(0),
             images: cli.checkpoints.ckpt == Switch::On,
+            shares_memory: programs.iter().any(shares_memory),
             wishes: wishes(cli, given, machines, faults),
         }
     }
+}
+
+/// Whether a program makes windows in memory that ranks share. A program that is not found is
+/// reported by others.
+fn shares_memory(program: &Program) -> bool {
+    let path = program.search_path();
+    let file = program.command.first().map(OsText::to_os);
+    file.and_then(|name| find(&name, &program.directory, &path).ok())
+        .is_some_and(|file| calls(&file, "mpi_win_allocate_shared"))
 }
 
 /// What the options need, in the order in which the help has them.
@@ -179,7 +203,7 @@ mod tests {
     use super::*;
 
     fn facts(hosts: usize, most_on_a_host: usize) -> Facts {
-        Facts { hosts, most_on_a_host, images: true, wishes: Vec::new() }
+        Facts { hosts, most_on_a_host, images: true, shares_memory: false, wishes: Vec::new() }
     }
 
     fn with(facts: Facts, wishes: &[Wish]) -> Facts {
@@ -206,6 +230,12 @@ mod tests {
             let off = Facts { images: false, ..facts(hosts, most) };
             is(off, "coordinated", Reason::NoImages);
         }
+        let sharing = |facts| Facts { shares_memory: true, ..facts };
+        is(sharing(facts(1, 4)), "coordinated", Reason::OneHost);
+        is(sharing(facts(2, 2)), "coordinated", Reason::SharedMemory);
+        is(sharing(facts(2, 1)), "pessimistic", Reason::OneEach(2));
+        is(with(sharing(facts(2, 2)), &[Wish::Log]), "hierarchical", Reason::Hosts(2));
+        is(with(sharing(facts(2, 2)), &[Wish::ClustersOfHosts]), "hierarchical", Reason::Hosts(2));
         // `--doctor` has no ranks.
         is(facts(0, 0), "coordinated", Reason::OneHost);
     }

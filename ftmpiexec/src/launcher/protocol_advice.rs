@@ -54,6 +54,10 @@ pub(super) fn chosen(choice: &Choice) -> String {
         Reason::OneHost => "all ranks are on one host".to_owned(),
         Reason::Hosts(hosts) => format!("ranks are on {hosts} hosts"),
         Reason::OneEach(hosts) => format!("each of {hosts} hosts has one rank"),
+        Reason::SharedMemory => {
+            "the program calls MPI_Win_allocate_shared, and no log repeats loads and stores"
+                .to_owned()
+        }
         Reason::NoImages => "there are no images".to_owned(),
         Reason::Option(option) => format!("of {option}"),
         Reason::Continued => "the job began with it".to_owned(),

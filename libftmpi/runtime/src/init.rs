@@ -11,7 +11,7 @@ use crate::world::World;
 use ftmpi_core::engine::{Engine, Link};
 use ftmpi_core::error::{ErrorClass, MpiError, Result};
 use ftmpi_core::mpi::Mpi;
-use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
+use ftmpi_wire::control::{FromRank, RANK_ENV, RankEnv, fds};
 use ftmpi_wire::foreign_launcher::ForeignLauncher;
 use ftmpi_wire::status::Phase;
 use ftmpi_wire::{Incarnation, Rank};
@@ -96,7 +96,7 @@ fn start(wanted: Threads) -> Result<Threads> {
         mpi.set_world(world.first, world.size);
     }
     *slot = Some(mpi);
-    let granted = if get().engine.repeats() { wanted.min(Threads::Serialized) } else { wanted };
+    let granted = granted(&mut get().engine, wanted, again);
     // The signal comes on the process's first thread; where another thread calls, that is a second
     // one inside.
     if granted >= Threads::Serialized || !on_first_thread() {
@@ -121,6 +121,21 @@ fn start(wanted: Threads) -> Result<Threads> {
     // Something may have come before the hook was set.
     URGENT.store(true, Ordering::Relaxed);
     Ok(granted)
+}
+
+/// A replay repeats calls in the order of one thread, so protocols with a replay grant less than
+/// `MPI_THREAD_MULTIPLE`. One line of the job tells, because many programs do not look.
+fn granted(engine: &mut Engine<World>, wanted: Threads, again: bool) -> Threads {
+    if !engine.repeats() || wanted <= Threads::Serialized {
+        return wanted;
+    }
+    if engine.me() == Rank(0) && !again {
+        let text = "MPI_THREAD_SERIALIZED is granted instead of MPI_THREAD_MULTIPLE: this protocol cannot \
+                    repeat threads that call at the same time; --protocol coordinated can, and grants it"
+            .to_owned();
+        engine.link.notify_agent(FromRank::Warning { text });
+    }
+    Threads::Serialized
 }
 
 fn on_first_thread() -> bool {
