@@ -18,6 +18,25 @@ pub enum LauncherKind {
     Fork,
 }
 
+/// The batch system whose hosts a job takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BatchSystemChoice {
+    /// The one in whose allocation ftmpiexec runs (default)
+    Auto,
+    /// None
+    User,
+    /// Slurm
+    Slurm,
+    /// PBS or Torque
+    Pbs,
+    /// LSF
+    Lsf,
+    /// Grid Engine
+    Sge,
+    /// Cobalt
+    Cobalt,
+}
+
 /// How causal logging chooses the events that travel with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PiggybackChoice {

@@ -84,11 +84,7 @@ const TABLE: &[(&[&str], &str, &str)] = &[
         DEBUG,
     ),
     (&["rr", "grr", "localonly", "print-rank-map", "order-nodes", "hosts-group"], INTEL, PER_HOST),
-    (
-        &["rmk", "t", "check_mpi", "aps", "mps", "tune-file", "binding", "membind", "topolib"],
-        INTEL,
-        DROP,
-    ),
+    (&["t", "check_mpi", "aps", "mps", "tune-file", "binding", "membind", "topolib"], INTEL, DROP),
     (
         &["gwdir", "gpath", "gumask", "umask", "gexitcodes"],
         INTEL,

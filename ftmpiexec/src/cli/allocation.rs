@@ -13,6 +13,8 @@
 //! alone looks.
 
 use super::machinefile::Machine;
+use clap::ValueEnum;
+use ftmpi_options::choices::BatchSystemChoice as Choice;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -58,6 +60,16 @@ pub enum AllocationError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The user names a batch system.
+    #[error(
+        "--rmk {name}: this is no allocation of it ({variable} is not set); drop --rmk, or name the hosts with --hosts or -f"
+    )]
+    NotThere {
+        /// As the user calls it.
+        name: String,
+        /// The variable that is missing.
+        variable: &'static str,
+    },
     /// A file that a variable names.
     #[error("{variable}: {}: {what}; name the hosts with --hosts or -f", file.display())]
     File {
@@ -70,31 +82,48 @@ pub enum AllocationError {
     },
 }
 
+impl AllocationError {
+    fn not_there(choice: Choice, variable: &'static str) -> Self {
+        let name = choice.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        Self::NotThere { name, variable }
+    }
+}
+
+/// Batch systems that name a file with the hosts.
+const WITH_FILES: [(&str, Choice, BatchSystem); 4] = [
+    ("PBS_NODEFILE", Choice::Pbs, BatchSystem::Pbs),
+    ("LSB_DJOB_HOSTFILE", Choice::Lsf, BatchSystem::Lsf),
+    ("PE_HOSTFILE", Choice::Sge, BatchSystem::GridEngine),
+    ("COBALT_NODEFILE", Choice::Cobalt, BatchSystem::Cobalt),
+];
+
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<String>;
 
 impl Allocation {
-    /// The allocation in which this process runs, if it runs in one.
+    /// The allocation in which this process runs, if it runs in one of the wanted batch system.
     ///
     /// # Errors
-    /// The batch system says something that cannot be understood.
-    pub fn current() -> Result<Option<Self>, AllocationError> {
-        Self::of(&|name| std::env::var(name).ok(), &|path| std::fs::read_to_string(path))
+    /// The batch system says something that cannot be understood, or the one that the user names
+    /// is not there.
+    pub fn current(wanted: Choice) -> Result<Option<Self>, AllocationError> {
+        Self::of(wanted, &|name| std::env::var(name).ok(), &|path| std::fs::read_to_string(path))
     }
 
     /// As [`Allocation::current`], with this environment and these files.
-    fn of(variable: Variable<'_>, read: ReadFile<'_>) -> Result<Option<Self>, AllocationError> {
-        if variable("SLURM_JOB_ID").is_some()
+    fn of(
+        wanted: Choice,
+        variable: Variable<'_>,
+        read: ReadFile<'_>,
+    ) -> Result<Option<Self>, AllocationError> {
+        let is_wanted = |choice| wanted == choice || wanted == Choice::Auto;
+        if is_wanted(Choice::Slurm)
+            && variable("SLURM_JOB_ID").is_some()
             && let Some(nodes) = variable("SLURM_JOB_NODELIST")
         {
             return slurm(&nodes, variable).map(Some);
         }
-        for (name, system) in [
-            ("PBS_NODEFILE", BatchSystem::Pbs),
-            ("LSB_DJOB_HOSTFILE", BatchSystem::Lsf),
-            ("PE_HOSTFILE", BatchSystem::GridEngine),
-            ("COBALT_NODEFILE", BatchSystem::Cobalt),
-        ] {
+        for (name, choice, system) in WITH_FILES.into_iter().filter(|one| is_wanted(one.1)) {
             if let Some(file) = variable(name).filter(|file| !file.is_empty()) {
                 let file = PathBuf::from(file);
                 let wrong =
@@ -103,8 +132,14 @@ impl Allocation {
                 let machines = of_lines(&text, system).map_err(wrong)?;
                 return Ok(Some(Self { system, machines, ranks: None }));
             }
+            if wanted == choice {
+                return Err(AllocationError::not_there(choice, name));
+            }
         }
-        Ok(None)
+        match wanted {
+            Choice::Slurm => Err(AllocationError::not_there(wanted, "SLURM_JOB_ID")),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -272,7 +307,27 @@ mod tests {
         let get = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
         };
-        Allocation::of(&get, &|_| Ok(file.to_owned()))
+        Allocation::of(Choice::Auto, &get, &|_| Ok(file.to_owned()))
+    }
+
+    #[test]
+    fn the_user_may_name_the_batch_system() {
+        let variables =
+            [("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "a"), ("PBS_NODEFILE", "/f")];
+        let get = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
+        };
+        let system = |wanted| {
+            let found = Allocation::of(wanted, &get, &|_| Ok("b".to_owned()));
+            found.map(|found| found.map(|one| one.system)).map_err(|error| error.to_string())
+        };
+        assert_eq!(system(Choice::Auto), Ok(Some(BatchSystem::Slurm)));
+        assert_eq!(system(Choice::Pbs), Ok(Some(BatchSystem::Pbs)));
+        assert_eq!(system(Choice::User), Ok(None));
+        let error = system(Choice::Sge).unwrap_err();
+        assert!(error.starts_with("--rmk sge") && error.contains("PE_HOSTFILE"), "{error}");
+        let nothing = Allocation::of(Choice::Slurm, &|_| None, &|_| Ok(String::new()));
+        assert!(nothing.is_err());
     }
 
     fn hosts(allocation: &Allocation) -> Vec<(&str, u32)> {

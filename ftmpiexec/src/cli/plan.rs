@@ -214,7 +214,7 @@ impl Plan {
     pub fn new(line: &CommandLine) -> Result<Self, PlanError> {
         let (cli, parts) = (recovery::without_cleanup(&line.cli, &line.given())?, &line.parts);
         let cli = &*cli;
-        let allocation = Allocation::current()?;
+        let allocation = Allocation::current(cli.placement.rmk)?;
         let here = || machinefile::parse_list("localhost").unwrap_or_default();
         let named = machines(cli, allocation.as_ref())?;
         let ranks_asked = match &named {

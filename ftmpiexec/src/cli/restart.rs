@@ -67,7 +67,7 @@ impl Plan {
             // The plan has what the file said; the file may have changed since.
             cli.fault_tolerance.recovery = None;
         }
-        let allocation = Allocation::current()?;
+        let allocation = Allocation::current(cli.placement.rmk)?;
         let machines = match machines(&line.cli, allocation.as_ref())? {
             Some(machines) => {
                 saved.move_servers(&machines).map_err(PlanError::RestartPlan)?;

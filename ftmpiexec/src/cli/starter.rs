@@ -59,6 +59,11 @@ impl Starter {
     /// The options contradict each other, or there is no allocation.
     pub fn of(cli: &Cli, allocation: Option<&Allocation>) -> Result<Self, PlanError> {
         let slurm = allocation.is_some_and(|found| found.system == BatchSystem::Slurm);
+        let more = cli.network.rsh_options.as_deref().unwrap_or_default();
+        let remote = |mut words: Vec<String>| {
+            words.extend(more.split_whitespace().map(str::to_owned));
+            Self::Remote(words)
+        };
         Ok(match (cli.network.launcher, &cli.network.rsh) {
             (LauncherKind::Fork, _) => Self::Fork,
             (LauncherKind::Slurm, Some(_)) => {
@@ -81,10 +86,8 @@ impl Starter {
                     "the command is empty; write for example ssh",
                 ));
             }
-            (_, Some(command)) => {
-                Self::Remote(command.split_whitespace().map(str::to_owned).collect())
-            }
-            (_, None) => Self::Remote(SSH.map(str::to_owned).to_vec()),
+            (_, Some(command)) => remote(command.split_whitespace().map(str::to_owned).collect()),
+            (_, None) => remote(SSH.map(str::to_owned).to_vec()),
         })
     }
 
@@ -116,6 +119,15 @@ impl Starter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftmpi_options::ftmpiexec::read;
+
+    #[test]
+    fn options_for_ssh_stand_before_the_host() {
+        let words = ["ftmpiexec", "--rsh-options=-p 2222", "./p"].map(str::to_owned).to_vec();
+        let starter = Starter::of(&read(words).unwrap().cli, None).unwrap();
+        let words = starter.words("n1", &["true".as_ref()]).unwrap();
+        assert_eq!(words[words.len() - 5..], ["-x", "-p", "2222", "n1", "true"]);
+    }
 
     #[test]
     fn ssh_gets_words_for_a_shell_and_srun_gets_words() {

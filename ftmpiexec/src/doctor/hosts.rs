@@ -17,7 +17,7 @@ const HOST: &str = "host";
 pub fn look(line: &CommandLine) -> Vec<Finding> {
     let placement = &line.cli.placement;
     let named = placement.hosts.is_some() || placement.machinefile.is_some();
-    if !named && Allocation::current().is_ok_and(|found| found.is_none()) {
+    if !named && Allocation::current(placement.rmk).is_ok_and(|found| found.is_none()) {
         return Vec::new();
     }
     // A plan needs a program; the hosts do not depend on it.

@@ -1,7 +1,7 @@
 //! A whole command line of `ftmpiexec`: options, programs, and what continues an earlier one.
 
 use super::normalize::{self, Normal, normalize};
-use super::{Cli, LaterPart, Part, config_file, page};
+use super::{Cli, LaterPart, Part, config_file, hydra_variables, page};
 use crate::errors::OptionError;
 use crate::render;
 use clap::parser::ValueSource;
@@ -69,14 +69,14 @@ impl CommandLine {
             };
         }
         take! {
-            placement: hosts machinefile ppn bind_to map_by;
+            placement: hosts machinefile ppn bind_to map_by rmk;
             output: prepend_rank output outfile_pattern errfile_pattern report trace progress metrics dashboard verbose;
             fault_tolerance: max_restarts recovery log_limit log_reserve event_rings storage_patience
                              detect launcher_patience memory_limit stall health_command health_interval;
             checkpoints: ckpt_interval ckpt ckpt_policy ckpt_incremental compress image_key;
             storage: images local_dir image_space;
             batch: grace timeout;
-            network: transport launcher rsh remote_path;
+            network: transport launcher rsh rsh_options remote_path;
             testing: doctor;
         }
         // Faults belong to one run.
@@ -102,11 +102,18 @@ pub fn parse(arguments: Vec<String>) -> CommandLine {
     }
 }
 
-/// Reads a command line.
+/// Reads a command line, and the variables that stand for some of its options.
 ///
 /// # Errors
 /// Help that was asked for, or what is wrong.
 pub fn read(arguments: Vec<String>) -> Result<CommandLine, Answer> {
+    read_with(arguments, |name| std::env::var(name).ok())
+}
+
+fn read_with(
+    arguments: Vec<String>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<CommandLine, Answer> {
     let mut groups = normalize::split_parts(arguments);
     let mut first = words_of(normalize(&Cli::command(), std::mem::take(&mut groups[0]))?)?;
     let mut rest = groups.split_off(1);
@@ -120,6 +127,12 @@ pub fn read(arguments: Vec<String>) -> Result<CommandLine, Answer> {
         first.extend(lines.next().unwrap_or_default());
         first = words_of(normalize(&Cli::command(), first)?)?;
         rest = lines.collect();
+        matches = matches_of(&first)?;
+    }
+    let gave = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let by_variables = hydra_variables::words(gave, variable)?;
+    if !by_variables.is_empty() {
+        first.splice(1..1, by_variables);
         matches = matches_of(&first)?;
     }
     let cli = cli_of(&matches)?;
@@ -299,6 +312,27 @@ mod tests {
         let line = command_line("ftmpiexec -l -n 2 -machinefile hosts hostname");
         assert!(line.cli.output.prepend_rank && line.gave("machinefile") && !line.gave("protocol"));
         assert_eq!(line.cli.placement.machinefile, Some("hosts".into()));
+    }
+
+    #[test]
+    fn variables_of_hydra_count_as_options_that_were_given() {
+        let read = |line: &str| {
+            let words = line.split_whitespace().map(str::to_owned).collect();
+            read_with(words, |name| match name {
+                "HYDRA_HOST_FILE" => Some("/etc/mpi/hostfile".to_owned()),
+                "HYDRA_LAUNCH_EXTRA_ARGS" => Some("-o X=1".to_owned()),
+                _ => None,
+            })
+            .unwrap()
+        };
+        let line = read("ftmpiexec -genv A 1 -n 2 ./prog -f x");
+        assert_eq!(line.cli.placement.machinefile, Some("/etc/mpi/hostfile".into()));
+        assert_eq!(line.cli.network.rsh_options.as_deref(), Some("-o X=1"));
+        assert!(line.gave("machinefile") && line.gave("ranks"));
+        // The job knows them when it goes on without the variables.
+        assert!(line.options.contains(&"--machinefile=/etc/mpi/hostfile".to_owned()));
+        let line = read("ftmpiexec -hosts a -n 2 ./prog");
+        assert_eq!(line.cli.placement.machinefile, None);
     }
 
     #[test]

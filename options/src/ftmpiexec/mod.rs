@@ -6,6 +6,7 @@
 mod command_line;
 mod config_file;
 mod fault_tolerance;
+mod hydra_variables;
 mod images;
 mod normalize;
 mod notes;

@@ -145,7 +145,14 @@ fn hydra() -> Vec<Block> {
              MPICH's Hydra keep their names: -n, -np, -hosts, -f, -machinefile, -ppn, -env, -envlist, \
              -envnone, -envall, -genv, -genvlist, -genvnone, -genvall, -wdir, -configfile, \
              -prepend-rank, -outfile-pattern, -errfile-pattern, -bind-to, -map-by, -launcher, \
-             -launcher-exec, -bootstrap, -iface, and the variable MPIEXEC_TIMEOUT.",
+             -launcher-exec, -bootstrap, -rmk, -iface.",
+        ),
+        text(
+            "Variables of Hydra stand for options that are not given: HYDRA_HOST_FILE for -f, \
+             HYDRA_LAUNCHER for -launcher, HYDRA_LAUNCHER_EXEC for -launcher-exec, \
+             HYDRA_LAUNCHER_EXTRA_ARGS for --rsh-options, HYDRA_RMK for -rmk, MPIEXEC_TIMEOUT for \
+             --timeout; so do those of Intel MPI (I_MPI_HYDRA_HOST_FILE, I_MPI_HYDRA_BOOTSTRAP and \
+             their like).",
         ),
         text(
             "Options of Open MPI, Intel MPI and Slurm that mean the same are accepted, too: -x \

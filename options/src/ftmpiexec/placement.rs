@@ -3,6 +3,7 @@
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
+use crate::choices::BatchSystemChoice;
 use crate::values::{U32_MAX, number, path};
 
 /// What each `:`-separated part of the command line may say.
@@ -70,6 +71,11 @@ pub struct Placement {
     #[arg(long, value_name = "N", visible_aliases = ["perhost", "npernode"],
           value_parser = number::<u32>(1, U32_MAX, 2))]
     pub ppn: Option<u32>,
+    /// Batch system that gives the hosts
+    ///
+    /// Where neither --hosts nor -f names hosts. user: none.
+    #[arg(long, value_enum, default_value = "auto", value_name = "SYSTEM")]
+    pub rmk: BatchSystemChoice,
     /// Bind each rank to processors of its own
     ///
     /// hwthread, core, l3cache, numa or socket: one of these for each rank; core:2 means two cores.

@@ -127,6 +127,11 @@ pub struct Network {
     #[arg(long, value_name = "COMMAND", visible_aliases = ["launcher-exec", "bootstrap-exec"],
           value_hint = ValueHint::CommandString)]
     pub rsh: Option<String>,
+    /// More options for ssh, or for the command of --rsh
+    ///
+    /// Words are separated by spaces: '-p 2222 -i key'. Default: none.
+    #[arg(long, value_name = "WORDS")]
+    pub rsh_options: Option<String>,
     /// Path of ftmpiexec on other hosts
     ///
     /// Default: the same path as here.
