@@ -2,20 +2,19 @@
 //!
 //! Guarantees: the process, and what it starts, has nothing of that rank. It does not have the
 //! rank's descriptors, because the agent needs their numbers for its own ranks. It has neither the
-//! rank's variables nor the preloaded library, which could take this process for the rank.
+//! rank's variables nor the preloaded library, which could take this process for the rank. If
+//! another launcher started the rank, it has nothing of what that launcher told the rank.
 
 use crate::agent::libraries::library_directory;
 use anyhow::Context;
 use ftmpi_checkpoint::launch;
 use ftmpi_wire::control::RANK_ENV;
+use ftmpi_wire::foreign_launcher::is_of_one_process;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-
-/// Variables that an agent gives a rank, in addition to [`RANK_ENV`].
-const OF_A_RANK: &[&str] = &["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"];
 
 /// Executes this program again without the variables and libraries of a rank, if it has any. Does
 /// not return then.
@@ -34,7 +33,8 @@ pub fn leave_the_rank() -> anyhow::Result<()> {
         command.arg0(name).args(arguments);
     }
     command.env_remove(RANK_ENV);
-    for name in OF_A_RANK {
+    let all = std::env::vars_os().map(|(name, _)| name);
+    for name in all.filter(|name| name.to_str().is_some_and(is_of_one_process)) {
         command.env_remove(name);
     }
     for name in [launch::PRELOAD_ENV, launch::AUDIT_ENV, launch::MPI4PY_ENV] {

@@ -5,6 +5,7 @@ use super::errors::PlanError;
 use crate::os_text::OsText;
 use ftmpi_options::ftmpiexec::{Cli, Part};
 use ftmpi_options::os_text;
+use ftmpi_wire::foreign_launcher::is_of_one_process;
 use std::ffi::OsString;
 
 /// Variables of a login. Hardly a program runs without them.
@@ -51,6 +52,8 @@ pub fn of_part(
         .map(|(key, value)| (os_text::encode(&key), OsText::from(value.as_os_str())))
         .filter(|(key, _)| !key.starts_with("FTMPI_RANK") && key != "FTMPI_KEY")
         .filter(|(key, _)| handed.has(key))
+        // They would tell every rank that it is the process that called ftmpiexec.
+        .filter(|(key, _)| !is_of_one_process(key))
         .collect();
     for pair in cli.environment.genv.chunks_exact(2).chain(part.env.chunks_exact(2)) {
         if pair[0].is_empty() || pair[0].contains('=') {
@@ -75,6 +78,17 @@ mod tests {
         let part = line.parts.last().unwrap();
         let environment = of_part(&line.cli, part, here.into_iter()).unwrap();
         environment.into_iter().map(|(name, _)| name.to_string()).collect()
+    }
+
+    #[test]
+    fn no_rank_takes_itself_for_the_process_that_started_the_job() {
+        let line = ["ftmpiexec", "-genv", "SLURM_LOCALID", "3", "./p"].map(str::to_owned).to_vec();
+        let line = read(line).unwrap();
+        let here = ["SLURM_PROCID", "PMI_FD", "SLURM_LOCALID", "SLURM_JOB_ID"];
+        let here = here.into_iter().map(|name| (name.into(), "0".into()));
+        let environment = of_part(&line.cli, &line.parts[0], here).unwrap();
+        let names: Vec<_> = environment.iter().map(|(name, _)| name.to_string()).collect();
+        assert_eq!(names, ["SLURM_JOB_ID", "SLURM_LOCALID"], "what the user sets stays");
     }
 
     #[test]
