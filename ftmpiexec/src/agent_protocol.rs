@@ -343,6 +343,9 @@ pub struct ActualCommand {
     pub environment: Vec<Vec<u8>>,
     /// Its working directory.
     pub directory: Vec<u8>,
+    /// It runs in other namespaces than the agent: only the command of the job leads there.
+    #[serde(default)]
+    pub contained: bool,
 }
 
 /// A message of an agent to the launcher.

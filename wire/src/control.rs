@@ -10,6 +10,8 @@ use crate::new_processes::{JobAnswer, JobQuestion, World};
 use crate::{EventNo, ImageNo, Incarnation, ProtocolTraits, Rank};
 use serde::{Deserialize, Serialize};
 
+pub use crate::rank_env::{RANK_ENV, RankEnv};
+
 /// Bytes of one datagram at the most.
 pub const DATAGRAM_BYTES_MAX: usize = 128 << 10;
 
@@ -24,54 +26,6 @@ pub mod fds {
     pub const IMAGE: i32 = 1002;
     /// The library's own descriptors are this or higher.
     pub const FIRST_OWN: i32 = 1003;
-}
-
-/// The environment variable that marks a process as a rank (written by [`RankEnv::encode`]).
-pub const RANK_ENV: &str = "FTMPI_RANK";
-
-/// Value of [`RANK_ENV`]: fixed width, so that the stack begins at the same place in every
-/// incarnation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RankEnv {
-    /// Who this process is.
-    pub rank: Rank,
-    /// In which incarnation.
-    pub incarnation: Incarnation,
-    /// Whether an image waits on [`fds::IMAGE`].
-    pub restore: bool,
-    /// When the last incarnation on this host ended (nanoseconds since 1970), if that is known and
-    /// the other ranks have gone on since; else 0. Later changes of a file come from others.
-    pub died: u64,
-}
-
-impl RankEnv {
-    /// `rank=0000000003,incarnation=0000000001,restore=0,died=00000000000000000000`: of one length,
-    /// so that stacks begin at one place in all incarnations
-    #[must_use]
-    pub fn encode(&self) -> String {
-        format!(
-            "rank={:010},incarnation={:010},restore={},died={:020}",
-            self.rank.0,
-            self.incarnation.0,
-            u8::from(self.restore),
-            self.died
-        )
-    }
-
-    /// Reads what [`RankEnv::encode`] wrote.
-    #[must_use]
-    pub fn decode(text: &str) -> Option<Self> {
-        let mut parts = text.split(',');
-        let rank = parts.next()?.strip_prefix("rank=")?.parse().ok()?;
-        let incarnation = parts.next()?.strip_prefix("incarnation=")?.parse().ok()?;
-        let restore = match parts.next()?.strip_prefix("restore=")? {
-            "0" => false,
-            "1" => true,
-            _ => return None,
-        };
-        let died = parts.next()?.strip_prefix("died=")?.parse().ok()?;
-        Some(Self { rank: Rank(rank), incarnation: Incarnation(incarnation), restore, died })
-    }
 }
 
 /// A rank to its agent.
@@ -555,21 +509,4 @@ pub fn decode_front<'a, T: Deserialize<'a>>(
 ) -> Result<(T, &'a [u8]), crate::DecodeError> {
     postcard::take_from_bytes(bytes)
         .map_err(|_| crate::DecodeError::new("control message", "not a known message"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rank_variable_has_one_width_and_survives() {
-        for (rank, incarnation, restore) in [(0, 0, false), (4_000_000_000, 17, true)] {
-            let died = u64::from(rank) << 33;
-            let env =
-                RankEnv { rank: Rank(rank), incarnation: Incarnation(incarnation), restore, died };
-            assert_eq!(env.encode().len(), 74);
-            assert_eq!(RankEnv::decode(&env.encode()), Some(env));
-        }
-        assert_eq!(RankEnv::decode("rank=1,incarnation=x"), None);
-    }
 }

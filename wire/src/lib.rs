@@ -32,6 +32,7 @@ pub mod job_control;
 pub mod job_status;
 pub mod names;
 pub mod new_processes;
+mod rank_env;
 pub mod status;
 pub mod traits;
 pub mod waiting;

@@ -5,6 +5,9 @@
 //! same file by the same path, with arguments and environment of the same length. A restart without
 //! an image runs the wrapper again. A restart from an image executes the program directly and
 //! leaves out what the wrapper would do after the program.
+//!
+//! A process in a container of its own (`ftmpiexec -n 4 apptainer exec IMAGE ./prog`) is restored
+//! in a container that the command makes anew: see [`ActualCommand::contained`].
 
 use crate::agent_protocol::ActualCommand;
 use crate::tuning::{BLOCK_BYTES_MAX, PATH_BYTES_MAX};
@@ -26,6 +29,7 @@ pub fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
         return None;
     }
     let directory = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+    let contained = is_elsewhere(pid);
     let same = |path: &Path| {
         let theirs = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
         let found = fs::metadata(path).ok()?;
@@ -38,7 +42,7 @@ pub fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
         let mut start = [0; 2];
         file.read_exact(&mut start).is_ok() && &start == b"#!"
     });
-    if !script && same(&at) != Some(true) {
+    if !contained && !script && same(&at) != Some(true) {
         return None;
     }
     Some(ActualCommand {
@@ -46,6 +50,16 @@ pub fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
         arguments: block(pid, "cmdline")?,
         environment: block(pid, "environ")?,
         directory: directory.into_os_string().into_vec(),
+        contained,
+    })
+}
+
+/// Whether a process sees other files, users or processes than this one.
+fn is_elsewhere(pid: u32) -> bool {
+    ["ns/mnt", "ns/user", "ns/pid", "root"].iter().any(|what| {
+        let (theirs, own) = (format!("/proc/{pid}/{what}"), format!("/proc/self/{what}"));
+        // What cannot be read is another user's.
+        fs::read_link(theirs).ok().is_some_and(|theirs| fs::read_link(own).ok() != Some(theirs))
     })
 }
 
@@ -97,5 +111,6 @@ mod tests {
         assert!(!executed.environment.is_empty());
         assert_eq!(variable(b"A=b=c"), Some(("A".into(), "b=c".into())));
         assert_eq!(variable(b"nothing"), None);
+        assert!(!executed.contained);
     }
 }

@@ -3,6 +3,8 @@
 //! Guarantees: a datagram is sent whole or not at all, in order. If the system lacks memory or
 //! descriptors to send one, the agent waits. Received descriptors are owned and closed on every
 //! path. A datagram that is too long or carries too many descriptors is an error of that rank only.
+//! Each datagram of a pair says who sent it, by the number that the process has here: in a
+//! container it has another one.
 
 use super::watched::watched;
 use crate::tuning::SHORTAGE_PAUSE;
@@ -27,6 +29,8 @@ pub struct Datagram {
     pub bytes: Vec<u8>,
     /// Descriptors that came with it.
     pub descriptors: Vec<OwnedFd>,
+    /// The process that sent it, on a socket of [`Control::pair`].
+    pub sender: Option<u32>,
 }
 
 /// The agent's end.
@@ -47,6 +51,8 @@ impl Control {
             SocketFlags::CLOEXEC,
             None,
         )?;
+        // Before the first datagram: none may come without its sender.
+        rustix::net::sockopt::set_socket_passcred(&ours, true)?;
         Ok((Self::of(ours)?, theirs))
     }
 
@@ -123,7 +129,8 @@ fn is_short(error: &io::Error) -> bool {
 
 fn receive_now(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<Option<Datagram>> {
     let mut bytes = vec![0; DATAGRAM_BYTES_MAX];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut space =
+        [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX), ScmCredentials(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let got = rustix::net::recvmsg(
         socket,
@@ -131,14 +138,16 @@ fn receive_now(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<Option<Datagra
         &mut control,
         RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
     )?;
-    let descriptors: Vec<OwnedFd> = control
-        .drain()
-        .filter_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(fds) => Some(fds),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let (mut descriptors, mut sender) = (Vec::new(), None);
+    for message in control.drain() {
+        match message {
+            RecvAncillaryMessage::ScmRights(fds) => descriptors.extend(fds),
+            RecvAncillaryMessage::ScmCredentials(who) => {
+                sender = u32::try_from(who.pid.as_raw_nonzero().get()).ok();
+            }
+            _ => {}
+        }
+    }
     if got.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
         return Err(io::Error::other("a datagram longer than allowed"));
     }
@@ -149,7 +158,7 @@ fn receive_now(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<Option<Datagra
     for fd in &descriptors {
         rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC)?;
     }
-    Ok(Some(Datagram { bytes, descriptors }))
+    Ok(Some(Datagram { bytes, descriptors, sender }))
 }
 
 #[cfg(test)]
@@ -168,7 +177,8 @@ mod tests {
         rustix::io::read(&read, &mut byte).unwrap();
         assert_eq!(&byte, b"x");
         rustix::net::send(&rank, b"thanks", SendFlags::empty()).unwrap();
-        assert_eq!(control.receive().await.unwrap().unwrap().bytes, b"thanks");
+        let got = control.receive().await.unwrap().unwrap();
+        assert_eq!((got.bytes, got.sender), (b"thanks".to_vec(), Some(std::process::id())));
         drop(rank);
         assert!(control.receive().await.unwrap().is_none());
     }

@@ -13,7 +13,9 @@ use std::os::fd::OwnedFd;
 
 /// What a rank says when it enters `MPI_Init` or comes back.
 struct Hello {
+    /// The process, and its own number for itself.
     pid: u32,
+    own_pid: u32,
     resumed: Option<ImageNo>,
     no_image: Option<String>,
 }
@@ -46,8 +48,10 @@ impl Agent {
         }
         let report = |report| self.link.report(rank, incarnation, report);
         match message {
-            FromRank::Hello { pid, resumed, no_image, .. } => {
-                let hello = Hello { pid, resumed, no_image };
+            FromRank::Hello { pid: own_pid, resumed, no_image, .. } => {
+                // Nobody is signalled by the number 0.
+                let pid = datagram.sender.unwrap_or(0);
+                let hello = Hello { pid, own_pid, resumed, no_image };
                 self.hello(rank, incarnation, hello, datagram.descriptors);
             }
             FromRank::Open { peer, incarnation: peer_incarnation, round } => {
@@ -107,7 +111,7 @@ impl Agent {
         hello: Hello,
         descriptors: Vec<OwnedFd>,
     ) {
-        let Hello { pid, resumed, no_image } = hello;
+        let Hello { pid, own_pid, resumed, no_image } = hello;
         if self.kept_programs.lock().is_refused((rank, incarnation)) {
             return;
         }
@@ -125,7 +129,7 @@ impl Agent {
         };
         let view = self.view_for(rank);
         let Some(process) = self.ranks.get_mut(rank, incarnation) else { return };
-        process.set_hello(pid, doorbell);
+        process.set_hello(pid, own_pid, doorbell);
         self.memory_kills.watch(pid);
         let actual_command = process.actual_command().map(Box::new);
         process.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);

@@ -103,6 +103,8 @@ pub struct RankProcess {
     /// Not reaped yet.
     reaped: bool,
     rank_pid: Option<u32>,
+    /// That process's own number for itself, which is another one in a container.
+    own_pid: Option<u32>,
     resumed_from: Option<ImageNo>,
     exit_senders: Vec<oneshot::Sender<()>>,
     undrained: u32,
@@ -149,6 +151,7 @@ impl RankProcess {
             started,
             reaped: false,
             rank_pid: None,
+            own_pid: None,
             resumed_from: parts.resumed_from,
             undrained: parts.exit_senders.len() as u32,
             exit_senders: parts.exit_senders,
@@ -205,9 +208,10 @@ impl RankProcess {
         }
     }
 
-    /// The rank said hello as the process `pid`.
-    pub fn set_hello(&mut self, pid: u32, doorbell: OwnedFd) {
+    /// The rank said hello as the process `pid`, which calls itself `own_pid`.
+    pub fn set_hello(&mut self, pid: u32, own_pid: u32, doorbell: OwnedFd) {
         self.rank_pid = Some(pid);
+        self.own_pid = Some(own_pid);
         self.doorbell = Some(doorbell);
         if let Some(wake) = WakeSignal::new(pid) {
             let _ = self.wake.set(wake);
@@ -219,7 +223,7 @@ impl RankProcess {
     /// starts the program.
     pub fn other_mpi(&self) -> Option<String> {
         let (pid, path) = self.page.stranger()?;
-        let is_rank = match self.rank_pid {
+        let is_rank = match self.own_pid {
             Some(rank) => rank == pid,
             None => self.has_ended() || Path::new(&format!("/proc/{pid}")).exists(),
         };

@@ -86,8 +86,9 @@ pub fn spawn(
     programs: &SharedPrograms,
 ) -> Result<(Child, Spawned), SpawnError> {
     let restored = descriptors.image.is_some();
-    let (mut command, spawned) = match &start.actual_command {
-        Some(recorded) if restored => {
+    let recorded = start.actual_command.as_ref().filter(|_| restored);
+    let (mut command, spawned) = match recorded {
+        Some(recorded) if !recorded.contained => {
             let command = as_recorded(recorded);
             let path = PathBuf::from(command.get_program());
             (command, Spawned { path: path.clone(), executed: path, replaced: Vec::new() })
@@ -98,8 +99,12 @@ pub fn spawn(
     let env = RankEnv {
         rank: start.rank,
         incarnation: start.incarnation,
-        restore: descriptors.image.is_some(),
+        restore: restored,
         died,
+        program: match recorded {
+            Some(recorded) if recorded.contained => RankEnv::mark_of(&recorded.file),
+            _ => 0,
+        },
     };
     command
         .env(RANK_ENV, env.encode())

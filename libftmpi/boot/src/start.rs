@@ -38,7 +38,7 @@ extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const
             unsafe { syscalls::call!(libc::SYS_execve, c"/proc/self/exe".as_ptr(), argv, envp) };
     }
     let has_area = reserved_area::reserve();
-    if env.restore {
+    if env.restores(executed_name()) {
         if has_area.is_err() {
             report::fail_with(env.rank.0, Notice::AreaTaken, EXIT_IMAGE_MISFIT);
         }
@@ -61,6 +61,17 @@ extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const
     let _ = agent_signal::install();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
     unsafe { batch_signal::install(envp) };
+}
+
+/// The name by which this process was executed.
+fn executed_name() -> &'static [u8] {
+    // SAFETY: reads the auxiliary vector.
+    let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
+    if name.is_null() {
+        return &[];
+    }
+    // SAFETY: the kernel has put a terminated text onto the stack.
+    unsafe { CStr::from_ptr(name) }.to_bytes()
 }
 
 /// The rank's variable, if there is a valid one.

@@ -200,6 +200,7 @@ fn rank_of_this_process(boot: Option<&Boot>) -> Option<RankEnv> {
             incarnation: Incarnation(boot.0.incarnation()),
             restore: false,
             died: 0,
+            program: 0,
         });
     }
     let env = RankEnv::decode(&std::env::var(RANK_ENV).ok()?)?;

@@ -141,7 +141,7 @@ async fn write(control: Arc<Control>, mut queue: mpsc::UnboundedReceiver<Outgoin
 /// Turns what a rank sends into events, to the end of its process.
 async fn read(control: Arc<Control>, rank: Rank, events: mpsc::UnboundedSender<Event>) {
     while let Ok(Some(datagram)) = control.receive().await {
-        let Datagram { bytes, descriptors } = datagram;
+        let Datagram { bytes, descriptors, .. } = datagram;
         if events.send(Event::FromRank { rank, bytes, descriptors }).is_err() {
             return;
         }

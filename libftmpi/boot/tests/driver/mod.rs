@@ -117,6 +117,7 @@ impl Job {
             incarnation: Incarnation(incarnation),
             restore: image.is_some(),
             died: self.died,
+            program: 0,
         };
         let mut command = Command::new(&self.program);
         command

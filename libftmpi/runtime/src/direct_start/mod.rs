@@ -183,7 +183,8 @@ fn join_through(
         agent.tell(&agents)?;
     }
     agent::enter(&job, own.node, rank, app_number)?;
-    let env = RankEnv { rank: Rank(rank), incarnation: Incarnation(0), restore: false, died: 0 };
+    let (rank, incarnation) = (Rank(rank), Incarnation(0));
+    let env = RankEnv { rank, incarnation, restore: false, died: 0, program: 0 };
     // SAFETY: MPI_Init may change the environment. By this, what the process starts knows that it
     // is no rank of this job.
     unsafe { std::env::set_var(RANK_ENV, env.encode()) };
