@@ -53,13 +53,26 @@ impl MemoryGroup {
     }
 
     fn limit(&self, folder: &Path, reached: bool) -> Option<u64> {
-        let file = if self.version2 { "memory.max" } else { "memory.limit_in_bytes" };
-        let limit = number(&folder.join(file)).filter(|limit| *limit < NO_LIMIT)?;
-        let times = || match self.version2 {
-            true => counter(&folder.join("memory.events"), "max"),
-            false => number(&folder.join("memory.failcnt")),
-        };
-        (!reached || times().is_some_and(|times| times > 0)).then_some(limit)
+        let is_limit = |limit: &u64| *limit < NO_LIMIT;
+        if self.version2 {
+            let limit = number(&folder.join("memory.max")).filter(is_limit)?;
+            let is_reached =
+                || counter(&folder.join("memory.events"), "max").is_some_and(|times| times > 0);
+            return (!reached || is_reached()).then_some(limit);
+        }
+        // Where memory with swap has the same limit (`docker run --memory-swap`), that one is
+        // reached first.
+        let limits = ["memory", "memory.memsw"].into_iter().filter_map(|name| {
+            let file = |what| folder.join(format!("{name}.{what}"));
+            let limit = number(&file("limit_in_bytes")).filter(is_limit)?;
+            // Kernels count how often the limit was reached, but not for memory with swap.
+            let is_reached = || {
+                number(&file("failcnt")).is_some_and(|times| times > 0)
+                    || number(&file("max_usage_in_bytes")).is_some_and(|most| most >= limit)
+            };
+            (!reached || is_reached()).then_some(limit)
+        });
+        limits.min()
     }
 }
 
@@ -231,6 +244,15 @@ mod tests {
         let found = groups("4:memory:/batch/job\n1:cpu:/\n", V1, root.path());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].kills(), found[0].reached_limit()), (Some(2), Some(200 << 20)));
+        let root = tree(&[
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n"),
+            ("sys/fs/cgroup/memory/memory.failcnt", "0\n"),
+            ("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", "104857600\n"),
+            ("sys/fs/cgroup/memory/memory.memsw.failcnt", "0\n"),
+            ("sys/fs/cgroup/memory/memory.memsw.max_usage_in_bytes", "104857600\n"),
+        ]);
+        let found = groups("4:memory:/\n", V1, root.path());
+        assert_eq!(found[0].reached_limit(), Some(100 << 20), "memory with swap");
         let root = tree(&[
             ("sys/fs/cgroup/slurm/memory.max", "max\n"),
             ("sys/fs/cgroup/slurm/job/memory.max", "4294967296\n"),
