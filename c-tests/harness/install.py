@@ -11,7 +11,9 @@ from .core import ROOT, Setting, problem_of, run, which
 
 CMAKE = """cmake_minimum_required(VERSION 3.10)
 project(found C)
+set(MPI_DETERMINE_LIBRARY_VERSION TRUE)
 find_package(MPI REQUIRED COMPONENTS C)
+message(STATUS "is ${MPI_C_LIBRARY_VERSION_STRING}")
 add_executable(found found.c)
 target_link_libraries(found MPI::MPI_C)
 """
@@ -126,6 +128,9 @@ def cmake(setting: Setting, prefix: Path, where: Path) -> None:
         name = f"CMake finds us by {way}, {beside}"
         build = setting.new_folder("cmake")
         made = run(["cmake", "-S", where, "-B", build, *options], timeout=120, env=env)
+        if made.code == 0 and not re.search(r"-- is MPICH Version:.*\nftmpi Version:", made.out):
+            setting.results.bad(name, f"CMake does not tell the version: {made.output_tail()}")
+            continue
         if made.code == 0:
             made = run(["cmake", "--build", build], timeout=120, env=env)
         if made.code != 0:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 from .core import ROOT, Outcome, Setting, problem_of, run, which
@@ -41,6 +42,7 @@ def wrappers(setting: Setting) -> None:
     configurations(setting, folder)
     profiling(setting, folder)
     library_names(setting)
+    version_line(setting)
     symbols(setting)
 
 
@@ -161,6 +163,26 @@ def library_names(setting: Setting) -> None:
         shown = run(["readelf", "-d", setting.dist / "lib" / "ftmpi" / name], timeout=20)
         soname = f"soname: [{Path(name).name}]"
         setting.results.check(name, None if soname in shown.out else "its soname is another")
+
+
+# How programs learn from the library's version whose binary interface it has: MPI.jl (MPIPreferences), mpi4py, PETSc.
+CLIENTS = {"MPI.jl": r"^MPICH2? Version:\s+(\d+.\d+(?:.\d+)?\w*)\n", "mpi4py": r"MPICH(?:2|3)? Version:\s*(\d+)\.(\d+)",
+           "people": r"\nftmpi Version:\s+\d+\.\d+\.\d+ "}
+# As MPI.jl asks: the library is loaded, asked before MPI_Init, and unloaded.
+ASK = """import _ctypes, ctypes, sys
+library = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+text, length = ctypes.create_string_buffer(8192), ctypes.c_int()
+library.MPI_Get_library_version(text, ctypes.byref(length))
+_ctypes.dlclose(library._handle)
+sys.stdout.write(text.raw[:length.value].decode())
+"""
+
+
+def version_line(setting: Setting) -> None:
+    asked = run([sys.executable, "-c", ASK, setting.dist / "lib" / "ftmpi" / "libmpi.so.12"], timeout=30)
+    wrong = [name for name, pattern in CLIENTS.items() if not re.search(pattern, asked.out)]
+    setting.results.check("the library's version as MPI.jl and mpi4py read it",
+                          problem_of(asked) or (f"not {wrong}: {asked.out}" if wrong else None))
 
 
 def symbols(setting: Setting) -> None:

@@ -227,13 +227,14 @@ pub extern "C" fn MPI_Get_library_version(
     length: Out<c_int>,
 ) -> c_int {
     anywhere("MPI_Get_library_version", || {
-        // MPI.jl, mpi4py, CMake and others read the begin of the first line, as MPICH writes it, to
-        // learn which binary interface they talk to. The number is MPICH's for this standard.
+        // MPI.jl, mpi4py, CMake and others read the first line, as MPICH writes it and nothing
+        // more, to learn which binary interface they talk to. The number is MPICH's for this
+        // standard.
         let version = concat!(
-            "MPICH Version:      5.0.0 (binary interface; this is ftmpi)\n",
+            "MPICH Version:      5.0.0\n",
             "ftmpi Version:      ",
             env!("CARGO_PKG_VERSION"),
-            "\n",
+            " (with the binary interface of MPICH)\n",
             "MPICH ABI:          12, MPICH 3.1 and later"
         );
         length.put(text.put(version)? as c_int)
