@@ -17,6 +17,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
     c-tests/run.py direct                   ranks that Hydra starts
     c-tests/run.py mpir                     debuggers find the ranks
+    c-tests/run.py containers               bubblewrap and podman, a rank killed in each; Kubernetes' workers
     c-tests/run.py packages                 wheel, Debian package, tar ball: built, installed, a rank killed
     c-tests/run.py recoveries               which recovery follows which failure, and where ranks go
     c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
@@ -54,11 +55,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
-    auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, control, coverage, cuts,
-    damage, determinants, going_on, hosts, imb, install, kills, loads, mpi4py_suite, netns, new_processes, npb,
-    object_store, orphans, points, programs, random_programs, recoveries, remade, replaced, restart, server_faults,
-    slurm, speed, standard,
-    surroundings, torture, views, without_images, wrappers,
+    auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, containers, control,
+    coverage, cuts, damage, determinants, going_on, hosts, imb, install, kills, loads, mpi4py_suite, netns,
+    new_processes, npb, object_store, orphans, points, programs, random_programs, recoveries, remade, replaced,
+    restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
 from harness import direct, mpir, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -84,6 +84,10 @@ def common_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return common
 
 
+def lane(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     common = common_options(parser)
@@ -93,8 +97,7 @@ def arguments() -> argparse.Namespace:
         return suites.add_parser(name, help=text, parents=[common])
 
     p = suite("check", "a short form of everything, for `make check`")
-    p.add_argument("--lane", type=lambda text: int(text) if text.isdigit() else text, choices=[1, 2, 3, 4, "quick"],
-                   help="only a part of it")
+    p.add_argument("--lane", type=lane, choices=[1, 2, 3, 4, "quick"], help="only a part of it")
     p = suite("conformance", "MPI chapter by chapter")
     p.add_argument("only", nargs="*", help="names of programs")
     p.add_argument("--ranks", type=int, nargs="*", help="sizes instead of the usual ones")
@@ -167,6 +170,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
     p.add_argument("only", nargs="*", help="names of modules")
     suite("direct", "ranks that another launcher starts (Hydra)")
+    suite("containers", "bubblewrap and podman, a rank killed in each; workers of Kubernetes' MPI operator (root only)")
     suite("packages", "wheel, Debian package and tar ball from the tree, and from nothing to the first killed rank")
     suite("mpir", "debuggers find the ranks")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
@@ -210,6 +214,7 @@ def main() -> int:
 
 # Suites without options of their own.
 PLAIN = {
+    "containers": containers.containers,
     "ctl": control.control,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
     "new-processes": new_processes.new_processes,

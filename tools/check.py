@@ -245,6 +245,7 @@ LONG = [
     ("five hosts", ["c-tests/run.py", "hosts"]),
     ("virtual hosts", ["c-tests/run.py", "virtual-hosts", "--full"]),
     ("packages", ["c-tests/run.py", "packages"]),
+    ("containers", ["c-tests/run.py", "containers"]),
     ("images, restored again and again", ["c-tests/run.py", "torture", "--restores", "20"]),
     ("random programs", ["c-tests/run.py", "random", "--runs", "4"]),
     ("conformance on more ranks", ["c-tests/run.py", "conformance"]),

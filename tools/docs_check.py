@@ -28,9 +28,10 @@ SOURCES = (".rs", ".py", ".sh", ".c", ".table", ".toml")
 FOREIGN = {
     "--no-kill", "--batch", "--overlap", "--mpi", "--constraint", "--signal", "--time", "--requeue", "--open-mode", "--nodes", "--ntasks-per-node", "--mca",
     "--oversubscribe", "--with-ft", "--all-targets", "--no-binary", "--cap-add", "--security-opt", "--release", "--cflags", "--libs", "--mpi-lib-version",
+    "--ro-bind", "--proc", "--dev-bind", "--build-arg", "--memory",
 }
 OURS = re.compile(r"\b(ftmpiexec|ftmpi-[a-z-]+|ftmpi-sim|docs_check\.py|style\.py|bench\.py|figures\.py|npb\.py|run\.py|check\.py)\b")
-OTHERS = re.compile(r"\b(cargo|docker|pip|sbatch|scontrol|salloc|srun|cmake|git|apt-get|ssh|make|meson|module|pkg-config)\b")
+OTHERS = re.compile(r"\b(cargo|docker|podman|bwrap|kubectl|pip|sbatch|scontrol|salloc|srun|cmake|git|apt-get|ssh|make|meson|module|pkg-config)\b")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 FOLDERS = {path.name for path in TOP.iterdir() if path.is_dir() and not path.name.startswith(".")} - {"target", "dist"}
 PARAGRAPH_WORDS, SENTENCE_WORDS = 100, 40

