@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from . import build
 from .core import ROOT, TESTS, Setting, problem_of, run, which
 
 # A rank dies on the way, and the sum is right.
@@ -40,6 +41,8 @@ def packages(setting: Setting) -> None:
         a_debian_package(setting, package, setting.new_folder("debian"))
     if package := make(setting, "tarball.sh", folder):
         a_tar_ball(setting, package, setting.new_folder("tarball"))
+    a_profile_of_e4s_cl(setting, setting.new_folder("e4s-cl"))
+    recipes(setting, setting.new_folder("recipes"))
 
 
 def a_wheel(setting: Setting, wheel: Path, folder: Path) -> None:
@@ -86,7 +89,8 @@ def a_debian_package(setting: Setting, package: Path, folder: Path) -> None:
     if os.geteuid() != 0 or which("debootstrap") is None:
         return setting.results.skip("deb: in a fresh system", "needs root and debootstrap")
     system = folder / "system"
-    wanted = "--include=gcc,libc6-dev,mpich,libmpich-dev"
+    # (debootstrap does not know who provides what libraries of libmpich-dev need: automake.)
+    wanted = "--include=gcc,libc6-dev,automake,mpich,libmpich-dev"
     made = run([which("debootstrap"), "--variant=minbase", wanted, "stable", system], timeout=900)
     if made.code != 0:
         return setting.results.skip("deb: in a fresh system", f"debootstrap failed: {made.output_tail()}")
@@ -114,6 +118,54 @@ def a_debian_package(setting: Setting, package: Path, folder: Path) -> None:
             subprocess.run(["umount", str(system / "proc")], check=False)
     # Large, and of no use to anybody.
     shutil.rmtree(system, ignore_errors=True)
+
+
+def a_profile_of_e4s_cl(setting: Setting, folder: Path) -> None:
+    """e4s-cl starts each rank through programs of its own; here without a container."""
+    made = run([sys.executable, "-m", "venv", folder / "venv"], timeout=120)
+    got = made if made.code else run([folder / "venv/bin/pip", "install", "--quiet", "e4s-cl"], timeout=300)
+    if got.code != 0:
+        return setting.results.skip("e4s-cl", "the Python registry cannot be reached")
+    env = {"HOME": str(folder), "PATH": f"{setting.dist}/lib/ftmpi/bin:{folder}/venv/bin:/usr/bin:/bin"}
+    profile = run([ROOT / "packaging/e4s-cl/profile.sh", setting.dist, "ftmpi", "containerless"], timeout=60, env=env)
+    if not setting.results.check("e4s-cl: the profile", problem_of(profile)):
+        return
+    program, compiled = build.build(setting, TESTS / "batch" / "steps.c")
+    if program is None:
+        return setting.results.bad("e4s-cl: steps compiles", compiled.output_tail())
+    # Its programs take a second to begin.
+    kill = ["--ckpt-interval", "300ms", "--inject", "kill:rank=1,point=image,nth=2"]
+    killed = run(["e4s-cl", "launch", "--profile", "ftmpi", "--image", "none", "mpiexec", "-n", "2", *kill, program, *STEPS],
+                 timeout=90, cwd=folder, env=env)
+    problem = problem_of(killed, 0, f"rank 0 of 2: {expected_sum(2)}")
+    if problem is None and "rank 1 is back from image" not in killed.err + killed.out:
+        problem = f"no rank returned to an image: {killed.output_tail()}"
+    setting.results.check("e4s-cl: a killed rank", problem)
+
+
+def recipes(setting: Setting, folder: Path) -> None:
+    """The recipes name this version, and what they install works: both call `tools/install.sh`. (Neither Spack nor conda
+    can be had from the registries of a test machine.)"""
+    version = next(line.split('"')[1] for line in (ROOT / "Cargo.toml").read_text().splitlines()
+                   if line.startswith("version = "))
+    conda, spack = ((ROOT / "packaging" / name).read_text() for name in ("conda/meta.yaml", "spack/package.py"))
+    stale = [name for name, text, word in (("conda", conda, f'version = "{version}"'),
+                                           ("spack", spack, f'version("{version}", tag="v{version}")')) if word not in text]
+    setting.results.check("recipes: the version", f"{stale} have another one" if stale else None)
+    compiled = run([sys.executable, "-c", f"compile(open({str(ROOT / 'packaging/spack/package.py')!r}).read(), 's', 'exec')"],
+                   timeout=20)
+    setting.results.check("recipes: Spack's is Python", problem_of(compiled))
+    prefix = folder / "prefix"
+    installed = run([ROOT / "tools" / "install.sh", setting.dist, prefix], timeout=120, env={"DESTDIR": ""})
+    setting.results.check("recipes: tools/install.sh", problem_of(installed))
+    # What Spack's recipe hands to other packages.
+    missing = [name for name in ("mpicc", "mpicxx", "mpif77", "mpif90") if not (prefix / "lib/ftmpi/bin" / name).exists()]
+    setting.results.check("recipes: the wrappers that Spack's names", f"no {missing}" if missing else None)
+    # What conda's recipe tests.
+    tested = [line.strip()[2:] for line in conda.split("commands:")[1].split("about:")[0].splitlines() if "- " in line]
+    for command in tested:
+        done = run(["sh", "-c", command], timeout=30, env={"PATH": f"{prefix}/bin:/usr/bin:/bin"})
+        setting.results.check(f"recipes: conda's test `{command}`", problem_of(done))
 
 
 def a_tar_ball(setting: Setting, package: Path, folder: Path) -> None:
