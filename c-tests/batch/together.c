@@ -4,7 +4,8 @@
  *   die            rank 1 kills itself while the others wait
  *   compute        rank 1 kills itself while the others compute and call nothing
  *   leave          rank 1 ends without MPI_Finalize
- *   child          rank 0 starts this program once more, as a job of its own */
+ *   child          rank 0 starts this program once more, as a job of its own
+ *   ftmpiexec PATH [OPTION]  rank 1 starts this launcher with three ranks of this program */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <signal.h>
@@ -95,6 +96,12 @@ int main(int argc, char **argv)
             ;
     if (!strcmp(what, "child") && rank == 0 && (!argv[0] || system(argv[0]) != 0))
         fail("a job of its own");
+    if (!strcmp(what, "ftmpiexec") && rank == 1) {
+        char command[4096];
+        snprintf(command, sizeof command, "%s %s -n 3 %s", argv[2], argc > 3 ? argv[3] : "", argv[0]);
+        if (system(command) != 0)
+            fail("a job of ftmpiexec");
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     printf("rank %d of %d: together, %d here\n", rank, size, on_host);
     MPI_Finalize();

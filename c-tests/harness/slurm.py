@@ -57,7 +57,8 @@ def configuration(folder: Path, host: str, port: int) -> str:
         "SlurmctldPort": port, "SlurmctldPidFile": f"{folder}/run/slurmctld.pid",
         "SlurmdPidFile": f"{folder}/run/slurmd-%n.pid", "SlurmctldLogFile": f"{folder}/log/slurmctld",
         "SlurmdLogFile": f"{folder}/log/slurmd-%n", "StateSaveLocation": f"{folder}/state",
-        "SlurmdSpoolDir": f"{folder}/state/%n", "ProctrackType": "proctrack/linuxproc", "TaskPlugin": "task/none",
+        # PMIx has folders of each node below the latter.
+        "SlurmdSpoolDir": f"{folder}/state/%n", "TmpFS": f"{folder}/tmp/%n", "ProctrackType": "proctrack/linuxproc", "TaskPlugin": "task/none",
         "JobAcctGatherType": "jobacct_gather/none", "AccountingStorageType": "accounting_storage/none",
         "SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU", "SchedulerType": "sched/backfill",
         "SchedulerParameters": "sched_interval=1,batch_sched_delay=1", "MpiDefault": "none", "KillWait": 8,
@@ -72,7 +73,7 @@ def configuration(folder: Path, host: str, port: int) -> str:
 @contextmanager
 def cluster(folder: Path):
     """Runs the daemons, and ends them by their process ids."""
-    for name in ("run", "log", "state", "munge"):
+    for name in ("run", "log", "state", "munge", *(f"tmp/n{node}" for node in range(1, NODES + 1))):
         (folder / name).mkdir(parents=True)
     folder.chmod(0o755)
     key = folder / "munge" / "key"
