@@ -98,6 +98,8 @@ const TABLE: &[(&[&str], &str, &str)] = &[
     (
         &[
             "disable-hostname-propagation",
+            "localhost",
+            "nameserver",
             "enable-x",
             "disable-x",
             "pmi-port",
@@ -112,6 +114,14 @@ const TABLE: &[(&[&str], &str, &str)] = &[
         ],
         HYDRA,
         DROP,
+    ),
+    (&["prepend-pattern"], HYDRA, "write -l for the rank's number before each line"),
+    (&["profile"], HYDRA, "write --report FILE.html, or --trace FILE"),
+    (&["rankmap"], HYDRA, "name the hosts in the order of the ranks: --hosts a,b:2"),
+    (
+        &["gpus-per-proc"],
+        HYDRA,
+        "choose devices in a script around the program, by MPI_LOCALRANKID",
     ),
     (&["ntasks", "tasks"], SLURM, RANKS),
     (&["ntasks-per-node", "tasks-per-node"], SLURM, PER_HOST),
