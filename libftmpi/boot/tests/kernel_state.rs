@@ -45,6 +45,11 @@ fn objects_of_the_kernel_come_back() {
     items_come_back("torture_objects.c", None, &items);
 }
 
+#[test]
+fn children_that_have_ended_come_back() {
+    items_come_back("torture_children.c", None, &[("children", 800), ("any", 800)]);
+}
+
 /// Many containers forbid `kcmp`, the call that compares descriptors.
 #[test]
 fn duplicates_are_found_without_kcmp() {

@@ -60,7 +60,19 @@ pub enum Refusal<'a> {
 
     // Capture: the process as a whole.
     LayoutNotFixed,
+    /// A thread is inside of a call that waits for children, or the kernel does not show them.
     ChildProcesses,
+    /// A child has not ended.
+    ChildLives {
+        pid: i32,
+        name: Shown<'a>,
+    },
+    /// The C library waits for the child of `popen` by itself.
+    PopenStream,
+    /// A child has ended whose process group cannot be made again.
+    ChildOfAnotherGroup {
+        pid: i32,
+    },
     /// Ranks that share memory with this one did not stand still.
     SharersNotStopped {
         errno: Errno,
@@ -288,6 +300,10 @@ pub enum Refusal<'a> {
     SystemVNotMade {
         errno: Errno,
     },
+    /// A child that had ended.
+    NoChildAgain {
+        errno: Errno,
+    },
 }
 
 impl Refusal<'_> {
@@ -318,6 +334,7 @@ impl Refusal<'_> {
             | R::ThreadStateRefused { errno }
             | R::TimerNotMade { errno, .. }
             | R::SystemVNotMade { errno }
+            | R::NoChildAgain { errno }
             | R::VdsoStays { errno } => errno,
             R::LayoutNotFixed
             | R::RootChanged
@@ -355,7 +372,11 @@ impl Refusal<'_> {
             | R::EventsNotRead { .. } => libc::EAGAIN,
             R::NotARank => libc::ESRCH,
             R::ForkedProcess => libc::EPERM,
-            R::PreviousImage | R::ChildProcesses => libc::EBUSY,
+            R::PreviousImage
+            | R::ChildProcesses
+            | R::ChildLives { .. }
+            | R::PopenStream
+            | R::ChildOfAnotherGroup { .. } => libc::EBUSY,
             R::HeapUnknown => libc::EACCES,
             R::DirectoryGone { .. } => libc::ENOENT,
             R::TimersNotUnderstood | R::SharedMappingAppeared | R::Damaged { .. } => libc::EIO,

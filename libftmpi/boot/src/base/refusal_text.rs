@@ -64,9 +64,23 @@ impl fmt::Display for Refusal<'_> {
                 "heap and stack of a restored process cannot be placed: allow the system call \
                  'personality' on this host, or use a kernel with CONFIG_CHECKPOINT_RESTORE",
             ),
-            R::ChildProcesses => {
-                f.write_str("the program has started other processes that have not ended yet")
-            }
+            R::ChildProcesses => f.write_str(
+                "the program has started other processes, and the kernel does not show them, or a \
+                 thread just waits for one",
+            ),
+            R::ChildLives { pid, name } => write!(
+                f,
+                "process {pid} ({name}), which the program has started, has not ended: nobody \
+                 could bring it back after a failure"
+            ),
+            R::PopenStream => f.write_str(
+                "the program has started another process by 'popen' and not yet called 'pclose'",
+            ),
+            R::ChildOfAnotherGroup { pid } => write!(
+                f,
+                "process {pid}, which the program has started and not waited for, has the process \
+                 group of another process"
+            ),
             R::SharersNotStopped { .. } => {
                 f.write_str("ranks that share memory with this rank did not all stop in time")
             }
@@ -307,6 +321,11 @@ impl fmt::Display for Refusal<'_> {
             R::ThreadStateRefused { errno } => write!(
                 f,
                 "the kernel refuses the state of a thread of the image: {}",
+                error_text(errno)
+            ),
+            R::NoChildAgain { errno } => write!(
+                f,
+                "a child of the program that had ended cannot be made again: {}",
                 error_text(errno)
             ),
             R::SystemVNotMade { errno } => write!(

@@ -23,7 +23,9 @@ use crate::capture::shared_memory::copy_shared;
 use crate::descriptors::{checkpoint, contents, file_locks, regular_file};
 use crate::memory::copies::Copies;
 use crate::memory::{layout, mappings, page_attributes};
-use crate::process::{credentials, process_attributes, process_state, system_v_objects};
+use crate::process::{
+    credentials, ended_children, process_attributes, process_state, system_v_objects,
+};
 use crate::restore::resume;
 use crate::signals::pending_signals;
 use crate::threads::{owned_locks, parking, stop, thread_state};
@@ -283,7 +285,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     if !layout::layout_is_fixed() && !layout::can_be_told() {
         return Err(area.refuse(Refusal::LayoutNotFixed));
     }
-    refuse_children(area)?;
+    ended_children::gather(area)?;
     // First of all: a seccomp filter of the program may forbid the calls that follow.
     credentials::refuse_changed(area)?;
     system_v_objects::gather(area)?;
@@ -337,7 +339,7 @@ fn examine(
 ) -> Result<Examined, Refused> {
     if count > 1 {
         // Another thread may have begun something before it stood still.
-        refuse_children(area)?;
+        ended_children::gather(area)?;
         system_v_objects::gather(area)?;
     }
     let process = area.process_state();
@@ -382,21 +384,6 @@ fn examine(
         + area.copies()[..survey.copies].iter().map(|c| (c.end - c.start) as u64).sum::<u64>()
         + area.pieces()[..process.contents as usize].iter().map(|p| p.len as u64).sum::<u64>();
     Ok(Examined { strings, survey })
-}
-
-/// Refuses an image while the program has child processes.
-fn refuse_children(area: &ReservedArea) -> Result<(), Refused> {
-    // SAFETY: struct siginfo has 128 bytes.
-    let mut info = [0u64; 16];
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: as above. Without __WCLONE the call does not count clone children, as image children
-    // are.
-    let children =
-        unsafe { syscalls::call!(libc::SYS_waitid, libc::P_ALL, 0, info.as_mut_ptr(), options, 0) };
-    if children != Err(libc::ECHILD) {
-        return Err(area.refuse(Refusal::ChildProcesses));
-    }
-    Ok(())
 }
 
 fn make_child(

@@ -3,6 +3,7 @@
 //! Each function calls the next one of its name ([`next_function`]). In a process that is no rank
 //! it does nothing else.
 
+pub mod children;
 pub mod clocks;
 pub mod close;
 pub mod inotify;

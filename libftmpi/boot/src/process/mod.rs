@@ -1,6 +1,7 @@
 //! What the kernel keeps for the process as a whole.
 
 pub mod credentials;
+pub mod ended_children;
 pub mod limits;
 pub mod process_attributes;
 pub mod process_state;

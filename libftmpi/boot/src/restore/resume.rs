@@ -10,7 +10,8 @@ use crate::base::syscalls;
 use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream, timerfd};
 use crate::memory::{layout, locked_memory, page_attributes, vdso};
 use crate::process::{
-    credentials, limits, process_attributes, process_state, system_v_memory, system_v_objects,
+    credentials, ended_children, limits, process_attributes, process_state, system_v_memory,
+    system_v_objects,
 };
 use crate::threads::{linker_locks, owned_locks, recreate, thread_state};
 use crate::time::{clock_shift, posix_timers};
@@ -70,6 +71,7 @@ fn restore_kernel_state(area: &ReservedArea) {
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     let result = vdso::restore(area, process)
         .and_then(|()| place_heap_and_stack(area, process, control.is_elsewhere != 0))
+        .and_then(|()| ended_children::restore(area))
         .and_then(|()| process_state::restore(area, process, &strings))
         .and_then(|()| system_v_memory::restore(area, same_boot))
         .and_then(|()| system_v_objects::restore(area, same_boot))

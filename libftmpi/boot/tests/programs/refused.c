@@ -128,6 +128,7 @@ int main(int argc, char **argv)
     pthread_t thread;
     int pair[2] = { -1, -1 }, fd = -1, back = -1;
     pid_t child = 0;
+    FILE *stream = 0;
     void *memory = MAP_FAILED;
     timer_t timer;
     clockid_t clock;
@@ -192,6 +193,10 @@ int main(int argc, char **argv)
             require(boot->can_capture(why, sizeof why) != 0);
             pause();
         }
+        break;
+    case 'C':
+        stream = popen("exec sleep 4", "r");
+        require(stream != 0);
         break;
     case 'd':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -403,6 +408,8 @@ int main(int argc, char **argv)
         require(shmdt(memory) == 0);
     else if (memory != MAP_FAILED)
         munmap(memory, 8192);
+    if (stream)
+        pclose(stream);
     if (child) {
         kill(child, SIGKILL);
         require(waitpid(-1, 0, 0) == child);

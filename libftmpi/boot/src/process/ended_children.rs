@@ -1,0 +1,311 @@
+//! Children of the program that have ended and that nobody has waited for.
+//!
+//! Guarantees: a restored process finds them as it left them: a child in its place ends in the same
+//! way, and the program knows it by the old number. There is no image while a child lives: nobody
+//! could bring the child back.
+//!
+//! The functions of the C library that take or give numbers of children ask this table
+//! ([`crate::interpose::children`]).
+
+use crate::base::procfs::{self, Lines, decimal};
+use crate::base::rank;
+use crate::base::refusal::{Refusal, Refused};
+use crate::base::reserved_area::ReservedArea;
+use crate::base::syscalls::{self, Errno};
+use crate::base::text::Shown;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// The most children of an image.
+const MOST: usize = 256;
+
+/// A child that has ended. Part of images.
+#[derive(Clone, Copy)]
+struct Ended {
+    /// The kernel's number.
+    pid: i32,
+    /// `CLD_EXITED`, `CLD_KILLED` or `CLD_DUMPED`.
+    code: i32,
+    /// Exit code or signal.
+    status: i32,
+    /// The child led a process group of its own.
+    leads: bool,
+}
+
+/// The children of the image that is being taken, or was restored.
+struct OfImage {
+    list: UnsafeCell<[Ended; MOST]>,
+    len: AtomicU32,
+}
+
+// SAFETY: only the thread that takes an image, or the only thread of a restored process, uses it.
+unsafe impl Sync for OfImage {}
+
+const NONE: Ended = Ended { pid: 0, code: 0, status: 0, leads: false };
+
+static OF_IMAGE: OfImage = OfImage { list: UnsafeCell::new([NONE; MOST]), len: AtomicU32::new(0) };
+
+/// Numbers of children that were made again: the program's, and the kernel's; 0: none. Bit 63: the
+/// child has left a core dump. Part of images.
+static RENAMED: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
+
+const DUMPED: u64 = 1 << 63;
+
+/// Whether [`RENAMED`] has ever had an entry.
+static ANY_RENAMED: AtomicU32 = AtomicU32::new(0);
+
+/// Threads that are inside of a function that takes the number of a child.
+static CALLERS: AtomicI32 = AtomicI32::new(0);
+
+/// Streams of `popen` that are open: the C library waits for their children by itself.
+static STREAMS: AtomicI32 = AtomicI32::new(0);
+
+/// A stream of `popen` is open, or is closed.
+pub fn count_stream(by: i32) {
+    STREAMS.fetch_add(by, Ordering::Relaxed);
+}
+
+/// A call that takes numbers of children is on its way. Until its end there is no image with ended
+/// children: the number may be the kernel's already, and a restored process has others.
+pub struct Call(());
+
+impl Call {
+    pub fn begin() -> Self {
+        CALLERS.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        CALLERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn renamed() -> &'static [AtomicU64] {
+    // A forked process has no such children.
+    let known = ANY_RENAMED.load(Ordering::Relaxed) != 0 && !rank::is_forked();
+    if known { &RENAMED } else { &[] }
+}
+
+fn numbers(entry: u64) -> (i32, i32) {
+    ((entry >> 32) as i32 & i32::MAX, entry as u32 as i32)
+}
+
+fn find(wanted: impl Fn(i32, i32) -> bool) -> Option<(&'static AtomicU64, u64)> {
+    let entries = renamed().iter().map(|slot| (slot, slot.load(Ordering::Relaxed)));
+    let mut entries = entries.filter(|(_, entry)| *entry != 0);
+    entries.find(|(_, entry)| wanted(numbers(*entry).0, numbers(*entry).1))
+}
+
+/// The kernel's number of what the program calls by this number.
+pub fn kernels(pid: i32) -> i32 {
+    find(|programs, _| programs == pid).map_or(pid, |(_, entry)| numbers(entry).1)
+}
+
+/// The program's number of what the kernel calls by this number.
+pub fn programs(pid: i32) -> i32 {
+    find(|_, kernels| kernels == pid).map_or(pid, |(_, entry)| numbers(entry).0)
+}
+
+/// Whether a child, by the kernel's number, had left a core dump.
+pub fn has_dumped(pid: i32) -> bool {
+    find(|_, kernels| kernels == pid).is_some_and(|(_, entry)| entry & DUMPED != 0)
+}
+
+/// Somebody has waited for a child, by the kernel's number.
+pub fn forget(pid: i32) {
+    if let Some((slot, _)) = find(|_, kernels| kernels == pid) {
+        slot.store(0, Ordering::Relaxed);
+    }
+}
+
+/// `waitid` for children that have ended, without waiting and without collecting them. Gives
+/// number, `si_code` and `si_status`; 0: alive.
+fn look(which: libc::idtype_t, pid: i32) -> Result<(i32, i32, i32), Errno> {
+    // SAFETY: struct siginfo has 128 bytes.
+    let mut info = [0u32; 32];
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: as above. Without __WCLONE the call does not count clone children, as image children
+    // are.
+    unsafe { syscalls::call!(libc::SYS_waitid, which, pid, info.as_mut_ptr(), options, 0) }?;
+    Ok((info[4] as i32, info[2] as i32, info[6] as i32))
+}
+
+/// Writes all children down that have ended. Refuses the image while one lives.
+pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
+    OF_IMAGE.len.store(0, Ordering::Relaxed);
+    if look(libc::P_ALL, 0) == Err(libc::ECHILD) {
+        forget_others(&[]);
+        return Ok(());
+    }
+    if STREAMS.load(Ordering::Relaxed) != 0 {
+        return Err(area.refuse(Refusal::PopenStream));
+    }
+    // SAFETY: only this thread uses it (see `OfImage`).
+    let list = unsafe { &mut *OF_IMAGE.list.get() };
+    let (threads, text) = area.text().split_at_mut(area.text().len() / 4);
+    let (mut len, mut result) = (0, Ok(()));
+    let unreadable = |errno| area.unreadable("/proc/self/task/…/children", errno);
+    procfs::each_number(c"/proc/self/task", threads, |thread| {
+        if result.is_ok() {
+            result = of_thread(area, thread as u32, text, (list, &mut len));
+        }
+    })
+    .map_err(unreadable)?;
+    result?;
+    if len == 0 {
+        // A child that no thread has: the list is not to be relied upon.
+        return Err(area.refuse(Refusal::ChildProcesses));
+    }
+    if CALLERS.load(Ordering::SeqCst) != 0 {
+        return Err(area.refuse(Refusal::ChildProcesses));
+    }
+    forget_others(&list[..len]);
+    OF_IMAGE.len.store(len as u32, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Forgets the numbers of children that are gone: the program may have collected them by direct
+/// system calls, or have them collected (`SIG_IGN`).
+fn forget_others(there: &[Ended]) {
+    for slot in renamed() {
+        let kernels = numbers(slot.load(Ordering::Relaxed)).1;
+        if !there.iter().any(|it| it.pid == kernels) {
+            slot.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+fn of_thread(
+    area: &ReservedArea,
+    thread: u32,
+    text: &mut [u8],
+    (list, len): (&mut [Ended; MOST], &mut usize),
+) -> Result<(), Refused> {
+    let mut path = [0; 64];
+    let path = procfs::numbered_at("task", thread, "/children", &mut path);
+    let unreadable = |errno| area.unreadable("/proc/self/task/…/children", errno);
+    let mut lines = match Lines::open(path, text) {
+        Ok(lines) => lines,
+        // The kernel does not tell (CONFIG_PROC_CHILDREN), or the thread has ended.
+        Err(libc::ENOENT) => return Ok(()),
+        Err(errno) => return Err(unreadable(errno)),
+    };
+    while let Some(line) = lines.next().map_err(unreadable)? {
+        for word in line.split(|&b| b == b' ') {
+            let Some((pid, _)) = decimal(word) else { continue };
+            let Some(ended) = child(area, pid as i32)? else { continue };
+            *list.get_mut(*len).ok_or_else(|| {
+                let what = "children that the program has not waited for";
+                area.refuse(Refusal::TooMany { what, most: MOST, errno: libc::ENOMEM })
+            })? = ended;
+            *len += 1;
+        }
+    }
+    Ok(())
+}
+
+/// What is known about a child; `None`: a clone child, or one that is gone.
+fn child(area: &ReservedArea, pid: i32) -> Result<Option<Ended>, Refused> {
+    let Ok((found, code, status)) = look(libc::P_PID, pid) else { return Ok(None) };
+    if found == 0 {
+        return Err(refuse_living(area, pid));
+    }
+    // SAFETY: no memory involved.
+    let group_of = |pid: i32| unsafe { syscalls::call!(libc::SYS_getpgid, pid) };
+    let group = group_of(pid);
+    let leads = group == Ok(pid as usize);
+    if !leads && group != group_of(0) {
+        return Err(area.refuse(Refusal::ChildOfAnotherGroup { pid: programs(pid) }));
+    }
+    let code = if has_dumped(pid) { libc::CLD_DUMPED } else { code };
+    Ok(Some(Ended { pid, code, status, leads }))
+}
+
+fn refuse_living(area: &ReservedArea, pid: i32) -> Refused {
+    let (mut path, mut name) = ([0; 64], [0u8; 16]);
+    let path = procfs::path(&mut path, format_args!("/proc/{pid}/comm"));
+    let read = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC).and_then(|fd| {
+        let len = syscalls::read(fd, &mut name);
+        syscalls::close(fd);
+        len
+    });
+    let name = name[..read.unwrap_or(0)].trim_ascii_end();
+    area.refuse(Refusal::ChildLives { pid: programs(pid), name: Shown(name) })
+}
+
+/// Makes the children again, in the restored process, before its actions of signals are set.
+pub fn restore(area: &ReservedArea) -> Result<(), Refused> {
+    // SAFETY: only this thread uses it (see `OfImage`).
+    let list = unsafe { &*OF_IMAGE.list.get() };
+    let list = &list[..(OF_IMAGE.len.load(Ordering::Relaxed) as usize).min(MOST)];
+    CALLERS.store(0, Ordering::SeqCst);
+    // (A forked process is known by its number, which is not set yet.)
+    let find_free = |before: i32| {
+        let entries = RENAMED.iter().map(|slot| (slot, slot.load(Ordering::Relaxed)));
+        let mut renamed = entries.clone().filter(|(_, entry)| *entry != 0);
+        let known = renamed.find(|(_, entry)| numbers(*entry).1 == before);
+        let mut free = entries.filter(|(_, entry)| *entry == 0);
+        known.map_or_else(
+            || free.next().map(|(slot, _)| (slot, before)),
+            |(slot, entry)| Some((slot, numbers(entry).0)),
+        )
+    };
+    for it in list {
+        let made = make(it).map_err(|errno| area.refuse(Refusal::NoChildAgain { errno }))?;
+        // There is a place for each child of an image.
+        let Some((slot, programs)) = find_free(it.pid) else { continue };
+        let dumped = if it.code == libc::CLD_DUMPED { DUMPED } else { 0 };
+        slot.store(dumped | (programs as u64) << 32 | u64::from(made as u32), Ordering::Relaxed);
+        ANY_RENAMED.store(1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// A process that ends at once as this child did.
+fn make(it: &Ended) -> Result<i32, Errno> {
+    let (default, chld) = ([0u64; 4], 1u64 << (libc::SIGCHLD - 1));
+    // Where SIGCHLD is ignored, an ended child leaves nothing.
+    // SAFETY: struct kernel_sigaction has 32 bytes; zeros are SIG_DFL.
+    unsafe { syscalls::call!(libc::SYS_rt_sigaction, libc::SIGCHLD, default.as_ptr(), 0, 8) }?;
+    // SAFETY: a copy of this process, which ends at once.
+    let child = unsafe { syscalls::call!(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) }? as i32;
+    if child == 0 {
+        end(it);
+    }
+    let mut info = [0u32; 32];
+    let options = libc::WEXITED | libc::WNOWAIT;
+    // SAFETY: struct siginfo has 128 bytes.
+    let mut wait = || unsafe {
+        syscalls::call!(libc::SYS_waitid, libc::P_PID, child, info.as_mut_ptr(), options, 0)
+    };
+    while wait() == Err(libc::EINTR) {}
+    // The program has been told of the end of its child, or will be by its own signal.
+    let none = [0u64; 2];
+    // SAFETY: the mask is 8 bytes, the time two words.
+    while unsafe {
+        syscalls::call!(libc::SYS_rt_sigtimedwait, &raw const chld, 0, none.as_ptr(), 8)
+    } == Err(libc::EINTR)
+    {}
+    Ok(child)
+}
+
+fn end(it: &Ended) -> ! {
+    // SAFETY: the calls take numbers, or pointers to what is here.
+    unsafe {
+        if it.leads {
+            let _ = syscalls::call!(libc::SYS_setpgid, 0, 0);
+        }
+        if it.code != libc::CLD_EXITED {
+            let (none, default) = ([0u64; 2], [0u64; 4]);
+            let core = libc::RLIMIT_CORE;
+            let _ = syscalls::call!(libc::SYS_prlimit64, 0, core, none.as_ptr(), 0);
+            let at = default.as_ptr();
+            let _ = syscalls::call!(libc::SYS_rt_sigaction, it.status, at, 0, 8);
+            syscalls::set_signal_mask(0);
+            let _ = syscalls::call!(libc::SYS_kill, syscalls::getpid(), it.status);
+        }
+    }
+    syscalls::exit(it.status)
+}
