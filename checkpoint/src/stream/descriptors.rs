@@ -8,7 +8,8 @@ pub mod descriptor {
     pub const KEEP: u32 = 0;
     /// The same open file as the earlier descriptor `other`.
     pub const DUPLICATE: u32 = 1;
-    /// Open the path again, seek to the offset.
+    /// Open the path again, seek to the offset. `state[0]` is 1 if the contents are in the image: a
+    /// restored [`REOPEN_CUT`] gives them back.
     pub const REOPEN: u32 = 2;
     /// As [`REOPEN`]. The file is cut to its recorded size if nobody else has it open. It was open
     /// for appending, or for reading and writing, in this process only.
@@ -96,6 +97,14 @@ pub struct Descriptor {
     pub seals: u32,
     /// What the kernel keeps for a descriptor of this kind: see [`descriptor`].
     pub state: [u64; 4],
+}
+
+impl Descriptor {
+    /// Whether the image has the contents of a file that is opened again.
+    #[must_use]
+    pub fn has_contents(&self) -> bool {
+        matches!(self.how, descriptor::REOPEN | descriptor::REOPEN_CUT) && self.state[0] == 1
+    }
 }
 
 /// Something that an `epoll` descriptor watches.

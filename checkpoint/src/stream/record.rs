@@ -3,7 +3,7 @@
 /// First word of each record.
 pub const RECORD_MAGIC: u32 = 0x4d54_4652;
 /// Version of the stream.
-pub const STREAM_VERSION: u32 = 8;
+pub const STREAM_VERSION: u32 = 9;
 
 /// Bounds on the parts that are kept in the reserved area.
 pub mod limit {
@@ -31,6 +31,8 @@ pub mod limit {
     pub const CONTENTS: usize = 8192;
     /// Bytes of contents of one descriptor.
     pub const CONTENT_BYTES: u64 = 256 << 20;
+    /// Bytes of a small file whose contents are in images although it has a name.
+    pub const SMALL_FILE_BYTES: u64 = 16 << 20;
     /// Bytes of a refusal.
     pub const REFUSAL: usize = 512;
 }

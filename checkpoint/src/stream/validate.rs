@@ -293,9 +293,13 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             _ => false,
         };
         let told = it.owner <= owner::GROUP;
+        // A file of its contents stands for such a descriptor for a while.
+        let filled = !it.has_contents()
+            || it.fd > 2 && kind == REGULAR && (1..=limit::SMALL_FILE_BYTES).contains(&it.size);
         let sealed = it.seals == 0 || it.how == descriptor::RECREATE;
         if !sane
             || !told
+            || !filled
             || !sealed
             || !(0..=64).contains(&it.signal)
             || paired && entry(tables, it.other).is_none_or(|other| other.other != it.fd)
@@ -429,6 +433,9 @@ pub fn content_fits(table: &[Descriptor], before: Option<(u64, u64)>, at: u64, l
         descriptor::RECREATE => offset.checked_add(len).is_some_and(|end| end <= entry.size),
         descriptor::PIPE | descriptor::PAIR => offset == 0 && len <= entry.size,
         descriptor::SOCKET => offset == 0 && len == size_of::<SocketState>() as u64,
+        descriptor::REOPEN | descriptor::REOPEN_CUT => {
+            entry.has_contents() && offset == 0 && len == entry.size
+        }
         _ => false,
     };
     // The bounds on lengths keep an offset from reaching the number of the next entry.

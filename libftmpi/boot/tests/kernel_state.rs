@@ -9,6 +9,7 @@ use driver::torture::{items_come_back, items_come_back_where};
 fn files_come_back() {
     let items = [
         ("files", 15_000),
+        ("base", 9_000),
         ("deleted", 15_000),
         ("shared", 30_000),
         ("pipes", 2_000),

@@ -387,6 +387,10 @@ fn contents_belong_to_what_is_made_again() {
     assert!(content_fits(&table, None, at(4, 0), 8192));
     assert!(content_fits(&table, Some((at(4, 0), 4096)), at(4, 4096), 4096));
     assert!(content_fits(&table, Some((at(4, 0), 8192)), at(6, 0), 65536));
+    let with_contents = Descriptor { size: 9, state: [1, 0, 0, 0], ..table[2] };
+    assert!(content_fits(&[with_contents], None, at(0, 0), 9));
+    assert!(!content_fits(&[with_contents], None, at(0, 0), 8));
+    assert!(!content_fits(&[with_contents], None, at(0, 1), 8));
     for (before, at, len) in [
         (None, at(4, 1), 8192),
         (None, at(4, 0), 0),

@@ -30,6 +30,10 @@ pub enum Notice<'a> {
     WrittenSince {
         path: Shown<'a>,
     },
+    /// A file that the program changes in place is too large for images.
+    NotTakenBack {
+        path: Shown<'a>,
+    },
     NotCutOthersHaveItOpen {
         path: Shown<'a>,
     },
@@ -76,12 +80,17 @@ impl fmt::Display for Notice<'_> {
                 "{path}, which this rank reads, was written to after its image: the rank may read \
                  other data than before"
             ),
+            Notice::NotTakenBack { path } => write!(
+                f,
+                "{path}, which this rank reads and writes, was written to after its image, and its \
+                 contents are not in images (16 MiB at most): what was overwritten since stays"
+            ),
             Notice::NotCutOthersHaveItOpen { path } => {
-                write!(f, "{path} has grown since the image, and others have it open: {TWICE}")
+                write!(f, "{path} was written to since the image, and others have it open: {TWICE}")
             }
             Notice::NotCutOtherHosts { path } => write!(
                 f,
-                "{path} has grown since the image, and its file system does not tell whether \
+                "{path} was written to since the image, and its file system does not tell whether \
                  other hosts write to it: {TWICE}"
             ),
             Notice::NotCutWrittenSince { path } => {

@@ -20,7 +20,7 @@ use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::text::{Line, Shown};
 use crate::capture::shared_memory::copy_shared;
-use crate::descriptors::{checkpoint, contents, file_locks, regular_file};
+use crate::descriptors::{checkpoint, contents, file_locks, regular_file, small_files};
 use crate::memory::copies::Copies;
 use crate::memory::{layout, mappings, page_attributes};
 use crate::process::{
@@ -351,6 +351,9 @@ fn examine(
     process.descriptors = checkpoint::gather(area, &mut strings, (job.fd, job.own.list()), true)?;
     let table = &mut area.descriptors()[..process.descriptors as usize];
     regular_file::mark_guarded(table, job.guarded.list().unwrap_or_default());
+    if job.take != 0 {
+        small_files::choose(&strings, table);
+    }
     if job.take != 0 {
         page_attributes::gather(area)?;
         page_attributes::take_advice_back(area);

@@ -1,5 +1,5 @@
-//! Contents of files without a name, of pipes and of sockets: copied for an image, and read from an
-//! image.
+//! Contents of files without a name, of small files, of pipes and of sockets: copied for an image,
+//! and read from an image.
 //!
 //! The copies are made while the process stands still, in the range of copies; the image child
 //! writes them from there. A new process makes files and pipes before its memory is replaced,
@@ -10,7 +10,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::text::Shown;
-use crate::descriptors::{memfd_or_deleted, pipe, socket, socket_pair};
+use crate::descriptors::{memfd_or_deleted, pipe, small_files, socket, socket_pair};
 use crate::memory::copies::Copies;
 use crate::restore::image_reader::{damaged, read_header};
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_MISFIT};
@@ -33,6 +33,7 @@ pub fn copy(
             how::PIPE => pipe::copy(area, index, entry, copies),
             how::PAIR => socket_pair::copy(area, index, entry, copies),
             how::SOCKET => socket::copy(area, index, entry, copies),
+            _ if entry.has_contents() => small_files::copy(area, index, entry, copies),
             _ => Ok(()),
         }
         .map_err(|errno| {
@@ -60,6 +61,7 @@ pub fn restore(area: &ReservedArea, process: &ProcessState) -> Result<(), Failur
             how::RECREATE => memfd_or_deleted::create(&strings, entry),
             how::PIPE | how::PIPE_END => pipe::create(entry),
             how::PAIR => socket_pair::create(entry),
+            _ if entry.has_contents() => small_files::create(entry),
             _ => Ok(()),
         }
         .map_err(|errno| {

@@ -51,6 +51,7 @@ pub mod regular_file;
 pub mod reopen;
 pub mod restore;
 pub mod signalfd;
+pub mod small_files;
 pub mod socket;
 pub mod socket_calls;
 pub mod socket_pair;

@@ -17,6 +17,7 @@ use crate::descriptors::file_system::leases_hold_everywhere;
 use crate::descriptors::kept_files;
 use crate::descriptors::lease::is_soon_exclusive;
 use crate::descriptors::regular_file::{is_deleted, is_of_the_kernel};
+use crate::descriptors::small_files::{self, Saved};
 use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{Descriptor, descriptor as how};
 
@@ -79,6 +80,7 @@ pub fn restore(
     let flags = entry.open_flags as i32 & !drop | libc::O_NOCTTY;
     let it = Reopening { area, entry, path: strings.c_str(entry.path), incarnation, flags };
     let fd = entry.fd;
+    let saved = Saved::take(entry);
     let (opened, found) = it.find()?;
     syscalls::move_descriptor(opened, fd, 0).map_err(|errno| it.failed(errno))?;
     let stat = syscalls::fstat(fd).map_err(|errno| it.failed(errno))?;
@@ -91,13 +93,15 @@ pub fn restore(
     let own = entry.how == how::REOPEN_CUT && found != Found::Other;
     // Also for a file that has not grown: the next image must find this process alone with it.
     let exclusive = own && is_soon_exclusive(fd);
-    if own && stat.st_size as u64 > entry.size {
+    if own && small_files::is_changed_in_place(entry) && !it.is_unchanged(fd) {
         match it.why_not_cut(&stat, exclusive).filter(|_| found == Found::Same) {
             Some(notice) => it.print(notice),
-            // SAFETY: no memory involved.
-            None => unsafe { syscalls::call!(libc::SYS_ftruncate, fd, entry.size) }
-                .map(|_| ())
-                .map_err(|errno| it.failed(errno))?,
+            None => it.take_back(saved, &stat)?,
+        }
+    } else if own && stat.st_size as u64 > entry.size {
+        match it.why_not_cut(&stat, exclusive).filter(|_| found == Found::Same) {
+            Some(notice) => it.print(notice),
+            None => it.cut()?,
         }
     }
     if matches!(entry.mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
@@ -288,6 +292,29 @@ impl<'a> Reopening<'a> {
             let _ = unsafe { syscalls::call!(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0) };
         }
         opened
+    }
+
+    /// Cuts the file to its size at the image.
+    fn cut(&self) -> Result<(), Refused> {
+        // SAFETY: no memory involved.
+        unsafe { syscalls::call!(libc::SYS_ftruncate, self.entry.fd, self.entry.size) }
+            .map(|_| ())
+            .map_err(|errno| self.failed(errno))
+    }
+
+    /// The program has changed the file in place since the image: the file gets its contents back.
+    fn take_back(&self, saved: Option<Saved>, stat: &libc::stat) -> Result<(), Refused> {
+        match saved {
+            Some(saved) => {
+                saved.give_back(self.area, self.entry.fd).map_err(|errno| self.failed(errno))
+            }
+            None => {
+                if self.entry.size > 0 {
+                    self.print(Notice::NotTakenBack { path: self.shown() });
+                }
+                if stat.st_size as u64 > self.entry.size { self.cut() } else { Ok(()) }
+            }
+        }
     }
 
     /// Why a file that has grown since the image may hold what others wrote.

@@ -40,6 +40,43 @@ static void files_step(int step)
     require((fcntl(log_, F_GETFL) & (O_ACCMODE | O_APPEND)) == (O_WRONLY | O_APPEND));
 }
 
+/* A small data base: records are changed in place and read again, and sometimes the file shrinks and
+ * grows. Memory knows what must be in it. */
+enum { RECORDS = 3000 };
+static int base;
+static uint64_t records[RECORDS];
+static int record_count;
+static void base_begin(void)
+{
+    /* An earlier incarnation may have come further. */
+    base = open("base", O_CREAT | O_RDWR | O_TRUNC, 0600);
+    require(base >= 0);
+}
+static void base_step(int step)
+{
+    uint64_t found = 0;
+    struct stat about;
+    for (int i = 0; i < 20; i++) {
+        int which = next() % RECORDS;
+        require(fstat(base, &about) == 0 && about.st_size == record_count * 8L);
+        if (which < record_count)
+            require(pread(base, &found, 8, which * 8L) == 8 && found == records[which]);
+    }
+    int which = next() % (record_count + 1);
+    if (which >= RECORDS)
+        which = RECORDS - 1;
+    records[which] = next() | 1;
+    require(lseek(base, which * 8L, SEEK_SET) == which * 8L && write(base, &records[which], 8) == 8);
+    if (which == record_count)
+        record_count++;
+    if (record_count > 100 && step % 500 == 499) {
+        record_count -= 50;
+        require(ftruncate(base, record_count * 8L) == 0);
+    }
+    require(lseek(base, 0, SEEK_CUR) == which * 8L + 8);
+    mix(records[which]);
+}
+
 /* Files without a name, also sparse, also read-only; null devices; a folder. */
 static int gone, temporary, gone_reader, null, folder;
 static uint64_t gone_sum[64];
@@ -209,7 +246,7 @@ static void mapped_step(int step)
 }
 
 static const struct item items[] = {
-    ITEM(files), ITEM(deleted), ITEM(shared), ITEM(pipes), ITEM(mapped),
+    ITEM(files), ITEM(base), ITEM(deleted), ITEM(shared), ITEM(pipes), ITEM(mapped),
 };
 
 int main(int argc, char **argv)
