@@ -15,7 +15,8 @@ from . import build, imb, reports
 from .core import ROOT, TESTS, Outcome, Setting, problem_of, run, which
 
 KINDS = ["sparse", "shared", "huge", "memfd", "brk", "stack", "files", "deleted", "pipes", "signals",
-         "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "few", "fewest", "loop", "openmp",
+         "timers", "dlopen", "threads", "registers", "append", "mapped", "masks", "clock", "few", "fewest", "loop", "base",
+         "children", "openmp",
          "units", "interpreter"]
 FAILED = "it does not compile"
 # Over sockets: over shared memory, descriptors of the library could be in a program's way.

@@ -498,6 +498,7 @@ static void few_step(void)
 }
 
 #include "event_loop.h"
+#include "left_over.h"
 
 static void nothing(void) {}
 
@@ -515,7 +516,8 @@ static const struct {
     {"append", append_begin, append_step}, {"mapped", mapped_begin, mapped_step},
     {"masks", nothing, masks_step},        {"clock", nothing, clock_step},
     {"few", few_begin, few_step},          {"fewest", fewest_begin, few_step},
-    {"loop", loop_begin, loop_step},
+    {"loop", loop_begin, loop_step},       {"base", base_begin, base_step},
+    {"children", children_begin, children_step},
 #ifdef _OPENMP
     {"openmp", nothing, openmp_step},
 #endif
