@@ -130,6 +130,8 @@ pub struct Job {
     /// directory below it.
     #[serde(with = "crate::os_text::optional_path")]
     pub local_images: Option<PathBuf>,
+    /// Bytes that images may take on one disk; `None`: they leave room.
+    pub image_space: Option<u64>,
     /// The job's directory, which other hosts may not have; `None`: nothing is kept.
     #[serde(with = "crate::os_text::optional_path")]
     pub directory: Option<PathBuf>,

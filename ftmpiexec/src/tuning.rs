@@ -200,6 +200,9 @@ pub const SERVER_RETRY: Duration = Duration::from_millis(100);
 pub const DURABLE_LIMIT: Duration = Duration::from_secs(40);
 /// Copies of each rank's images on its host, where waves do not decide that.
 pub const LOCAL_COPIES_KEPT: usize = 2;
+/// Copies of images on the hosts take at most one of so many bytes that are free there: images of
+/// a checkpoint server may be on the same disk, and leave as much as they take.
+pub const COPIES_ROOM_SHARE: u64 = 2;
 
 // ---- processes of ranks -------------------------------------------------------------------------
 

@@ -167,6 +167,13 @@ impl Agent {
             Err(e) => Report::ImageFailed { image: done.image, why: e.to_string() },
         };
         self.link.report(rank, incarnation, report);
+        if self.images.local.as_ref().is_some_and(|local| local.lacks_room()) {
+            let host = self.host_name();
+            self.link.notice(format!(
+                "not all images are kept on {host}: they would leave the program too little room \
+                 (see --local-dir and --image-space); the servers have them"
+            ));
+        }
     }
 }
 

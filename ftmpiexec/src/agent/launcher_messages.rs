@@ -57,6 +57,7 @@ impl Agent {
             directory.incarnations.clone_from(&job.view.incarnations);
         });
         let (local_images, health) = (job.local_images.clone(), job.health.clone());
+        let image_space = job.image_space;
         let saved = job.directory.as_ref().and_then(|dir| SavedFiles::of(dir, self.host));
         self.kept_files.begin(saved);
         self.hardware.cpus = job.binding.as_ref().map(CpuAssignments::new);
@@ -67,7 +68,7 @@ impl Agent {
             tokio::spawn(super::health::watch((command, host.clone()), interval, process, events));
         }
         if let Some(dir) = local_images {
-            match Local::open(&dir.join(format!("host-{}", self.host))) {
+            match Local::open(&dir.join(format!("host-{}", self.host)), image_space) {
                 Ok(local) => self.images.local = Some(Arc::new(local)),
                 Err(e) => self.link.notice(format!(
                     "no images are kept on {host}: {e:#} (see --local-dir); the servers have them"

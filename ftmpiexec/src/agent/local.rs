@@ -6,8 +6,11 @@
 //! committed when the server has it. A copy that is missing or damaged costs only the way to the
 //! server. Copies are checked as a whole before they are used, need not survive a loss of power,
 //! and go with the job.
+//!
+//! Copies leave room on the disk for the program and for what must be there: when they take more
+//! than a share of what is free (or than `--image-space`), older ones go, then none are made.
 
-use crate::tuning::LOCAL_COPIES_KEPT;
+use crate::tuning::{COPIES_ROOM_SHARE, LOCAL_COPIES_KEPT};
 use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue};
 use ftmpi_servers::files::Files;
 use ftmpi_servers::image_store::{Disk, ImageReader, Upload};
@@ -15,16 +18,31 @@ use ftmpi_servers::private_directory::PrivateDir;
 use ftmpi_wire::{ImageId, ImageNo, Rank};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The copies of one host.
 #[derive(Debug)]
 pub struct Local {
     disk: Disk,
-    kept: Mutex<BTreeMap<Rank, BTreeMap<ImageNo, ImageId>>>,
+    kept: Mutex<Kept>,
+    /// Bytes of copies that are being written.
+    coming: AtomicU64,
+    /// Bytes that copies may take; `None`: a share of what is free.
+    most: Option<u64>,
+    room: Room,
     next: AtomicU64,
     dir: PathBuf,
+}
+
+/// The copies that are whole, and their bytes.
+type Kept = BTreeMap<Rank, BTreeMap<ImageNo, (ImageId, u64)>>;
+
+/// Whether there was room for all copies so far.
+#[derive(Debug, Default)]
+struct Room {
+    missing: AtomicBool,
+    told: AtomicBool,
 }
 
 /// A copy that is being written.
@@ -33,16 +51,18 @@ pub struct Copy {
     local: Arc<Local>,
     conn: ConnId,
     name: ImageId,
-    /// `None` after the first error.
+    /// `None` after the first error, or where there is no room.
     upload: Option<Upload>,
+    bytes: u64,
 }
 
 impl Local {
-    /// Opens the copies in this directory, also those of an earlier agent.
+    /// Opens the copies in this directory, also those of an earlier agent. They may take `most`
+    /// bytes.
     ///
     /// # Errors
     /// The directory cannot be made or read.
-    pub fn open(dir: &Path) -> anyhow::Result<Self> {
+    pub fn open(dir: &Path, most: Option<u64>) -> anyhow::Result<Self> {
         let mut catalogue = ImageCatalogue::new(u64::MAX);
         let private = PrivateDir::take(dir)?;
         let disk = Disk::open(private, Files::volatile(), &mut catalogue, |_| ())?;
@@ -50,12 +70,13 @@ impl Local {
             let rank = state.rank;
             let names = state.images.iter().map(|stored| {
                 let (image, incarnation) = (stored.image, stored.incarnation);
-                (image, ImageId { rank, image, incarnation })
+                (image, (ImageId { rank, image, incarnation }, stored.bytes))
             });
             (rank, names.collect())
         });
         let kept = Mutex::new(kept.collect());
-        Ok(Self { disk, kept, next: AtomicU64::new(0), dir: dir.to_owned() })
+        let (next, coming, room) = (AtomicU64::new(0), AtomicU64::new(0), Room::default());
+        Ok(Self { disk, kept, coming, most, room, next, dir: dir.to_owned() })
     }
 
     /// Begins a copy.
@@ -63,17 +84,50 @@ impl Local {
         let conn = ConnId(self.next.fetch_add(1, Ordering::Relaxed));
         // A copy of an earlier incarnation that was given up.
         let other = self.lock().get_mut(&id.rank).and_then(|images| images.remove(&id.image));
-        if let Some(other) = other {
+        if let Some((other, _)) = other {
             self.disk.remove(other);
         }
         // Without room on the disk nothing is copied.
         let upload = self.disk.receive(conn, id.rank).ok();
-        Copy { local: self.clone(), conn, name: id, upload }
+        Copy { local: self.clone(), conn, name: id, upload, bytes: 0 }
+    }
+
+    /// Whether there was no room for a copy. `true` only once.
+    pub fn lacks_room(&self) -> bool {
+        let missing = self.room.missing.load(Ordering::Relaxed);
+        missing && !self.room.told.swap(true, Ordering::Relaxed)
+    }
+
+    fn bytes(&self, kept: &Kept) -> u64 {
+        let whole: u64 = kept.values().flat_map(BTreeMap::values).map(|(_, bytes)| bytes).sum();
+        whole + self.coming.load(Ordering::Relaxed) + self.disk.retired_bytes()
+    }
+
+    fn has_room(&self, kept: &Kept) -> bool {
+        let most = self.most.unwrap_or_else(|| self.disk.free_bytes() / COPIES_ROOM_SHARE);
+        self.bytes(kept) <= most
+    }
+
+    /// Whether there is room for what has come, when all older copies are gone.
+    fn make_room(&self) -> bool {
+        let mut kept = self.lock();
+        if self.has_room(&kept) {
+            return true;
+        }
+        for images in kept.values_mut() {
+            while images.len() > 1 {
+                let Some((_, (older, _))) = images.pop_first() else { break };
+                self.disk.remove(older);
+            }
+        }
+        let has_room = self.has_room(&kept);
+        self.room.missing.fetch_or(!has_room, Ordering::Relaxed);
+        has_room
     }
 
     /// The copy of this image, if it is there and whole. The call reads all of it.
     pub fn find(&self, rank: Rank, image: ImageNo) -> Option<ImageReader> {
-        let name = *self.lock().get(&rank)?.get(&image)?;
+        let name = self.lock().get(&rank)?.get(&image)?.0;
         let checked = self.disk.check(name).ok();
         if checked.is_none() {
             self.lock().entry(rank).or_default().remove(&image);
@@ -89,7 +143,7 @@ impl Local {
         let _ = self.dir.parent().map(std::fs::remove_dir);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Rank, BTreeMap<ImageNo, ImageId>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.kept.lock().expect("no panic while it is locked")
     }
 }
@@ -97,38 +151,56 @@ impl Local {
 impl Copy {
     /// Adds the next bytes of the container.
     pub fn write(&mut self, bytes: &[u8]) {
-        if let Some(upload) = &mut self.upload
-            && upload.write(bytes).is_err()
-        {
+        let Some(upload) = &mut self.upload else { return };
+        let more = bytes.len() as u64;
+        self.bytes += more;
+        self.local.coming.fetch_add(more, Ordering::Relaxed);
+        if upload.write(bytes).is_err() || !self.local.make_room() {
             self.upload = None;
+            self.is_no_more_coming();
         }
+    }
+
+    fn is_no_more_coming(&mut self) -> u64 {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.local.coming.fetch_sub(bytes, Ordering::Relaxed);
+        bytes
     }
 
     /// The image is committed. `keep`: the other images that are kept, where waves decide that.
     pub fn commit(mut self, keep: Option<[ImageNo; 2]>) {
-        let Self { local, name, conn, upload } = &mut self;
-        let Some(upload) = upload else { return };
-        if upload.finish(*name).is_err() || local.disk.publish(*conn, *name).is_err() {
+        let name = self.name;
+        let Some(upload) = &mut self.upload else { return };
+        if upload.finish(name).is_err() || self.local.disk.publish(self.conn, name).is_err() {
             return;
         }
+        let bytes = self.is_no_more_coming();
+        let local = &self.local;
         let mut kept = local.lock();
         let images = kept.entry(name.rank).or_default();
-        images.insert(name.image, *name);
+        images.insert(name.image, (name, bytes));
         let surplus: Vec<_> = match keep {
             Some(keep) => {
                 let stays = |image: &ImageNo| keep.contains(image) || *image == name.image;
-                images.values().filter(|name| !stays(&name.image)).copied().collect()
+                let names = images.values().map(|(name, _)| *name);
+                names.filter(|name| !stays(&name.image)).collect()
             }
             None => {
                 let count = images.len().saturating_sub(LOCAL_COPIES_KEPT);
-                images.values().take(count).copied().collect()
+                images.values().take(count).map(|(name, _)| *name).collect()
             }
         };
-        images.retain(|_, name| !surplus.contains(name));
+        images.retain(|_, (name, _)| !surplus.contains(name));
         drop(kept);
         for old in surplus {
             local.disk.remove(old);
         }
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        self.is_no_more_coming();
     }
 }
 
@@ -183,7 +255,7 @@ mod tests {
     fn copies_follow_what_the_server_keeps_and_are_found_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("job/host-0");
-        let local = Arc::new(Local::open(&path).unwrap());
+        let local = Arc::new(Local::open(&path, None).unwrap());
         let mut known = ChunkIndex::default();
         for image in 1..=4 {
             copy(&local, image, &mut known, None);
@@ -195,7 +267,7 @@ mod tests {
         }
         assert!(has(&local, 3) && !has(&local, 5) && !has(&local, 6) && has(&local, 7));
         drop(local);
-        let local = Arc::new(Local::open(&path).unwrap());
+        let local = Arc::new(Local::open(&path, None).unwrap());
         assert!(has(&local, 3) && has(&local, 7));
         // A copy that is damaged, or rests on a missing image, is not offered.
         for entry in std::fs::read_dir(&path).unwrap().flatten() {
@@ -210,5 +282,35 @@ mod tests {
         assert!(!has(&local, 21));
         local.remove();
         assert!(!dir.path().join("job").exists());
+    }
+
+    #[test]
+    fn older_copies_go_first_and_then_none_are_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut known = ChunkIndex::default();
+        let one = container(1, &mut known).len() as u64;
+        // Room for two whole copies and not for three.
+        let open = |most| Arc::new(Local::open(&dir.path().join("job/host-0"), most).unwrap());
+        let whole =
+            |local: &Arc<Local>, image| copy(local, image, &mut ChunkIndex::default(), None);
+        let local = open(Some(2 * one + one / 2));
+        whole(&local, 1);
+        whole(&local, 2);
+        assert!(has(&local, 1) && has(&local, 2) && !local.lacks_room());
+        whole(&local, 3);
+        assert!(!has(&local, 1) && has(&local, 2) && has(&local, 3) && !local.lacks_room());
+        drop(local);
+        // Copies of an earlier agent count, and what did not come to an end does not.
+        let local = open(Some(one + one / 2));
+        whole(&local, 4);
+        assert!(!has(&local, 2) && has(&local, 3) && !has(&local, 4));
+        assert!(local.lacks_room() && !local.lacks_room());
+        assert_eq!(local.bytes(&local.lock()), one);
+        let parts = std::fs::read_dir(&local.dir).unwrap().flatten();
+        assert!(
+            !parts
+                .map(|entry| entry.file_name())
+                .any(|name| name.as_encoded_bytes().ends_with(b".part"))
+        );
     }
 }

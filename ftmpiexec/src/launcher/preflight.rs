@@ -172,6 +172,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
         commitment: plan.commitment,
         incremental: plan.incremental,
         compress: plan.compress,
+        image_space: plan.image_space,
         local_images: plan.local_dir.as_ref().map(|dir| dir.join(private_name())),
         directory: job_dir.map(|job_dir| job_dir.path().to_owned()),
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),

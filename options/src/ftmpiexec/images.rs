@@ -85,8 +85,9 @@ pub struct Storage {
     /// Bytes that images may take on a checkpoint server
     ///
     /// Three images of each of its ranks must fit, six with --object-store. When no room is left,
-    /// new images are refused and older ones stay. Default: images leave as much room free on the
-    /// disk as they take, and older ones go first.
+    /// new images are refused and older ones stay. Copies of images on a host have the same limit.
+    /// Default: images leave as much room free on the disk as they take, and older ones go first.
+    /// Copies on hosts leave twice as much.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub image_space: Option<u64>,
     /// Copy images to this object store
