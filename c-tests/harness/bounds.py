@@ -15,6 +15,8 @@ GROUP_BYTES = 512 << 20
 LOGS_PART = 4
 # A disk that is full after some messages. An image does not fit.
 DISK_BYTES = 6 << 20
+# All messages of 3000 rounds of two ranks do not fit on this disk.
+LOGS_DISK_BYTES = 300 << 20
 
 
 def memory_group() -> tuple[Path, str] | str:
@@ -104,8 +106,39 @@ def channel_memory_without_room(setting: Setting) -> None:
         subprocess.run(["umount", "-l", str(small)], capture_output=True)
 
 
+def logs_ask_for_images(setting: Setting) -> None:
+    """All messages together do not fit on the disk, and no image is due."""
+    test = "logs that take more of a disk than they leave lead to images, which cut them"
+    program, made = build.build(setting, TESTS / "programs" / "flood.c")
+    if program is None:
+        setting.results.bad(test, made.output_tail())
+        return
+    if os.geteuid() != 0:
+        setting.results.skip(test, "needs root for a small file system")
+        return
+    where = setting.new_folder("bounds")
+    small = where / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={LOGS_DISK_BYTES},mode=755", "tmpfs", str(small)],
+                             capture_output=True, text=True)
+    if mounted.returncode != 0:
+        setting.results.skip(test, f"cannot mount: {mounted.stderr.strip()}")
+        return
+    try:
+        outcome = run([*setting.mpiexec(2, "--protocol", "channel-memory", "--storage-patience", "20s", "--memory-limit",
+                                        "1", "--ckpt-interval", "1h", "--job-dir", small / "job"), program, "3000"],
+                      timeout=max(setting.timeout, 150), cwd=where)
+        problem = problem_of(outcome, expected_text="flood of 3000 rounds: ok")
+        if problem is None and outcome.err.count("images are taken now") != 1:
+            problem = f"it is not said once that images are taken: {outcome.output_tail()}"
+        setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+    finally:
+        subprocess.run(["umount", "-l", str(small)], capture_output=True)
+
+
 def bounds(setting: Setting) -> None:
     if not setting.dist_is_built():
         return
+    logs_ask_for_images(setting)
     logs_follow_the_control_group(setting)
     channel_memory_without_room(setting)

@@ -4,12 +4,14 @@
 //! to the named descriptor. All other lines go to standard error and begin with the server's name.
 //! A server never stops because nobody reads its lines.
 
+use crate::tuning::log_room::LOGS_MIN;
 use anyhow::Context;
 use ftmpi_options::servers::ServerArgs;
 use ftmpi_transport::auth::JobKey;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -83,6 +85,53 @@ impl StorageReport {
         if !self.to_launcher || write_if_there_is_room(line.as_bytes()) {
             self.in_trouble = trouble.is_some();
         }
+    }
+}
+
+/// Begins the line by which a server asks for images, because its logs take more of the disk than
+/// they leave, and says how much.
+pub const LOGS_NEED_ROOM: &str = "images would make room: ";
+
+/// Asks the launcher for images when logs take more of the disk than they leave. What is in a log
+/// cannot be given up: only images make it shorter.
+#[derive(Debug, Default)]
+pub struct LogRoom {
+    /// The server was started by a launcher, which reads standard output.
+    to_launcher: bool,
+    /// The fewest bytes of the logs since images were asked for.
+    floor: Option<u64>,
+}
+
+impl LogRoom {
+    /// Nothing was asked for yet.
+    #[must_use]
+    pub fn new(args: &ServerArgs) -> Self {
+        let to_launcher = args.exit_with_parent.is_some() && args.announce_fd.is_none();
+        Self { to_launcher, floor: None }
+    }
+
+    /// The logs in this directory have so many bytes.
+    pub fn look(&mut self, dir: &Path, bytes: u64) {
+        let Ok(about) = rustix::fs::statvfs(dir) else { return };
+        let free = about.f_bavail.saturating_mul(about.f_frsize);
+        if !self.is_due(bytes, free) || !self.to_launcher {
+            return;
+        }
+        let [taken, free] = [bytes, free].map(|bytes| bytes >> 20);
+        let line = format!("{LOGS_NEED_ROOM}its logs take {taken} MiB, and {free} MiB are free\n");
+        if !write_if_there_is_room(line.as_bytes()) {
+            // A launcher that does not read is asked later.
+            self.floor = None;
+        }
+    }
+
+    /// Whether images are to be asked for: once, and again when the logs have grown by an eighth.
+    fn is_due(&mut self, bytes: u64, free: u64) -> bool {
+        let floor = self.floor.map(|floor| floor.min(bytes));
+        let grown = floor.is_none_or(|floor| bytes > floor + floor / 8);
+        let due = bytes > free.max(LOGS_MIN) && grown;
+        self.floor = if due { Some(bytes) } else { floor };
+        due
     }
 }
 
@@ -178,5 +227,27 @@ fn wait_for_parent(expected: i32) {
             // Kernels before 5.3 have no such descriptors.
             Err(_) => std::thread::sleep(Duration::from_millis(200)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_are_asked_for_once_until_logs_have_grown() {
+        const MIB: u64 = 1 << 20;
+        let mut room = LogRoom::default();
+        assert!(!room.is_due(3 * MIB, 0), "little");
+        assert!(!room.is_due(100 * MIB, 100 * MIB), "as much is free");
+        assert!(room.is_due(100 * MIB, 99 * MIB));
+        assert!(!room.is_due(110 * MIB, 90 * MIB), "an image is on its way");
+        assert!(room.is_due(120 * MIB, 80 * MIB));
+        // Images have made the logs shorter.
+        assert!(!room.is_due(105 * MIB, 95 * MIB));
+        assert!(room.is_due(119 * MIB, 81 * MIB));
+        assert!(!room.is_due(20 * MIB, 180 * MIB));
+        assert!(!room.is_due(90 * MIB, 110 * MIB));
+        assert!(room.is_due(101 * MIB, 99 * MIB));
     }
 }

@@ -18,6 +18,16 @@ pub mod connection {
     pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(10);
 }
 
+/// Room that logs leave on a disk.
+pub(crate) mod log_room {
+    use std::time::Duration;
+
+    /// Interval between two looks.
+    pub const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+    /// Bytes of logs that never lead to images: less than an image takes.
+    pub const LOGS_MIN: u64 = 4 << 20;
+}
+
 /// Metrics pages.
 pub(crate) mod metrics {
     use std::time::Duration;

@@ -30,6 +30,8 @@ pub enum LauncherEvent {
     ServerLine { index: usize, launch: u64, text: String },
     /// A server cannot store, and why; or (`None`) it can again.
     ServerStorage { index: usize, launch: u64, trouble: Option<String> },
+    /// The logs of a server take more of the disk than they leave.
+    LogsNeedRoom { index: usize, launch: u64, why: String },
     /// A server was asked whether it is there. `trouble`: no answer came, and why.
     ServerPinged { index: usize, launch: u64, trouble: Option<PingTrouble> },
     /// A server has ended or could not be started.

@@ -344,6 +344,9 @@ impl Launcher {
             LauncherEvent::ServerStorage { index, launch, trouble } => {
                 self.server_storage(index, launch, trouble);
             }
+            LauncherEvent::LogsNeedRoom { index, launch, why } => {
+                self.logs_need_room(index, launch, &why);
+            }
             LauncherEvent::ServerPinged { index, launch, trouble } => {
                 self.server_pinged(index, launch, trouble);
             }

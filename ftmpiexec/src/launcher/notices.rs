@@ -81,6 +81,17 @@ pub fn server_not_kept(name: &str, why: &str) -> String {
     format!("{name} cannot be kept alive: {why}")
 }
 
+/// Logs take more of a disk than they leave.
+pub fn logs_need_room(name: &str, why: &str, images: bool) -> String {
+    match images {
+        true => format!(
+            "{name}: {why}; images are taken now, because they make logs shorter (a shorter \
+             --ckpt-interval, or a --job-dir on a larger disk)"
+        ),
+        false => format!("{name}: {why}; without images logs only grow (--ckpt off)"),
+    }
+}
+
 /// The job goes on without the checkpoint scheduler; `why` is the text of its end.
 pub fn without_scheduler(why: &str) -> String {
     format!("{why}; the launcher decides about images from here on")

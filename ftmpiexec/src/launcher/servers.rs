@@ -116,6 +116,8 @@ pub struct Servers {
     servers: Vec<Server>,
     commands: CommandBuilder,
     size: usize,
+    /// The user knows that logs take much of a disk.
+    told_of_logs: bool,
 }
 
 impl Servers {
@@ -145,7 +147,12 @@ impl Servers {
             }
         }
         check_faults(&plan.faults, &servers)?;
-        Ok(Self { servers, commands: CommandBuilder::new(plan, elsewhere)?, size })
+        Ok(Self {
+            servers,
+            commands: CommandBuilder::new(plan, elsewhere)?,
+            size,
+            told_of_logs: false,
+        })
     }
 
     /// The servers, for the plan of the job.

@@ -163,6 +163,11 @@ impl Core {
         self.store.put_back_unsynced(unsynced);
     }
 
+    /// Bytes of all messages in files.
+    pub fn file_bytes(&self) -> u64 {
+        self.store.sizes().0
+    }
+
     pub fn status(&self) -> serde_json::Value {
         let counts = self.store.counts();
         let (stored, held) = self.store.sizes();

@@ -12,7 +12,7 @@ use crate::event_logger::{self, Service, Syncing};
 use crate::event_store::boot_id;
 use crate::host_memory;
 use crate::metrics;
-use crate::server_process::{self, StorageReport};
+use crate::server_process::{self, LogRoom, StorageReport};
 use crate::tuning::channel_memory::{MEMORY_BYTES, MEMORY_SHARE, WRITE_RETRY};
 use core::Core;
 use ftmpi_options::servers::ChannelMemoryArgs;
@@ -63,6 +63,10 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     server_process::announce(&args.server, listener.local_addr()?)?;
 
     tokio::task::spawn_local(write_again(core.clone()));
+    let (room, messages) = (LogRoom::new(&args.server), core.clone());
+    tokio::task::spawn_local(
+        events.clone().look_at_room(room, move || messages.borrow().file_bytes()),
+    );
     let accepting = async {
         let mut next_conn = 0;
         loop {

@@ -9,6 +9,7 @@ use ftmpi_wire::event_log::{Frame, RECORDS_MAX};
 use ftmpi_wire::hello::Welcome;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -359,6 +360,11 @@ impl Core {
         self.changed.notify_one();
         self.hurry.notify_one();
         Some((self.begun + 1, self.done.subscribe()))
+    }
+
+    /// The directory of the logs, and their bytes.
+    pub fn stored(&self) -> (PathBuf, u64) {
+        (self.store.path().to_owned(), self.store.bytes())
     }
 
     pub fn status(&self, uptime: Duration, rejected: u64) -> serde_json::Value {

@@ -16,9 +16,10 @@ pub use peer_loggers::listen;
 
 use crate::event_store::EventStore;
 use crate::metrics;
-use crate::server_process::{self, StorageReport};
+use crate::server_process::{self, LogRoom, StorageReport};
 use crate::tuning::connection::STATUS_LIMIT;
 use crate::tuning::event_logger::{DRAIN_INTERVAL, DURABLE_LIMIT, SYNC_RETRY};
+use crate::tuning::log_room::LOOK_INTERVAL;
 use core::Core;
 use ftmpi_options::choices::AcknowledgeChoice;
 use ftmpi_options::servers::EventLoggerArgs;
@@ -117,6 +118,15 @@ impl Service {
         tell_when_durable(self.core.clone(), caller).await;
     }
 
+    /// Asks for images when the events, and `more` bytes beside them, take too much of the disk.
+    pub(crate) async fn look_at_room(self, mut room: LogRoom, more: impl Fn() -> u64) {
+        loop {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+            let (dir, events) = self.core.borrow().stored();
+            room.look(&dir, events + more());
+        }
+    }
+
     /// The state of the service, for status and metrics.
     pub(crate) fn status(&self, rejected: u64) -> serde_json::Value {
         self.core.borrow().status(self.started.elapsed(), rejected)
@@ -199,6 +209,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
             }
         }
     };
+    tokio::task::spawn_local(service.clone().look_at_room(LogRoom::new(&args.server), || 0));
     let why = tokio::select! {
         why = ending => why?,
         () = accepting => unreachable!("it accepts for ever"),

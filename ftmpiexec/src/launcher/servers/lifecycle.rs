@@ -174,6 +174,19 @@ impl Launcher {
         });
     }
 
+    /// The logs of a server take more of the disk than they leave: images make them shorter.
+    pub(in crate::launcher) fn logs_need_room(&mut self, index: usize, launch: u64, why: &str) {
+        if !self.servers.is_launch(index, launch) {
+            return;
+        }
+        if !std::mem::replace(&mut self.servers.told_of_logs, true) {
+            let name = self.servers.title(index);
+            let images = self.plan.ckpt_interval.is_some();
+            self.printer.notice(notices::logs_need_room(&name, why, images));
+        }
+        self.notify_dispatcher(Input::ImagesWanted);
+    }
+
     /// A server has ended.
     pub(in crate::launcher) fn server_ended(&mut self, index: usize, launch: u64, why: &str) {
         let Some(next) = self.servers.ended(index, launch, why) else { return };

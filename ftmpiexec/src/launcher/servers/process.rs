@@ -3,7 +3,7 @@
 use super::{StopMode, server_stderr};
 use crate::launcher::events::LauncherEvent;
 use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX, SERVER_ASK_LIMIT};
-use ftmpi_servers::server_process::{STORAGE_TROUBLE, STORAGE_WORKS};
+use ftmpi_servers::server_process::{LOGS_NEED_ROOM, STORAGE_TROUBLE, STORAGE_WORKS};
 use rustix::process::Pid;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::Command;
@@ -37,6 +37,9 @@ pub(super) async fn run_server(
                 } else if let Some(why) = line.strip_prefix(STORAGE_TROUBLE) {
                     let trouble = Some(why.chars().take(LINE_CHARS_MAX).collect());
                     LauncherEvent::ServerStorage { index, launch, trouble }
+                } else if let Some(why) = line.strip_prefix(LOGS_NEED_ROOM) {
+                    let why = why.chars().take(LINE_CHARS_MAX).collect();
+                    LauncherEvent::LogsNeedRoom { index, launch, why }
                 } else if line == STORAGE_WORKS {
                     LauncherEvent::ServerStorage { index, launch, trouble: None }
                 } else {
