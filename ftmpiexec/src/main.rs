@@ -13,6 +13,7 @@ mod job_dir;
 mod launcher;
 mod mpir;
 mod nested;
+mod no_process;
 mod os_text;
 mod output;
 mod own_link;
@@ -48,8 +49,7 @@ fn main() -> ExitCode {
         return terminal::refuse(NAME, &text);
     }
     if let Err(e) = std::thread::Builder::new().spawn(|| ()).map(std::thread::JoinHandle::join) {
-        let text =
-            format!("no thread can be created: {e}; raise the limit on processes (ulimit -u)");
+        let text = format!("no thread can be created: {}", no_process::no_process(&e));
         return terminal::refuse(NAME, &text);
     }
     let arguments: Vec<String> =

@@ -11,6 +11,7 @@ use super::kept_programs::{Executable, KeptPrograms, OtherProgram, SharedProgram
 use super::libraries;
 use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
+use crate::no_process::no_process;
 use crate::os_text::OsText;
 use crate::tuning::RANK_OOM_SCORE;
 use ftmpi_checkpoint::inheritance;
@@ -57,7 +58,7 @@ pub enum SpawnError {
     #[error("the working directory {0} cannot be entered: {1}")]
     Directory(String, io::Error),
     /// The system cannot start the process.
-    #[error("{0} cannot be started: {1}")]
+    #[error("{0} cannot be started: {reason}", reason = no_process(.1))]
     System(String, io::Error),
 }
 

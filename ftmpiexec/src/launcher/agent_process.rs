@@ -1,6 +1,7 @@
 //! The process of an agent: `ftmpiexec --agent`, here, or behind ssh or srun.
 
 use crate::cli::{Plan, Starter};
+use crate::no_process::no_process;
 use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -82,7 +83,7 @@ pub async fn run_agent_process(
         Ok(child) => child,
         Err(e) => {
             let program = command.as_std().get_program().to_string_lossy().into_owned();
-            return format!("{program} cannot be started: {e}");
+            return format!("{program} cannot be started: {}", no_process(&e));
         }
     };
     // The input stays open: some replacements of ssh end with their input.

@@ -2,6 +2,7 @@
 
 use super::{StopMode, server_stderr};
 use crate::launcher::events::LauncherEvent;
+use crate::no_process::no_process;
 use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX, SERVER_ASK_LIMIT};
 use ftmpi_servers::server_process::{LOGS_NEED_ROOM, STORAGE_TROUBLE, STORAGE_WORKS};
 use rustix::process::Pid;
@@ -19,7 +20,7 @@ pub(super) async fn run_server(
 ) -> String {
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(e) => return e.to_string(),
+        Err(e) => return no_process(&e),
     };
     let mut stdin = child.stdin.take();
     if let (Some(stdin), Some(line)) = (stdin.as_mut(), key_line) {
