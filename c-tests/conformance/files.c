@@ -121,12 +121,16 @@ static void file_systems(void)
     MPI_File f;
     char name[400], plain[400];
     snprintf(plain, sizeof plain, "%s-kind-%d", path, check_rank);
-    snprintf(name, sizeof name, "ufs:%s", plain);
-    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f)),
-          MPI_SUCCESS);
-    MPI_File_close(&f);
-    EQUAL(class_of(MPI_File_delete(name, MPI_INFO_NULL)), MPI_SUCCESS);
-    EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, plain, MPI_MODE_RDONLY, MPI_INFO_NULL, &f)), MPI_ERR_NO_SUCH_FILE);
+    for (int capital = 0; capital < 2; capital++) {
+        snprintf(name, sizeof name, "%s:%s", capital ? "UFS" : "ufs", plain);
+        EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f)),
+              MPI_SUCCESS);
+        MPI_File_close(&f);
+        EQUAL(access(plain, F_OK), 0);
+        EQUAL(class_of(MPI_File_delete(name, MPI_INFO_NULL)), MPI_SUCCESS);
+        EQUAL(class_of(MPI_File_open(MPI_COMM_SELF, plain, MPI_MODE_RDONLY, MPI_INFO_NULL, &f)),
+              MPI_ERR_NO_SUCH_FILE);
+    }
     MPI_Barrier(check_comm);
 }
 

@@ -414,7 +414,7 @@ impl<L: Link> Mpi<L> {
             let me = self.engine.me();
             self.engine.link.give_up(format!(
                 "rank {me} cannot be recovered: it read '{path}' before it died, and the file has other \
-                 data there now; do not write where a job also reads, or take images more often"
+                 data there now; use --protocol coordinated, or do not write where a job also reads"
             ));
         }
         Ok(done)

@@ -33,13 +33,16 @@ pub enum Whence {
     End,
 }
 
-/// A path without the name of a file system before it, as ROMIO takes it from open and delete. The
-/// operating system reaches the file in each case.
+/// A path without the name of a file system before it, as ROMIO takes it from open and delete, in
+/// capital letters, too. The operating system reaches the file in each case.
 fn without_file_system(path: &Path) -> &Path {
     let bytes = path.as_os_str().as_bytes();
     let known =
         ["ufs:", "nfs:", "unix:", "xfs:", "testfs:", "lustre:", "gpfs:", "panfs:", "pvfs2:"];
-    let rest = known.into_iter().find_map(|kind| bytes.strip_prefix(kind.as_bytes()));
+    let rest = known.into_iter().find_map(|kind| {
+        let (start, rest) = bytes.split_at_checked(kind.len())?;
+        start.eq_ignore_ascii_case(kind.as_bytes()).then_some(rest)
+    });
     Path::new(OsStr::from_bytes(rest.unwrap_or(bytes)))
 }
 
