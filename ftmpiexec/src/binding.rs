@@ -82,6 +82,9 @@ pub enum BindingError {
         "`{0}` is unknown; write hwthread, core, l3cache, numa or socket (core:2: two of them)"
     )]
     Unit(String),
+    /// `-map-by` counts ranks for each resource, as Open MPI's does.
+    #[error("`{0}` is for Open MPI; write --ppn N for N ranks on each host")]
+    PerResource(String),
     /// `-bind-to` has an unknown value.
     #[error(
         "`{0}` is unknown; write none, hwthread, core, l3cache, numa or socket (core:2: two of \
@@ -97,6 +100,9 @@ impl FromStr for Unit {
     type Err = BindingError;
 
     fn from_str(text: &str) -> Result<Self, BindingError> {
+        if text.starts_with("ppr:") {
+            return Err(BindingError::PerResource(text.to_owned()));
+        }
         let (name, count) = match text.split_once(':') {
             Some((name, count)) => (name, count.parse().ok().filter(|count| *count > 0)),
             None => (text, Some(1)),

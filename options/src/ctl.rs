@@ -43,7 +43,7 @@ pub enum CtlCommand {
     /// Moves a rank to another host: `migrate rank=3 to=HOST`.
     Migrate {
         /// The rank and the host: rank=N to=HOST
-        #[arg(value_name = "rank=N to=HOST", num_args = 2, required = true, value_parser = move_word)]
+        #[arg(value_names = ["rank=N", "to=HOST"], num_args = 2, required = true, value_parser = move_word)]
         words: Vec<MoveWord>,
     },
     /// Moves all ranks away from a host; none begins there any more.

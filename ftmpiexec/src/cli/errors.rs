@@ -95,8 +95,8 @@ pub enum PlanError {
     },
     /// Ranks that died are not ignored under this protocol.
     #[error(
-        "{option} goes with --protocol none: under {protocol} a rank that dies comes back, and its \
-         log cannot repeat that it was given up; write --protocol none, or drop {option}"
+        "{option} goes with --protocol none: under {protocol} a rank that dies comes back; write \
+         --protocol none, or drop {option}"
     )]
     Ignores {
         /// The option.

@@ -109,6 +109,10 @@ mod tests {
             "--image-key has no effect without --encrypt-images; add --encrypt-images or drop --image-key",
         ),
         (
+            "--map-by ppr:2:node ./p",
+            "--map-by: `ppr:2:node` is for Open MPI; write --ppn N for N ranks on each host",
+        ),
+        (
             "--map-by core ./p",
             "--map-by has no effect without --bind-to; add --bind-to or drop --map-by",
         ),

@@ -272,6 +272,7 @@ impl Plan {
         let event_loggers = protocol::event_loggers(cli, &machines, &mut protocol)?;
         let traits = registry::traits(&protocol);
         let clusters = registry::clusters(&protocol, ranks);
+        let binding = binding(cli)?;
         check_companions(cli, given)?;
         let recovery = recovery::of(cli, &protocol.name, traits)?;
         let starter = Starter::of(cli, allocation)?;
@@ -316,7 +317,7 @@ impl Plan {
             lean_images: cli.checkpoints.image_logs == ImageLogsChoice::Newest
                 && cli.storage.object_store.is_none()
                 && traits.logger,
-            binding: binding(cli)?,
+            binding,
             max_restarts: cli.fault_tolerance.max_restarts,
             recovery,
             ppn: cli.placement.ppn,

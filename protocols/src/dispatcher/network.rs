@@ -244,12 +244,16 @@ impl Dispatcher {
             }
         }
         if self.in_waves() {
-            let clusters: BTreeSet<usize> =
-                targets.iter().filter_map(|(rank, _)| self.cluster_of(*rank)).collect();
-            for cluster in clusters {
+            let mut clusters: BTreeMap<usize, Vec<Rank>> = BTreeMap::new();
+            for &(rank, _) in targets {
+                if let Some(cluster) = self.cluster_of(rank) {
+                    clusters.entry(cluster).or_default().push(rank);
+                }
+            }
+            for (cluster, ranks) in clusters {
                 if !self.ended {
                     let failed = Failed { cause: cause.clone(), named: Some(named), code: 1 };
-                    self.roll_back(cluster, &[], &failed);
+                    self.roll_back_living(cluster, &ranks, &failed);
                 }
             }
             return;

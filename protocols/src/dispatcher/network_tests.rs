@@ -98,6 +98,16 @@ fn in_waves_all_return_and_those_of_one_host_begin_elsewhere() {
     dispatcher.handle(3 * S, ended(1, 0, KILLED, 9));
     let started = starts(&drain(&mut dispatcher));
     assert_eq!(started, [(0, 0, 1), (1, 0, 1), (2, 2, 1), (3, 2, 1)]);
+    // Those that had to move are told as failures, and that they are back.
+    for rank in 0..4 {
+        hello(&mut dispatcher, rank, 1);
+    }
+    let told: Vec<(u32, u32)> =
+        dispatcher.failures().iter().map(|f| (f.rank.0, f.incarnation.0)).collect();
+    assert_eq!(told, [(2, 1), (3, 1)]);
+    let cause = Cause::Cut { hosts: ["h0", "h1"].map(str::to_owned) };
+    assert!(dispatcher.failures().iter().all(|failure| failure.cause == cause));
+    assert_eq!(dispatcher.restarts(), 1);
 }
 
 #[test]

@@ -267,6 +267,28 @@ impl Dispatcher {
         }
     }
 
+    /// All ranks of a cluster return to its last wave, because these cannot go on where they are.
+    /// They live: their incarnations end as those of the others do.
+    pub(super) fn roll_back_living(&mut self, number: usize, ranks: &[Rank], failure: &Failed) {
+        if !self.count_failure(&failure.cause, failure.code)
+            || !self.return_cluster(number, &[], failure)
+        {
+            return;
+        }
+        for &rank in ranks {
+            let state = &self.ranks[rank.index()];
+            let next = match state.stage {
+                Stage::Stopping => state.incarnation.next(),
+                Stage::Waiting => state.incarnation,
+                _ => continue,
+            };
+            let told = Failure::now(rank, next, self.now, failure.cause.clone());
+            self.failures.push(told.judged(failure.named));
+        }
+        self.go_on(number);
+        self.return_those_who_left(failure.code);
+    }
+
     /// As [`Self::roll_back`], for a failure that is counted already.
     fn roll_back_counted(&mut self, number: usize, dead: &[Rank], failure: &Failed) {
         let Failed { cause, named, .. } = failure;
@@ -458,8 +480,9 @@ impl Dispatcher {
             if let Some((_, [(a, _), (b, _)])) = over
                 && !self.all_exiting
             {
-                let cause = Cause::ChannelBroke { ends: [a, b] };
-                self.roll_back(number, &[], &Failed { cause, named: None, code: 1 });
+                let failure =
+                    Failed { cause: Cause::ChannelBroke { ends: [a, b] }, named: None, code: 1 };
+                self.roll_back_living(number, &[a, b], &failure);
             }
         }
     }
