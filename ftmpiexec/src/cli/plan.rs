@@ -272,7 +272,6 @@ impl Plan {
         let event_loggers = protocol::event_loggers(cli, &machines, &mut protocol)?;
         let traits = registry::traits(&protocol);
         let clusters = registry::clusters(&protocol, ranks);
-        let binding = binding(cli)?;
         check_companions(cli, given)?;
         let recovery = recovery::of(cli, &protocol.name, traits)?;
         let starter = Starter::of(cli, allocation)?;
@@ -317,7 +316,7 @@ impl Plan {
             lean_images: cli.checkpoints.image_logs == ImageLogsChoice::Newest
                 && cli.storage.object_store.is_none()
                 && traits.logger,
-            binding,
+            binding: binding(cli)?,
             max_restarts: cli.fault_tolerance.max_restarts,
             recovery,
             ppn: cli.placement.ppn,
@@ -394,6 +393,7 @@ fn health(cli: &Cli) -> Option<(String, Duration)> {
 
 /// Options that need another one, and options for images where none are taken.
 fn check_companions(cli: &Cli, given: &[&str]) -> Result<(), PlanError> {
+    binding(cli)?;
     if cli.checkpoints.ckpt_interval < CKPT_INTERVAL_MIN {
         return Err(PlanError::value(
             "--ckpt-interval",
