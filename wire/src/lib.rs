@@ -13,12 +13,13 @@
 //! | [`image_store`] | an agent and a checkpoint server, over TCP |
 //! | [`job_control`], [`job_status`] | a running launcher and its users, over a Unix socket |
 //! | [`traits`] | the facts about a protocol, from the launcher to agents and ranks |
-//! | [`status`], [`waiting`] | the page that a rank and its agent share |
+//! | [`status`], [`waiting`], [`call_trace`] | the memory that a rank and its agent share |
 //! | [`header`] | the envelope of a message between two ranks |
 //! | [`new_processes`] | a rank and the launcher, by way of the agent |
 //! | [`names`] | the numbers of the protocols, as types |
 #![forbid(unsafe_code)]
 
+pub mod call_trace;
 pub mod control;
 pub mod determinant;
 pub mod direct_start;

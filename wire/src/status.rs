@@ -43,6 +43,9 @@ pub mod word {
     pub const FROM_CALLER: usize = 16;
     /// Words of [`FROM_CALLER`].
     pub const FROM_CALLER_WORDS: usize = 16;
+    /// Agent: what the rank records for a trace ([`crate::call_trace`]); 0: nothing. Written before
+    /// the process starts.
+    pub const TRACE: usize = 32;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
     /// Rank: one more than the number of the fault (`control::InjectPoint`) by which it kills

@@ -1,16 +1,37 @@
-//! Flags that a call looks at when it ends, and how deep the program is inside the library.
+//! Flags that a call looks at when it begins and ends, and how deep the program is inside the
+//! library.
 
+use crate::call_trace;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 /// Set by the signal handler: the control socket has something that must not wait.
 pub static URGENT: AtomicBool = AtomicBool::new(false);
 
-/// What there is to do at the end of a call: [`REPORT_CALL_ENDS`], [`WAIT_IS_SHOWN`].
+/// What there is to do at the begin of a call: [`TAKE_LOCK`], [`RECORD_CALLS`].
+pub(crate) static AT_CALL_BEGIN: AtomicU8 = AtomicU8::new(0);
+/// Calls take the lock of `threads`.
+pub(crate) const TAKE_LOCK: u8 = 1;
+/// Calls are recorded for a trace.
+pub(crate) const RECORD_CALLS: u8 = 2;
+
+/// Sets or clears a bit of [`AT_CALL_BEGIN`].
+pub(crate) fn at_call_begin(bit: u8, wanted: bool) {
+    if wanted {
+        AT_CALL_BEGIN.fetch_or(bit, Ordering::SeqCst);
+    } else {
+        AT_CALL_BEGIN.fetch_and(!bit, Ordering::SeqCst);
+    }
+}
+
+/// What there is to do at the end of a call: [`REPORT_CALL_ENDS`], [`WAIT_IS_SHOWN`],
+/// [`CALL_IS_TRACED`].
 pub(crate) static AT_CALL_END: AtomicU8 = AtomicU8::new(0);
 /// The engine is called at the end of every call (`Link::report_call_ends`).
 pub(crate) const REPORT_CALL_ENDS: u8 = 1;
 /// The agent was told what this call waits for.
 pub(crate) const WAIT_IS_SHOWN: u8 = 2;
+/// This call is recorded for a trace.
+pub(crate) const CALL_IS_TRACED: u8 = 4;
 
 /// Sets or clears a bit of [`AT_CALL_END`].
 pub(crate) fn at_call_end(bit: u8, wanted: bool) {
@@ -51,12 +72,20 @@ pub(crate) fn set_depth(depth: u32) {
     DEPTH.store(depth, Ordering::Relaxed);
 }
 
-/// The calling thread lets others in, in the middle of a call; gives how deep it is inside.
-pub(crate) fn step_out() -> u32 {
-    DEPTH.swap(0, Ordering::Relaxed)
+/// A call that is set aside while its thread lets others in.
+pub(crate) struct SetAside {
+    depth: u32,
+    traced: Option<call_trace::Call>,
+}
+
+/// The calling thread lets others in, in the middle of a call.
+pub(crate) fn step_out() -> SetAside {
+    let traced = call_trace::set_aside();
+    SetAside { depth: DEPTH.swap(0, Ordering::Relaxed), traced }
 }
 
 /// The calling thread goes on with its call.
-pub(crate) fn step_in(depth: u32) {
-    set_depth(depth);
+pub(crate) fn step_in(call: SetAside) {
+    set_depth(call.depth);
+    call_trace::take_up(call.traced);
 }

@@ -4,9 +4,10 @@
 //! only while no call is under way.
 
 use crate::attention::{
-    AT_CALL_END, REPORT_CALL_ENDS, URGENT, WAIT_IS_SHOWN, at_call_end, depth, set_call, set_depth,
-    step_in, step_out,
+    AT_CALL_BEGIN, AT_CALL_END, CALL_IS_TRACED, RECORD_CALLS, REPORT_CALL_ENDS, TAKE_LOCK, URGENT,
+    WAIT_IS_SHOWN, at_call_end, depth, set_call, set_depth, step_in, step_out,
 };
+use crate::call_trace;
 use crate::job;
 use crate::threads;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -14,12 +15,28 @@ use std::sync::atomic::{Ordering, compiler_fence};
 /// Begin of a call of this function.
 #[inline]
 pub fn enter(name: &'static &'static str) {
-    if threads::on() && !threads::is_mine() {
+    let at_begin = AT_CALL_BEGIN.load(Ordering::Relaxed);
+    if at_begin != 0 {
+        return call_begins(at_begin, name);
+    }
+    set_depth(depth() + 1);
+    set_call(name);
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// The begin of a call where other threads may be inside, or of one that may be recorded.
+#[inline(never)]
+fn call_begins(at_begin: u8, name: &'static &'static str) {
+    if at_begin & TAKE_LOCK != 0 && !threads::is_mine() {
         threads::take();
     }
     set_depth(depth() + 1);
     set_call(name);
     compiler_fence(Ordering::SeqCst);
+    // A call from a callback is part of another call.
+    if at_begin & RECORD_CALLS != 0 && depth() == 1 {
+        call_trace::begins(name);
+    }
 }
 
 /// From now on several threads may call at once, also before MPI has started. (A thread that is
@@ -82,11 +99,11 @@ pub fn outside<R>(function: impl FnOnce() -> R) -> R {
         return function();
     }
     wake_other_threads();
-    let depth = step_out();
+    let call = step_out();
     threads::give();
     let answer = function();
     threads::take();
-    step_in(depth);
+    step_in(call);
     answer
 }
 
@@ -95,6 +112,7 @@ fn attend_if_free() {
     if threads::try_take() {
         threads::keep(true);
         set_depth(1);
+        call_trace::no_call();
         attend();
         set_depth(0);
         threads::keep(false);
@@ -119,6 +137,9 @@ fn call_ends() {
             job.engine.call_ends();
         }
     }
+    if AT_CALL_END.load(Ordering::Relaxed) & CALL_IS_TRACED != 0 {
+        call_trace::ends();
+    }
 }
 
 /// Called by the boot library's signal handler, on the main thread.
@@ -131,6 +152,7 @@ pub(crate) extern "C" fn on_signal() {
         return;
     }
     set_depth(1);
+    call_trace::no_call();
     attend();
     set_depth(0);
 }

@@ -1,5 +1,6 @@
 //! Images of this rank, at safe points: the engine is at rest and every own event is stable.
 
+use crate::call_trace;
 use crate::control::{all_own, close};
 use crate::shared_memory::{self, Taking};
 use crate::world::World;
@@ -71,6 +72,7 @@ pub(crate) fn capture(
         0 => {
             close(fd);
             world.shared.drop_room();
+            call_trace::image(image.0, outcome.pause_ns);
             world.notify_agent(FromRank::ImageBegun {
                 image,
                 written,

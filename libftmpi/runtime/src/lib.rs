@@ -3,6 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `job`, `calls` | MPI in this process; begin and end of every call, signal |
+//! | `call_trace` | records of calls for `--trace` |
 //! | `init`, `finalize`, `abort`, `ending` | how a rank begins and ends |
 //! | `direct_start` | ranks that another launcher started (PMI-1, PMI-2, PMIx) |
 //! | [`world`] | the engine's link: channels, news, waiting, files |
@@ -22,6 +23,7 @@
 mod abort;
 mod attention;
 pub mod boot;
+mod call_trace;
 mod calls;
 pub mod control;
 mod direct_start;

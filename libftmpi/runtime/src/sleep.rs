@@ -80,13 +80,13 @@ impl Patience {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn ticks() -> u64 {
+pub(crate) fn ticks() -> u64 {
     // SAFETY: reads the time-stamp counter.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn ticks() -> u64 {
+pub(crate) fn ticks() -> u64 {
     static BEGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     BEGIN.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64 * 3
 }
@@ -196,10 +196,16 @@ impl Sleeper {
             if !self.patience.gives_way() {
                 return true;
             }
-            self.give_way_from(now);
+            self.last = self.give_way_from(now);
             return false;
         }
         true
+    }
+
+    /// How long nothing has come, in ticks, at the last look at the clock.
+    #[must_use]
+    pub fn waited(&self) -> u64 {
+        if self.since == 0 { 0 } else { self.last.wrapping_sub(self.since) }
     }
 
     /// Gives others a turn where ranks outnumber processors, unless it is better to sleep.
@@ -211,10 +217,12 @@ impl Sleeper {
         gives
     }
 
-    fn give_way_from(&mut self, now: u64) {
+    /// Gives way; the result is the time afterwards.
+    fn give_way_from(&mut self, now: u64) -> u64 {
         give_way();
-        let status = self.status;
-        self.patience.gave_way(ticks().wrapping_sub(now), || status.get(word::EXTERNAL_LOAD));
+        let (status, after) = (self.status, ticks());
+        self.patience.gave_way(after.wrapping_sub(now), || status.get(word::EXTERNAL_LOAD));
+        after
     }
 
     /// After the flags were raised: everybody sees them from now on.

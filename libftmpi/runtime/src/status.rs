@@ -1,8 +1,31 @@
 //! The page that the rank shares with its agent (`ftmpi_wire::status`).
 
+use ftmpi_wire::call_trace;
 use ftmpi_wire::control::fds;
 use ftmpi_wire::status::{PAGE_BYTES, Phase, word};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Maps the ring for records of calls, which lies behind the page, at `at` inside the reserved
+/// window.
+pub(crate) fn map_call_ring(at: *mut u8) -> Option<&'static [AtomicU64]> {
+    // SAFETY: the caller gives so much memory at `at`; the descriptor is the agent's memfd.
+    let ring = unsafe {
+        libc::mmap(
+            at.cast(),
+            call_trace::BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_FIXED,
+            fds::STATUS,
+            PAGE_BYTES as libc::off_t,
+        )
+    };
+    if ring == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: the mapping is so long (the agent has sealed the memfd), aligned, and stays for the
+    // life of the process. A restored process makes a new one before it looks.
+    Some(unsafe { std::slice::from_raw_parts(ring.cast(), call_trace::WORDS) })
+}
 
 /// The page, or nothing in a process without an agent.
 #[derive(Debug, Clone, Copy)]

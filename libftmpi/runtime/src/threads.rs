@@ -10,11 +10,11 @@
 //! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors.
 //! The others sleep on a counter, which every thread moves that may have done something for them.
 
+use crate::attention::{AT_CALL_BEGIN, TAKE_LOCK, at_call_begin};
 use libc::c_int;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-static ON: AtomicBool = AtomicBool::new(false);
 /// Several threads may be in calls at the same time (`MPI_THREAD_MULTIPLE`).
 static MANY: AtomicBool = AtomicBool::new(false);
 /// 0: free, 1: taken, 2: taken, and somebody may wait.
@@ -34,7 +34,7 @@ static POLLER: AtomicBool = AtomicBool::new(false);
 /// Whether calls take the lock.
 #[inline(always)]
 pub fn on() -> bool {
-    ON.load(Ordering::Relaxed)
+    AT_CALL_BEGIN.load(Ordering::Relaxed) & TAKE_LOCK != 0
 }
 
 fn me() -> usize {
@@ -51,7 +51,7 @@ pub fn switch_on(inside: bool) {
         LOCK.store(1, Ordering::SeqCst);
         OWNER.store(me(), Ordering::SeqCst);
     }
-    ON.store(true, Ordering::SeqCst);
+    at_call_begin(TAKE_LOCK, true);
 }
 
 /// From now on several threads may be in calls at the same time.
@@ -143,11 +143,11 @@ pub fn wake(doorbell: Option<i32>) {
 /// Lets another thread in, if one waits.
 pub fn let_in() {
     if LOCK.load(Ordering::Relaxed) == 2 {
-        let depth = crate::attention::step_out();
+        let call = crate::attention::step_out();
         give();
         crate::sleep::give_way();
         take();
-        crate::attention::step_in(depth);
+        crate::attention::step_in(call);
     }
 }
 
@@ -164,7 +164,7 @@ pub fn sleep(poll: Option<impl FnOnce()>) {
     if !polls {
         SLEEPERS.fetch_add(1, Ordering::SeqCst);
     }
-    let depth = crate::attention::step_out();
+    let call = crate::attention::step_out();
     give();
     if let Some(poll) = poll {
         poll();
@@ -173,7 +173,7 @@ pub fn sleep(poll: Option<impl FnOnce()>) {
         futex(&MOVED, libc::FUTEX_WAIT, moved, Some(&time));
     }
     take();
-    crate::attention::step_in(depth);
+    crate::attention::step_in(call);
     if polls {
         POLLER.store(false, Ordering::SeqCst);
     } else {

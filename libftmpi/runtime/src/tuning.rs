@@ -18,6 +18,19 @@ pub(crate) const STAND_PATIENCE: Duration = Duration::from_secs(30);
 /// threads.
 pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
+/// Records of calls for `--trace` (`docs/internals/traces.md`).
+pub(crate) mod trace {
+    /// Nanoseconds between two records, where calls come faster: a record costs some 200 ns.
+    pub(crate) const PERIOD_NS: u64 = 200_000;
+    /// Calls between two that are recorded, on average, at the most: a program whose calls become
+    /// slow is soon recorded call by call.
+    pub(crate) const GAP_MAX: u64 = 4096;
+    /// Nanoseconds from which on a wait is recorded in any case.
+    pub(crate) const LONG_NS: u64 = 200_000;
+    /// Ticks below which a wait is shorter than that on any processor.
+    pub(crate) const LONG_TICKS: u64 = 200_000;
+}
+
 /// How long a rank that another launcher started waits for an answer of its host's agent. The agent
 /// answers at once; a host that is full of starting processes is slow.
 pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(60);

@@ -18,6 +18,7 @@ use self::peers::Peers;
 use self::wait_note::WaitNote;
 use crate::attention::URGENT;
 use crate::boot::Boot;
+use crate::call_trace;
 use crate::control::close;
 use crate::ending::{die, fatal};
 use crate::file_undo::FileUndo;
@@ -129,6 +130,7 @@ impl World {
         self.agent.begin();
         let page = self.reserve(ftmpi_wire::status::PAGE_BYTES, &boot);
         self.status = StatusPage::map(page);
+        self.begin_trace(&boot);
         self.wait = WaitNote::default();
         self.boot = boot;
         let no_image = match &self.boot {
@@ -190,6 +192,13 @@ impl World {
         if resumed.is_some() {
             self.files_return();
         }
+    }
+
+    /// Maps the ring behind the status page, if the agent wants calls to be recorded.
+    fn begin_trace(&mut self, boot: &Option<Boot>) {
+        let wanted = self.status.get(word::TRACE) & ftmpi_wire::call_trace::CALLS != 0;
+        let ring = wanted.then(|| self.reserve(ftmpi_wire::call_trace::BYTES, boot));
+        call_trace::attach(ring.and_then(crate::status::map_call_ring));
     }
 
     /// The latest known incarnation of a rank.
@@ -373,7 +382,7 @@ impl World {
         if !tired {
             threads::let_in();
             std::hint::black_box(world);
-            return;
+            return self.note_wait();
         }
         self.peers.set_sleeping(true);
         let sleeper = self.sleeper.as_ref().expect("just seen");
@@ -391,7 +400,16 @@ impl World {
         }
         self.peers.socket_full = false;
         self.peers.set_sleeping(false);
+        self.note_wait();
         self.look_around();
+    }
+
+    /// A call that has waited for long is recorded, if calls are.
+    #[inline]
+    fn note_wait(&self) {
+        if call_trace::is_on() {
+            call_trace::waits(self.sleeper.as_ref().map_or(0, Sleeper::waited));
+        }
     }
 
     /// The call that waited ends.

@@ -253,6 +253,8 @@ pub trait Link {
     {
         0
     }
+    /// A message to this rank has waited for so long until events were stable.
+    fn gate_waited(&mut self, _to: Rank, _waited_ns: u64) {}
     /// Named point of fault injection.
     fn point(&mut self, _name: &'static str) {}
     /// This is a restored process: every channel is gone. Reports half-landed payloads

@@ -141,6 +141,12 @@ impl<L: Link> Engine<L> {
         self.state.counters()
     }
 
+    /// Payload bytes that the program has sent and received.
+    #[inline]
+    pub fn bytes_moved(&self) -> u64 {
+        self.state.counters.bytes_sent + self.state.counters.bytes_received
+    }
+
     /// How many messages of the program have come that nobody has received, on one context if one
     /// is named. (Contexts of collectives are odd.)
     #[must_use]

@@ -124,7 +124,9 @@ impl State {
         let peer = self.channels.peer_mut(to);
         let Some(out) = peer.queue.front_mut() else { return true };
         if let Some(since) = out.gated_at.take() {
-            self.counters.gate_wait_ns += ((link.clock() - since).max(0.0) * 1e9) as u64;
+            let waited_ns = ((link.clock() - since).max(0.0) * 1e9) as u64;
+            self.counters.gate_wait_ns += waited_ns;
+            link.gate_waited(to, waited_ns);
         }
         if link.push(to, &mut out.frame) == Push::Full {
             return false;

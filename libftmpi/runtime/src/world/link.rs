@@ -3,6 +3,7 @@
 use super::channels::{Channel, ChannelReceiver};
 use super::{World, reach_point};
 use crate::attention::{REPORT_CALL_ENDS, URGENT, WAIT_IS_SHOWN, at_call_end, call};
+use crate::call_trace;
 use crate::control::close;
 use crate::logger::Logger;
 use crate::sleep::{self, Sleeper};
@@ -210,7 +211,7 @@ impl Link for World {
         self.wait.in_vain = false;
         let Some(sleeper) = &mut self.sleeper else { return };
         if !sleeper.tired() {
-            return;
+            return self.note_wait();
         }
         self.peers.set_sleeping(true);
         self.sleeper.as_ref().expect("just seen").fence();
@@ -223,6 +224,7 @@ impl Link for World {
         }
         self.peers.socket_full = false;
         self.peers.set_sleeping(false);
+        self.note_wait();
         self.look_around();
     }
 
@@ -232,6 +234,7 @@ impl Link for World {
 
     fn publish_wait(&mut self, waiting: Waiting, progress: u64) {
         let call = call().to_owned();
+        call_trace::waits_for(&waiting.peers);
         // Another thread may do something for others.
         let waiting = match threads::others_may_come_in() {
             true => Waiting { reason: WaitReason::Other, call, ..waiting },
@@ -239,6 +242,10 @@ impl Link for World {
         };
         self.wait.show(self.status, waiting, progress, Self::now_ns());
         at_call_end(WAIT_IS_SHOWN, true);
+    }
+
+    fn gate_waited(&mut self, to: Rank, waited_ns: u64) {
+        call_trace::gate(to.0, waited_ns);
     }
 
     fn give_turn(&mut self) -> bool {
