@@ -5,6 +5,7 @@
 //! its incarnation, and both sides ignore what comes late about an old incarnation.
 
 use crate::binding::Binding;
+use crate::call_spans::CallReport;
 use crate::heartbeat::Times;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
@@ -139,6 +140,8 @@ pub struct Job {
     pub binding: Option<Binding>,
     /// The command that says whether a host is well, and the time between two of its runs.
     pub health: Option<(String, Duration)>,
+    /// Ranks record their calls (`--trace`).
+    pub traced: bool,
     /// Soft and hard limit of the stack at the first start. The address layout depends on it.
     pub stack_limit: (u64, u64),
 }
@@ -572,6 +575,8 @@ pub enum Report {
         /// What the rank does at this moment.
         doing: Box<Doing>,
     },
+    /// What the rank has recorded of its calls: every second, and after the end of the process.
+    Calls(Box<CallReport>),
     /// The program's standard input took so many bytes.
     InputTaken(u32),
     /// The process has ended. The last report about an incarnation.

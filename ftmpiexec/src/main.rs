@@ -4,6 +4,7 @@
 mod agent;
 mod agent_protocol;
 mod binding;
+mod call_spans;
 mod cli;
 mod doctor;
 mod heartbeat;

@@ -4,15 +4,20 @@
 //! | what | events |
 //! | --- | --- |
 //! | a host | a process; its ranks are the threads |
-//! | what a rank does | spans (`X`), and in them the pauses of images |
+//! | what a rank does | spans (`X`), and in them its calls and the pauses of images ([`calls`]) |
 //! | a death | an instant event on the track of its rank |
 //! | an image from its order until it is durable, a wave | asynchronous spans (`b`, `e`) |
 //! | lines about faults | instant events of the launcher, which is process 0 |
 //!
 //! Guarantees: spans of a track nest. Events are in the order of their times, which count from the
-//! start of the launcher, in microseconds. Only what the launcher knows is in the file: a trace
-//! costs the ranks nothing.
+//! start of the launcher, in microseconds. Where calls come fast the file shows some of them: the
+//! longest, and an even choice of the others. Each says in `calls` how many calls there were since
+//! the one before it, and `otherData` how many there were in all.
 
+mod calls;
+
+use self::calls::{CallsOf, LANE};
+use crate::history::calls::Calls;
 use crate::history::view::with_ends;
 use crate::history::{History, Image, Span, State};
 use crate::launcher::notices;
@@ -65,6 +70,8 @@ struct TraceFile {
 pub struct Traced<'a> {
     /// What happened.
     pub history: &'a History,
+    /// What ranks called.
+    pub calls: &'a Calls,
     /// Failures and rollbacks of ranks, each with the time when it died.
     pub failures: Vec<(&'a Failure, Duration)>,
     /// Names of the hosts.
@@ -90,7 +97,7 @@ impl Traced<'_> {
     }
 
     fn file(&self) -> TraceFile {
-        let mut events = self.states();
+        let (mut events, lanes) = self.states();
         events.extend(self.failures.iter().map(|(failure, died)| death(self, failure, *died)));
         self.images(&mut events);
         self.waves(&mut events);
@@ -102,13 +109,13 @@ impl Traced<'_> {
         // Of two spans that begin together the longer one is around the other.
         let length = |event: &TraceEvent| event.dur.unwrap_or(0.0);
         events.sort_by(|a, b| a.ts.total_cmp(&b.ts).then(length(b).total_cmp(&length(a))));
-        let mut trace_events = self.names();
+        let mut trace_events = self.names(&lanes);
         trace_events.append(&mut events);
         TraceFile { display_time_unit: "ms", other_data: self.about.clone(), trace_events }
     }
 
     /// Names and order of processes and threads.
-    fn names(&self) -> Vec<TraceEvent> {
+    fn names(&self, lanes: &[usize]) -> Vec<TraceEvent> {
         let name = |what: &str, track, args: Value| TraceEvent {
             args,
             ..event(what.to_owned(), "__metadata", "M", Duration::ZERO, track)
@@ -129,37 +136,46 @@ impl Traced<'_> {
             let mut hosts: Vec<u32> = self.history.spans(rank).map(|span| span.host).collect();
             hosts.sort_unstable();
             hosts.dedup();
-            for track in hosts.into_iter().map(|host| (host + 1, rank.0)) {
-                let text = json!({ "name": format!("rank {rank}") });
-                names.push(name("thread_name", track, text));
+            let lanes = 0..lanes[rank.index()] as u32;
+            for (host, lane) in hosts.iter().flat_map(|host| lanes.clone().map(move |l| (host, l)))
+            {
+                let track = (host + 1, rank.0 + LANE * lane);
+                let text = match lane {
+                    0 => format!("rank {rank}"),
+                    _ => format!("rank {rank}, another thread"),
+                };
+                names.push(name("thread_name", track, json!({ "name": text })));
                 names.push(name("thread_sort_index", track, json!({ "sort_index": rank })));
             }
         }
         names
     }
 
-    fn states(&self) -> Vec<TraceEvent> {
+    /// States of ranks, and in them calls and pauses; how many tracks each rank needs.
+    fn states(&self) -> (Vec<TraceEvent>, Vec<usize>) {
         let mut pauses: BTreeMap<Rank, Vec<&Image>> = BTreeMap::new();
         for image in self.history.images().filter(|image| image.taken.is_some()) {
             pauses.entry(image.rank).or_default().push(image);
         }
-        let mut events = Vec::new();
+        let (mut events, mut lanes) = (Vec::new(), Vec::new());
         for rank in (0..self.ranks as u32).map(Rank) {
             let mut pauses = pauses.remove(&rank).unwrap_or_default();
             pauses.sort_by_key(|image| image.taken);
-            for (span, to) in with_ends(self.history.spans(rank), self.end) {
-                if span.state == State::Done {
-                    continue;
-                }
+            let spans = with_ends(self.history.spans(rank), self.end);
+            let states: Vec<(Span, Duration)> =
+                spans.filter(|(span, _)| span.state != State::Done).collect();
+            for (span, to) in &states {
                 events.push(TraceEvent {
-                    dur: Some(microseconds(to) - microseconds(span.from)),
+                    dur: Some(microseconds(*to) - microseconds(span.from)),
                     args: json!({ "incarnation": span.incarnation }),
-                    ..event(state_name(span.state), "state", "X", span.from, track(span, rank))
+                    ..event(state_name(span.state), "state", "X", span.from, track(*span, rank))
                 });
-                pauses_in(&pauses, (span, to), rank, &mut events);
             }
+            let (all, calls) = (self.calls, self.calls.of(rank));
+            let of_rank = CallsOf { rank, calls, images: &pauses, all };
+            lanes.push(of_rank.events(&states, &mut events));
         }
-        events
+        (events, lanes)
     }
 
     fn images(&self, events: &mut Vec<TraceEvent>) {
@@ -181,33 +197,6 @@ impl Traced<'_> {
             let track = (LAUNCHER, WAVES);
             asynchronous(events, name, (id, "wave"), (wave.from, wave.to), (track, args));
         }
-    }
-}
-
-/// The pauses of images of a rank in this span of it.
-fn pauses_in(
-    pauses: &[&Image],
-    (span, to): (Span, Duration),
-    rank: Rank,
-    events: &mut Vec<TraceEvent>,
-) {
-    if !matches!(span.state, State::Running | State::CatchingUp) {
-        return;
-    }
-    let mut free = span.from;
-    for image in pauses {
-        let Some((taken, pause)) = image.taken else { continue };
-        // The report of a pause may come after that of the death of its rank.
-        let (from, until) = (taken.saturating_sub(pause).max(free), taken.min(to));
-        if from >= until {
-            continue;
-        }
-        free = until;
-        events.push(TraceEvent {
-            dur: Some(microseconds(until) - microseconds(from)),
-            args: json!({ "image": image.image }),
-            ..event("image pause".to_owned(), "image", "X", from, track(span, rank))
-        });
     }
 }
 
@@ -312,8 +301,10 @@ mod tests {
             caught_up_at: None,
             replayed: 0,
         };
+        let calls = Calls::default();
         let traced = Traced {
             history,
+            calls: &calls,
             failures: vec![(&failure, ms(100))],
             hosts: vec!["a", "b"],
             ranks: 2,

@@ -286,6 +286,26 @@ pub mod history {
     pub const TAKEN_KEPT: usize = 4;
 }
 
+/// Calls of MPI in a trace (`docs/internals/traces.md`).
+pub mod trace {
+    /// Spans of calls that an agent tells the launcher in a second: some 500 kB.
+    pub const SPANS_A_SECOND: usize = 16_384;
+    /// Those of one rank at the least: one host may have very many.
+    pub const SPANS_A_SECOND_MIN: usize = 8;
+    /// Those of one rank at the most: all, where calls take 4 ms or longer.
+    pub const SPANS_A_SECOND_RANK: usize = 512;
+    /// The part of them that the longest ones are.
+    pub const LONGEST_PART: usize = 4;
+    /// Spans of calls of all ranks in the file: some 30 MB.
+    pub const SPANS_MAX: usize = 200_000;
+    /// Spans of calls of all ranks in a page of `--report`: some 3 MB.
+    pub const PAGE_SPANS_MAX: usize = 30_000;
+    /// Those of one rank at the least.
+    pub const SPANS_RANK_MIN: usize = 64;
+    /// A host's clock that differs so much from what it was has begun anew.
+    pub const CLOCK_JUMP_NS: i64 = 60_000_000_000;
+}
+
 /// What a job says in the output of a batch job.
 pub mod batch_log {
     use std::time::Duration;

@@ -28,6 +28,7 @@
 
 mod actual_command;
 mod broker;
+mod calls;
 mod checkpoint;
 mod clocks;
 mod control;
@@ -437,9 +438,18 @@ impl Agent {
         for process in self.ranks.running() {
             let report = process.page.report(process.pid().and_then(state_of));
             self.link.report(process.rank, process.incarnation, report);
+            self.report_calls(process);
             if let Some(path) = process.other_mpi() {
                 self.link.report(process.rank, process.incarnation, Report::OtherMpi { path });
             }
+        }
+    }
+
+    /// Tells the launcher what the rank has recorded of its calls.
+    fn report_calls(&self, process: &RankProcess) {
+        let room = calls::room(self.ranks.count());
+        if let Some(calls) = process.calls(room) {
+            self.link.report(process.rank, process.incarnation, Report::Calls(Box::new(calls)));
         }
     }
 

@@ -284,7 +284,7 @@ mod tests {
     #[tokio::test]
     async fn lines_of_the_boot_library_have_no_position_in_the_text() {
         let boot_line = b"ftmpi: rank 3: the image is damaged\n";
-        let (page, _fd) = Page::create().unwrap();
+        let (page, _fd) = Page::create(false).unwrap();
         page.set(word::STDERR_READ, 100);
         page.set(word::BOOT_STDERR, boot_line.len() as u64);
         let page = Arc::new(page);

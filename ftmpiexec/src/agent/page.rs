@@ -1,9 +1,11 @@
-//! The agent's view of a rank's status page (`ftmpi_wire::status`): a sealed `memfd`.
+//! The agent's view of a rank's status page (`ftmpi_wire::status`), and of the ring of calls behind
+//! it (`ftmpi_wire::call_trace`): a sealed `memfd`.
 //!
 //! Guarantees: the page cannot shrink under the mapping; every word is read and written as one
 //! atomic; it stays readable after the rank died.
 
 use crate::agent_protocol::{Doing, Report};
+use ftmpi_wire::call_trace;
 use ftmpi_wire::status::{Counters, PAGE_BYTES, STRANGER_BYTES, word};
 use ftmpi_wire::waiting;
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -17,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Page {
     words: NonNull<AtomicU64>,
+    bytes: usize,
 }
 
 // SAFETY: the page is only ever touched through atomics, and unmapped once, by `drop`.
@@ -25,17 +28,19 @@ unsafe impl Send for Page {}
 unsafe impl Sync for Page {}
 
 impl Page {
-    /// A fresh page of zeros, and the descriptor for the rank.
+    /// A fresh page of zeros, and the descriptor for the rank. `traced`: the rank records its calls
+    /// behind it.
     ///
     /// # Errors
     /// No memory or no descriptors are left.
-    pub fn create() -> io::Result<(Self, OwnedFd)> {
-        let fd = sealed_memfd("ftmpi-status", PAGE_BYTES as u64)?;
+    pub fn create(traced: bool) -> io::Result<(Self, OwnedFd)> {
+        let bytes = PAGE_BYTES + if traced { call_trace::BYTES } else { 0 };
+        let fd = sealed_memfd("ftmpi-status", bytes as u64)?;
         // SAFETY: a new mapping at an address that the kernel chooses; its size is sealed.
         let at = unsafe {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
-                PAGE_BYTES,
+                bytes,
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::SHARED,
                 &fd,
@@ -43,11 +48,18 @@ impl Page {
             )?
         };
         let words = NonNull::new(at.cast()).ok_or_else(|| io::Error::other("mapped at zero"))?;
-        Ok((Self { words }, fd))
+        let page = Self { words, bytes };
+        page.set(word::TRACE, if traced { call_trace::CALLS } else { 0 });
+        Ok((page, fd))
+    }
+
+    /// How many words it has.
+    pub fn words(&self) -> usize {
+        self.bytes / 8
     }
 
     fn word(&self, index: usize) -> &AtomicU64 {
-        assert!(index < PAGE_BYTES / 8, "a status page has {} words", PAGE_BYTES / 8);
+        assert!(index < self.words(), "a status page has {} words", self.words());
         // SAFETY: within the mapping (checked above), aligned, mapped as long as `self` lives.
         unsafe { self.words.add(index).as_ref() }
     }
@@ -104,7 +116,7 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         // SAFETY: mapped by `create` with this size, and no borrow of it is left.
-        let _ = unsafe { rustix::mm::munmap(self.words.as_ptr().cast(), PAGE_BYTES) };
+        let _ = unsafe { rustix::mm::munmap(self.words.as_ptr().cast(), self.bytes) };
     }
 }
 
@@ -155,7 +167,7 @@ mod tests {
 
     #[test]
     fn both_sides_see_the_same_words_and_the_page_cannot_shrink() {
-        let (page, fd) = Page::create().unwrap();
+        let (page, fd) = Page::create(false).unwrap();
         let written = Counters { log_bytes: 7, ..Counters::default() };
         written.store(|index, value| {
             rustix::io::pwrite(&fd, &value.to_ne_bytes(), (index * 8) as u64).unwrap();

@@ -83,6 +83,7 @@ impl Agent {
         let process = self.ranks.remove(rank).expect("looked up above");
         let incarnation = process.incarnation;
         self.link.report(rank, incarnation, process.page.report(None));
+        self.report_calls(&process);
         if let Some(path) = process.other_mpi() {
             self.link.report(rank, incarnation, Report::OtherMpi { path });
         }

@@ -125,7 +125,7 @@ mod tests {
         let (outbox, queue) = mpsc::unbounded_channel();
         let (events, mut inbox) = mpsc::unbounded_channel();
         outbox.send(datagram(vec![0; 64 << 20])).unwrap();
-        let (page, _fd) = Page::create().unwrap();
+        let (page, _fd) = Page::create(false).unwrap();
         let page = Arc::new(page);
         write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), PROCESS, events).await;
         assert_eq!(page.get(word::CONTROL_DATAGRAMS), 0);
@@ -143,7 +143,7 @@ mod tests {
         let (outbox, queue) = mpsc::unbounded_channel();
         let (events, mut inbox) = mpsc::unbounded_channel();
         outbox.send(datagram(vec![1])).unwrap();
-        let (page, _fd) = Page::create().unwrap();
+        let (page, _fd) = Page::create(false).unwrap();
         let page = Arc::new(page);
         write_rank(Arc::new(control), queue, (Arc::default(), page), PROCESS, events).await;
         assert!(inbox.recv().await.is_none());
@@ -158,7 +158,7 @@ mod tests {
             outbox.send(datagram(vec![byte])).unwrap();
         }
         drop(outbox);
-        let (page, _fd) = Page::create().unwrap();
+        let (page, _fd) = Page::create(false).unwrap();
         let page = Arc::new(page);
         write_rank(Arc::new(control), queue, (Arc::default(), page.clone()), PROCESS, events).await;
         assert_eq!(page.get(word::CONTROL_DATAGRAMS), 2);

@@ -1,6 +1,7 @@
 //! The process of one incarnation of a rank, from its start to the last byte of its output.
 
 use super::actual_command;
+use super::calls::CallCollector;
 use super::checkpoint::TakingImage;
 use super::incremental_chains::IncrementalChains;
 use super::output_hold::OutputHold;
@@ -9,6 +10,7 @@ use super::rank_link::Outgoing;
 use super::signal::WakeSignal;
 use super::spawn::Spawned;
 use crate::agent_protocol::{ActualCommand, ProcessId, Start};
+use crate::call_spans::CallReport;
 use crate::tuning::SIGNAL_CODE_BASE;
 use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_wire::control::{self, ToRank};
@@ -18,7 +20,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
@@ -97,6 +99,8 @@ pub struct RankProcess {
     /// The images on which the next image may rest.
     pub chains: IncrementalChains,
     pub end: EndState,
+    /// Reads what the rank records of its calls.
+    calls: Mutex<CallCollector>,
     outbox: mpsc::UnboundedSender<Outgoing>,
     wake: Arc<OnceLock<WakeSignal>>,
     started: Started,
@@ -146,6 +150,7 @@ impl RankProcess {
             written_at_image: Vec::new(),
             chains,
             end: EndState::default(),
+            calls: Mutex::default(),
             outbox: parts.outbox,
             wake: parts.wake,
             started,
@@ -158,6 +163,11 @@ impl RankProcess {
             ending: None,
             other_mpi_told: AtomicBool::new(false),
         }
+    }
+
+    /// What the rank has recorded of its calls since the last time, with so many spans.
+    pub fn calls(&self, room: usize) -> Option<CallReport> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).collect(&self.page, room)
     }
 
     /// The identity of the process that was started.

@@ -145,7 +145,8 @@ impl Agent {
     fn prepare(&mut self, start: Start, image: Option<Stream>) -> Result<StartOrder, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
         let (control, control_end) = Control::pair().map_err(system)?;
-        let (page, status) = Page::create().map_err(system)?;
+        let traced = self.job.as_ref().is_some_and(|job| job.traced);
+        let (page, status) = Page::create(traced).map_err(system)?;
         let (image, facts) = image.map_or((None, None), |s| (Some(s.pipe), Some(s.facts)));
         if let Some(facts) = facts {
             page.set(word::STDOUT_READ, facts.written[0]);

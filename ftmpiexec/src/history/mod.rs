@@ -7,6 +7,7 @@
 //! for it. Memory is bounded ([`crate::tuning::history`]). What was left out is counted, and totals
 //! contain it. Times count from the start of the launcher.
 
+pub mod calls;
 pub mod view;
 
 use crate::tuning::history::{EVENTS_MAX, IMAGES_MAX, RESUMED_MAX, SPANS_MAX, TAKEN_KEPT};

@@ -1,8 +1,12 @@
 //! The history of a job as files show it: times are seconds since the start of the launcher, or
 //! milliseconds where the name says so.
 
+use super::calls::Calls;
 use super::{History, Image, LeftOut, Span, State, Subject};
+use crate::call_spans::{CallSpan, thin};
+use crate::tuning::trace::PAGE_SPANS_MAX;
 use ftmpi_wire::Rank;
+use ftmpi_wire::call_trace::Kind;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -13,7 +17,24 @@ pub struct Timeline {
     images: Vec<ImageView>,
     waves: Vec<WaveView>,
     events: Vec<EventView>,
+    /// With `--trace`: the longest calls of MPI, and an even choice of the others.
+    calls: Vec<CallsView>,
     left_out: LeftOut,
+}
+
+#[derive(Debug, Serialize)]
+struct CallsView {
+    rank: Rank,
+    spans: Vec<CallView>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallView {
+    name: String,
+    from_s: f64,
+    to_s: f64,
+    /// This call and the calls before it that are not shown.
+    calls: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -111,7 +132,7 @@ pub fn with_ends(
 
 impl Timeline {
     /// The history until `end`.
-    pub fn new(history: &History, ranks: usize, end: Duration) -> Self {
+    pub fn new((history, calls): (&History, &Calls), ranks: usize, end: Duration) -> Self {
         let of_rank = |rank: Rank| RankView {
             rank,
             spans: with_ends(history.spans(rank), end).map(SpanView::new).collect(),
@@ -138,9 +159,27 @@ impl Timeline {
                     text: event.text.clone(),
                 })
                 .collect(),
+            calls: calls_of(calls, ranks),
             left_out: history.left_out(),
         }
     }
+}
+
+fn calls_of(calls: &Calls, ranks: usize) -> Vec<CallsView> {
+    let room = PAGE_SPANS_MAX / ranks.max(1);
+    let of_rank = |rank: Rank| {
+        let all = calls.of(rank).iter().map(|call| call.span);
+        let (spans, _) = thin(all.filter(|span| span.kind == Kind::Call as u8).collect(), room);
+        let view = |span: &CallSpan| CallView {
+            name: calls.name(span).to_owned(),
+            from_s: seconds(Duration::from_nanos(span.begin_ns)),
+            to_s: seconds(Duration::from_nanos(span.begin_ns + span.length_ns)),
+            calls: span.calls,
+        };
+        CallsView { rank, spans: spans.iter().map(view).collect() }
+    };
+    let views = (0..ranks as u32).map(Rank).map(of_rank);
+    views.filter(|view| !view.spans.is_empty()).collect()
 }
 
 impl SpanView {
@@ -214,7 +253,8 @@ mod tests {
 
     #[test]
     fn spans_end_where_the_next_begin_and_the_last_with_the_job() {
-        let view = serde_json::to_value(Timeline::new(&history(), 2, 5 * S)).unwrap();
+        let view =
+            serde_json::to_value(Timeline::new((&history(), &Calls::default()), 2, 5 * S)).unwrap();
         let spans = &view["ranks"][1]["spans"];
         assert_eq!(spans[0]["to_s"], spans[1]["from_s"]);
         assert_eq!(spans[1]["to_s"], 5.0);

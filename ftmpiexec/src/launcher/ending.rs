@@ -169,7 +169,12 @@ impl Launcher {
         let mut written = self.write_trace(wall);
         if let Some(path) = &self.plan.report {
             let ended = (wall, code);
-            let report = self.recorder.whole(&self.plan, &self.dispatcher, &self.history, ended);
+            let report = self.recorder.whole(
+                &self.plan,
+                &self.dispatcher,
+                (&self.history, &self.calls),
+                ended,
+            );
             if let Err(e) = file::write(path, &report) {
                 self.printer.notice(notices::report_unwritten(path, &e));
                 written = false;

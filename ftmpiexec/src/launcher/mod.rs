@@ -65,6 +65,7 @@ mod termination;
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
 use crate::cli::{Plan, Reason};
 use crate::history::History;
+use crate::history::calls::Calls;
 use crate::job_dir::JobDir;
 use crate::mpir;
 use crate::output::{Printer, Style};
@@ -119,6 +120,8 @@ struct Launcher {
     input: StandardInput,
     recorder: Recorder,
     history: History,
+    /// Calls of MPI, with `--trace`.
+    calls: Calls,
     batch_log: BatchLog,
     /// What debuggers see.
     mpir: mpir::Table,
@@ -273,6 +276,7 @@ impl Launcher {
             input: prepared.input,
             recorder: Recorder::new(&plan),
             history: History::new(plan.placement.len()),
+            calls: Calls::default(),
             batch_log: BatchLog::new(&plan),
             mpir: mpir::Table::new(programs),
             injection: Injection::new(&plan),

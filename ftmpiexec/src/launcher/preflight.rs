@@ -178,6 +178,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         binding: plan.binding.clone(),
         health: plan.health.clone(),
+        traced: plan.trace.is_some(),
         stack_limit,
     })
 }

@@ -54,6 +54,7 @@ impl Launcher {
         let died = |failure: &Failure| self.recorder.died_at(failure);
         let traced = Traced {
             history: &self.history,
+            calls: &self.calls,
             failures: failures.map(|failure| (failure, died(failure))).collect(),
             hosts: self.plan.machines.iter().map(|machine| machine.name.as_str()).collect(),
             ranks: self.plan.placement.len(),
@@ -63,6 +64,7 @@ impl Launcher {
                 "version": env!("CARGO_PKG_VERSION"),
                 "protocol": self.plan.protocol.name,
                 "left_out": self.history.left_out(),
+                "calls": self.calls.shown(),
             }),
         };
         let written = traced.write(path);

@@ -196,6 +196,10 @@ impl Launcher {
                 }
                 Input::Received { rank, bytes: counters.bytes_received }
             }
+            Report::Calls(report) => {
+                self.calls.take(self.now(), (host, rank, incarnation), *report);
+                return None;
+            }
             Report::OtherMpi { path } => {
                 if self.other_mpis.insert(path.clone()) {
                     let name = self.agents.name(host);

@@ -51,6 +51,7 @@ function Timeline(place) {
     if (!images.has(image.rank)) images.set(image.rank, []);
     images.get(image.rank).push(image);
   }
+  const calls = new Map(run.timeline.calls.map((of) => [of.rank, of.spans]));
   const marks = new Map();
   for (const failure of run.failures.concat(run.orphans)) {
     if (!marks.has(failure.rank)) marks.set(failure.rank, []);
@@ -235,6 +236,12 @@ function Timeline(place) {
         if (span.to_s < state.from || span.from_s > state.to) continue;
         tell(rect(span.from_s, span.to_s, y + 2, row - 4, span.state, 1), () => describe(rank, span));
       }
+      for (const call of calls.get(rank.rank) || []) {
+        if (call.to_s < state.from || call.from_s > state.to || x(call.to_s) - x(call.from_s) < 0.7) continue;
+        tell(rect(call.from_s, call.to_s, y + 5, row - 10, "mpi", 0.7), () => "rank " + rank.rank + " at " + seconds(call.from_s) + ": " +
+          call.name + " for " + milliseconds((call.to_s - call.from_s) * 1000) +
+          (call.calls > 1 ? "; " + count(call.calls - 1, "call") + " before it not shown" : ""));
+      }
       for (const image of images.get(rank.rank) || []) {
         if (image.taken_s === null) continue;
         const pause = image.pause_ms / 1000;
@@ -292,6 +299,41 @@ function showTime() {
     { name: "time of all ranks", number: true, value: (part) => seconds(part.value) },
     { name: "share", number: true, value: (part) => percent(part.value / total) },
   ], parts.filter((part) => part.value > 0), "Time of " + count(run.ranks, "rank") + ", added up"));
+}
+
+function showMpiTime() {
+  if (!run.mpi_time.length) return;
+  const place = byId("time");
+  const sums = new Map();
+  for (const rank of run.mpi_time) {
+    for (const call of rank.calls) {
+      const sum = sums.get(call.name) || { name: call.name, calls: 0, time_s: 0, longest_ms: 0, most_s: 0, rank: rank.rank };
+      sum.calls += call.calls;
+      sum.time_s += call.time_s;
+      sum.longest_ms = Math.max(sum.longest_ms, call.longest_ms);
+      if (call.time_s > sum.most_s) [sum.most_s, sum.rank] = [call.time_s, rank.rank];
+      sums.set(call.name, sum);
+    }
+  }
+  const total = run.rank_time.running_s + run.rank_time.catching_up_s || 1;
+  const rows = [...sums.values()].sort((a, b) => b.time_s - a.time_s).slice(0, 40);
+  const columns = [
+    { name: "function", value: (row) => element("code", {}, row.name) },
+    { name: "calls", number: true, value: (row) => number(row.calls) },
+    { name: "time of all ranks", number: true, value: (row) => seconds(row.time_s) },
+    { name: "of the running time", number: true, value: (row) => percent(row.time_s / total) },
+    { name: "longest call", number: true, value: (row) => milliseconds(row.longest_ms) },
+    { name: "most of a rank", number: true, value: (row) => seconds(row.most_s) + " (rank " + row.rank + ")" },
+  ];
+  place.append(element("h3", {}, "In MPI"), table(columns, rows, "Calls of all ranks; estimated from some of them where they come fast"));
+  const ranks = run.mpi_time.map((rank) => ({ rank: rank.rank, time_s: rank.calls.reduce((sum, call) => sum + call.time_s, 0),
+    most: rank.calls.slice(0, 3).map((call) => call.name + " " + seconds(call.time_s)).join(", ") }));
+  ranks.sort((a, b) => b.time_s - a.time_s);
+  place.append(element("details", {}, element("summary", {}, "Time in MPI of each rank"), table([
+    { name: "rank", number: true, value: (row) => row.rank },
+    { name: "in MPI", number: true, value: (row) => seconds(row.time_s) },
+    { name: "most in", text: true, value: (row) => row.most },
+  ], ranks.slice(0, 256), "The ranks with the longest times first")));
 }
 
 function showFailures() {
@@ -439,6 +481,7 @@ function save() {
 showHead();
 Timeline(byId("timeline"));
 showTime();
+showMpiTime();
 showFailures();
 showImages();
 showRanks();

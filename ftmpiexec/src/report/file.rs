@@ -9,6 +9,7 @@ use super::contents::RunReport;
 use super::summary::Summary;
 use crate::cli::Plan;
 use crate::history::History;
+use crate::history::calls::{Calls, MpiTime};
 use crate::history::view::{RankTime, Timeline, seconds};
 use crate::pages;
 use ftmpi_protocols::dispatcher::Dispatcher;
@@ -31,6 +32,8 @@ pub struct FileReport {
     summary: Vec<String>,
     /// Time of all ranks in each state.
     rank_time: RankTime,
+    /// Time of each rank in each function of MPI, with `--trace`.
+    mpi_time: Vec<MpiTime>,
     rank_counters: Vec<Counters>,
     timeline: Timeline,
 }
@@ -41,7 +44,7 @@ impl Recorder {
         &self,
         plan: &Plan,
         dispatcher: &Dispatcher,
-        history: &History,
+        (history, calls): (&History, &Calls),
         (wall, exit_code): (Duration, i32),
     ) -> FileReport {
         let sum = |of: fn(&Counters) -> u64| Duration::from_nanos(self.latest.iter().map(of).sum());
@@ -57,8 +60,9 @@ impl Recorder {
             options: without_values(&plan.options),
             summary: summary.lines(),
             rank_time: RankTime::new(history, wall, paused, sum(|c| c.gate_wait_ns)),
+            mpi_time: calls.times(),
             rank_counters: self.latest.clone(),
-            timeline: Timeline::new(history, plan.placement.len(), wall),
+            timeline: Timeline::new((history, calls), plan.placement.len(), wall),
         }
     }
 }

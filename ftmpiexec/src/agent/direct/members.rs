@@ -114,7 +114,7 @@ impl Newcomer {
     /// Makes it a rank: gives it its status page, and carries messages from now on.
     pub fn welcome(self, events: &mpsc::UnboundedSender<Event>) -> io::Result<Member> {
         let Self { rank, app_number, control, process } = self;
-        let (page, descriptor) = Page::create()?;
+        let (page, descriptor) = Page::create(false)?;
         let (outbox, queue) = mpsc::unbounded_channel();
         let _ = outbox.send((control::encode(&Joined { refused: None }), vec![descriptor]));
         tokio::spawn(write(control.clone(), queue, page));
