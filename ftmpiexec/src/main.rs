@@ -27,6 +27,7 @@ mod shell;
 mod text;
 mod trace;
 mod tuning;
+mod ui;
 
 use ftmpi_checkpoint::{inheritance, thread_creation};
 use ftmpi_options::terminal;
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         let text = format!("no thread can be created: {}", no_process::no_process(&e));
         return terminal::refuse(NAME, &text);
     }
-    let arguments: Vec<String> =
+    let mut arguments: Vec<String> =
         std::env::args_os().map(|argument| ftmpi_options::os_text::encode(&argument)).collect();
     if let Err(error) = nested::leave_the_rank() {
         return complain("", &error);
@@ -87,6 +88,17 @@ fn main() -> ExitCode {
         return match sbatch::run(arguments[2..].to_vec()) {
             Ok(code) => code,
             Err(error) => complain("sbatch: ", &error),
+        };
+    }
+    let is_below = arguments.get(1).is_some_and(|first| first == ui::BELOW);
+    if is_below {
+        arguments.remove(1);
+    } else if arguments.iter().any(|word| word == "--ui")
+        && cli::parse(arguments.clone()).cli.output.ui
+    {
+        return match ui::run(&arguments[1..]) {
+            Ok(code) => std::process::exit(exit_code(code)),
+            Err(error) => complain("", &error),
         };
     }
     // Every descriptor without close-on-exec is the caller's.

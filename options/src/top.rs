@@ -40,6 +40,9 @@ pub struct TopArgs {
     /// Default: the same path as here.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, value_parser = path)]
     pub remote_path: Option<PathBuf>,
+    /// End with the job: what ftmpiexec --ui starts.
+    #[arg(long, hide = true)]
+    pub until_end: bool,
     /// Write answers, and read requests: what another ftmpi-top starts here.
     #[arg(long, hide = true)]
     pub serve: bool,

@@ -44,7 +44,7 @@ fn run(arguments: &TopArgs) -> anyhow::Result<()> {
     }
     let screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if screen && !arguments.json && !arguments.plain && !arguments.once {
-        return terminal::run(feed);
+        return terminal::run(feed, arguments.until_end);
     }
     // `ftmpi-top … | head` ends in silence.
     sigpipe::reset();

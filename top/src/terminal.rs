@@ -10,11 +10,11 @@ use std::time::Duration;
 /// Time between two looks for keys and news.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Shows the job until the user leaves.
+/// Shows the job until the user leaves; `until_end`: or the job ends.
 ///
 /// # Errors
 /// The terminal cannot be used, or the job is not there.
-pub fn run(feed: Feed) -> anyhow::Result<()> {
+pub fn run(feed: Feed, until_end: bool) -> anyhow::Result<()> {
     // Without a first state there is nothing to show, and the reason belongs on the terminal.
     let mut app = App::new();
     loop {
@@ -28,18 +28,26 @@ pub fn run(feed: Feed) -> anyhow::Result<()> {
         }
     }
     let mut terminal = ratatui::try_init().context("the terminal")?;
-    let shown = show(&mut terminal, &feed, &mut app);
+    let shown = show(&mut terminal, &feed, &mut app, until_end);
     ratatui::restore();
     shown
 }
 
-fn show(terminal: &mut ratatui::DefaultTerminal, feed: &Feed, app: &mut App) -> anyhow::Result<()> {
+fn show(
+    terminal: &mut ratatui::DefaultTerminal,
+    feed: &Feed,
+    app: &mut App,
+    until_end: bool,
+) -> anyhow::Result<()> {
     let mut changed = true;
     loop {
         if changed {
             terminal.draw(|frame| view::draw(frame, app, &feed.title)).context("the terminal")?;
         }
         changed = take_news(feed, app);
+        if until_end && app.ended.is_some() {
+            return Ok(());
+        }
         while event::poll(Duration::ZERO).context("the keyboard")? {
             changed = true;
             let Event::Key(key) = event::read().context("the keyboard")? else { continue };

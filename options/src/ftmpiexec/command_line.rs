@@ -70,7 +70,8 @@ impl CommandLine {
         }
         take! {
             placement: hosts machinefile ppn bind_to map_by rmk;
-            output: prepend_rank output outfile_pattern errfile_pattern report trace progress metrics dashboard verbose;
+            output: prepend_rank output outfile_pattern errfile_pattern report trace progress metrics dashboard ui
+                    verbose;
             fault_tolerance: max_restarts recovery log_limit log_reserve event_rings storage_patience
                              detect launcher_patience memory_limit stall health_command health_interval;
             checkpoints: ckpt_interval ckpt ckpt_policy ckpt_incremental compress image_key;

@@ -38,7 +38,8 @@ pub struct Output {
     /// Write a timeline for Perfetto or Chrome
     ///
     /// A JSON file in the trace event format, written at the end of the job: what each rank did,
-    /// pauses of images, failures, waves. Open it at ui.perfetto.dev or chrome://tracing.
+    /// its calls of MPI, pauses of images, failures, waves. Where calls come fast, ranks record
+    /// some of them, and all that wait for long. Open it at ui.perfetto.dev or chrome://tracing.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path)]
     pub trace: Option<PathBuf>,
     /// Print a line about the job so often
@@ -58,6 +59,12 @@ pub struct Output {
     /// address the page is for you. On another address it needs the token that is printed.
     #[arg(long, value_name = "IP:PORT", value_parser = local_address)]
     pub dashboard: Option<SocketAddr>,
+    /// Show the job on the whole terminal
+    ///
+    /// As ftmpi-top does, while the job runs; q leaves the screen. What is printed meanwhile comes
+    /// afterwards. The job has no standard input.
+    #[arg(long)]
+    pub ui: bool,
     /// Print more about what happens
     #[arg(short, long)]
     pub verbose: bool,
