@@ -1,6 +1,7 @@
 //! `ftmpiexec`: starts, watches and restarts the ranks of a job. With `--agent` it is the agent of
 //! one host, which the launcher starts.
 
+mod advise;
 mod agent;
 mod agent_protocol;
 mod binding;
@@ -106,6 +107,12 @@ fn main() -> ExitCode {
     let line = cli::parse(arguments);
     if line.cli.testing.doctor {
         std::process::exit(doctor::run(&line));
+    }
+    if let Some(report) = &line.cli.testing.advise {
+        return match advise::run(&line, report) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain("", &error),
+        };
     }
     if line.cli.fault_tolerance.recovery.as_deref() == Some(Path::new("show")) {
         print!("{}", cli::default_file());

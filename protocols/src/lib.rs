@@ -11,6 +11,7 @@
 //! | [`recorder`], [`replay`], [`determinant_sender`] | what logging protocols share |
 //! | [`event_log`], [`image_catalogue`] | the machines of event logger and checkpoint server |
 //! | [`dispatcher`], [`judge`], [`scheduler`], [`waves`], [`stall`] | the launcher's decisions |
+//! | [`fault_cost`] | a formula: what faults leave of the time |
 //!
 //! Calling convention of every machine: call `on_*` (or `handle`) with what happened, then drain
 //! `next_command` (or the outputs) until nothing is left. Queries never change state. The caller
@@ -25,6 +26,7 @@ pub mod coordinated;
 pub mod determinant_sender;
 pub mod dispatcher;
 pub mod event_log;
+pub mod fault_cost;
 pub mod hierarchical;
 pub mod image_catalogue;
 pub mod judge;

@@ -178,6 +178,7 @@ mod tests {
             "--errfile-pattern",
             "--report",
             "--trace",
+            "--advise",
             "--metrics",
             "--dashboard",
             "--restart",

@@ -161,6 +161,17 @@ pub struct Testing {
     /// fail.
     #[arg(long)]
     pub doctor: bool,
+    /// Say which protocol and interval suit a program
+    ///
+    /// From what an earlier run measured: REPORT is its file of --report run.json. -n and --hosts
+    /// ask for other numbers of ranks and hosts. Runs nothing.
+    #[arg(long, value_name = "REPORT", value_hint = ValueHint::FilePath, value_parser = path)]
+    pub advise: Option<PathBuf>,
+    /// Time between two failures of one host, for --advise
+    ///
+    /// Default: 8760h.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "advise")]
+    pub mtbf: Option<Duration>,
 }
 
 /// Words after `--help`, for completions.

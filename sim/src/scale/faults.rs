@@ -4,20 +4,12 @@
 //! Faults come at random (exponential), one rank at a time, `ranks / mtbf` of them in a second.
 //! Each is noticed, its ranks fetch their images, and work since the image is done again. What the
 //! machines measured (slowdown, events, waves) comes from the [`Row`](super::Row).
-//!
-//! - **Waves over all ranks.** A wave counts when every image is stored, `C` after its begin; the
-//!   next may then begin. Between two faults that are `X` apart, `floor((X - C) / P)` waves of
-//!   period `P` count. So `P exp(-r (C + P)) / (1 - exp(-r P))` of `1 / r + R` seconds is progress,
-//!   with `r` the rate of faults and `R` the return. Past a rate nothing is left: mpich-v-2006,
-//!   figure 9.
-//! - **Logs.** The ranks that return repeat alone, `W` seconds; all others wait. Repetitions of
-//!   different ranks overlap, so no rank repeats in `exp(-r W)` of the time.
-//!
-//! The period is the best one that the servers can keep up with.
+//! The formula is [`ftmpi_protocols::fault_cost`].
 
 use super::model::Model;
 use super::{Row, returning};
 use clap::ValueEnum;
+use ftmpi_protocols::fault_cost::{self, Costs};
 use std::fmt::Write;
 
 /// What is left under one rate of faults.
@@ -39,20 +31,17 @@ pub fn left(row: &Row, mtbf_s: f64, model: &Model) -> Left {
     let all_s = model.images_s(row.ranks, row.ranks);
     let back = returning(row.variant, row.ranks, model);
     let stored_s = model.images_s(row.ranks, back);
-    let return_s = model.detect_s + stored_s + row.events_ms / 1e3;
     let stop_s = model.pause_s + row.wave_ms / 1e3;
-    let at = |period: f64| {
-        let computing = period / (period + stop_s) / row.slowdown.max(1.0);
-        let progress = if row.variant.is_coordinated() {
-            let waves = (-rate * (stored_s + period)).exp() / -(-rate * period).exp_m1();
-            rate * period * waves / (1.0 + rate * return_s)
-        } else {
-            (-rate * (return_s + stored_s + period / 2.0)).exp()
-        };
-        Left { mtbf_s, period_s: period, efficiency: computing * progress }
+    let costs = Costs {
+        all_return: row.variant.is_coordinated(),
+        slowdown: row.slowdown,
+        stop_s,
+        stored_s,
+        all_stored_s: all_s,
+        noticed_s: model.detect_s + row.events_ms / 1e3,
     };
-    let periods = (0..400).map(|step| all_s.max(1.0) * 1.03f64.powi(step));
-    periods.map(at).max_by(|a, b| a.efficiency.total_cmp(&b.efficiency)).expect("there are periods")
+    let fault_cost::Left { period_s, efficiency } = costs.left(rate);
+    Left { mtbf_s, period_s, efficiency }
 }
 
 /// All rows under all rates, with a heading.
