@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
+import os
+import pty
 import re
+import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import time
 from pathlib import Path
 
-from . import reports
-from .core import ROOT, Outcome, Setting, descendants, kill, run, which
+from . import build, reports
+from .core import ROOT, TESTS, Outcome, Setting, descendants, kill, run, which
 from .jobs import RANKS, Jobs
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -80,8 +86,9 @@ def page_problem(page: str, data: dict | None = None) -> str | None:
     return reports.report_problem(embedded, RANKS, 0)
 
 
-def trace_problem(path: Path, failures: int) -> str | None:
-    """The file is well-formed, its events are in order, and spans of a track nest."""
+def trace_problem(path: Path, failures: int, dead: bool | None = True) -> str | None:
+    """The file is well-formed, its events are in order, and spans of a track nest. `dead`: some rank was dead for a
+    time that is shown; None: no failure was asked for."""
     events = [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] != "M"]
     last, open_spans, begun = 0.0, {}, set()
     for event in events:
@@ -105,7 +112,8 @@ def trace_problem(path: Path, failures: int) -> str | None:
         return f"begins without an end: {begun}"
     deaths = [event for event in events if event["cat"] == "failure"]
     names = {event["name"] for event in events}
-    if len(deaths) != failures or not {"computing", "image pause", "dead", "restoring"} <= names:
+    wanted = {"computing"} if dead is None else {"computing", "image pause", "restoring"} | ({"dead"} if dead else set())
+    if len(deaths) != failures or not wanted <= names:
         return f"{len(deaths)} deaths of {failures}, and the spans {sorted(names)}"
     return None
 
@@ -139,6 +147,81 @@ def one_run(setting: Setting, jobs: Jobs) -> None:
     problem = page_problem(page.read_text(), report) if outcome.code == 0 else outcome.output_tail()
     if results.check("views: page", problem) and page.exists():
         opened(setting, page)
+
+
+def calls_of(trace: dict, rank: int) -> list[dict]:
+    """Spans of calls of MPI of a rank, of its first thread."""
+    return [event for event in trace["traceEvents"] if event["ph"] == "X" and event["cat"] == "mpi" and event["tid"] == rank]
+
+
+def killed_problem(path: Path) -> str | None:
+    """Rank 2 was killed: calls of both of its incarnations are there, and those of the others."""
+    trace = json.loads(path.read_text())
+    states = [event for event in trace["traceEvents"] if event.get("cat") == "state" and event["tid"] == 2]
+    began = next((event["ts"] for event in states if event["name"] == "restoring"), None)
+    for rank in range(RANKS):
+        if not calls_of(trace, rank):
+            return f"no call of rank {rank}"
+    early = [call for call in calls_of(trace, 2) if call["ts"] < began]
+    late = [call for call in calls_of(trace, 2) if call["ts"] >= began]
+    if not early or not late:
+        return f"rank 2 has {len(early)} calls before its restart and {len(late)} after it"
+    shown = trace["otherData"]["calls"]
+    stand_for = sum(call["args"]["calls"] for rank in range(RANKS) for call in calls_of(trace, rank))
+    if shown["records_lost"] or not stand_for <= 1.5 * shown["calls"] + 100:
+        return f"{stand_for} calls of {shown}"
+    return None
+
+
+def traced(setting: Setting, jobs: Jobs) -> None:
+    """Calls of MPI in a trace: through a death and a restart, among very many short calls, from several threads."""
+    results = setting.results
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        return results.bad("views: calls", why)
+    where = setting.new_folder("views-calls")
+    for protocol in ("pessimistic", "causal", "coordinated"):
+        trace = where / f"{protocol}.trace"
+        outcome = run(setting.mpiexec(RANKS, "--protocol", protocol, "--ckpt-interval", "300ms", "--inject",
+                                      "kill:rank=2,at=1200ms", "--trace", trace, *job.command(1)),
+                      timeout=setting.timeout, cwd=where)
+        problem = outcome.output_tail() if outcome.code or job.expected_text not in outcome.out else None
+        problem = problem or trace_problem(trace, 1) or killed_problem(trace)
+        results.check(f"views: calls and a restart, {protocol}", problem)
+    program, failed = build.build(setting, TESTS / "programs" / "traced.c")
+    if program is None:
+        return results.bad("views: calls", failed.output_tail())
+    for threads in (False, True):
+        trace, report = where / f"threads-{threads}.trace", where / f"threads-{threads}.json"
+        outcome = run(setting.mpiexec(2, "--trace", trace, "--report", report, program, *["threads"] * threads),
+                      timeout=setting.timeout, cwd=where)
+        problem = outcome.output_tail() if outcome.code else None
+        if "no threads" in outcome.out:
+            results.skip("views: calls of several threads", "the protocol allows none")
+            continue
+        problem = problem or trace_problem(trace, 0, None) or short_and_long_problem(trace, report, threads)
+        results.check("views: calls of several threads" if threads else "views: long waits among short calls", problem)
+    return None
+
+
+def short_and_long_problem(path: Path, report: Path, threads: bool) -> str | None:
+    """What `programs/traced.c` does: four waits of up to a second of rank 0, each behind 300 000 short calls."""
+    trace = json.loads(path.read_text())
+    waits = [call for call in calls_of(trace, 0) if call["name"] == "MPI_Recv" and call["dur"] > 100_000]
+    if not threads and (len(waits) != 4 or any(call["args"].get("peer", 1) != 1 for call in waits)):
+        return f"long waits: {waits}"
+    if threads:
+        tracks = {event["tid"] for event in trace["traceEvents"] if event.get("cat") == "mpi" and event["name"] == "MPI_Recv"}
+        if len(tracks) != 2 or 0 not in tracks:
+            return f"the threads are on the tracks {tracks}"
+    times = json.loads(report.read_text())["mpi_time"]
+    of_rank = {call["name"]: call for call in times[0]["calls"]}
+    short = of_rank["MPI_Comm_rank"]["calls"]
+    if not 0.7 < short / 1_200_000 < 1.4:
+        return f"{short} short calls of 1200000"
+    waited = of_rank["MPI_Recv"]["time_s"]
+    shown = sum(call["dur"] for call in waits) / 1e6
+    return None if threads or 0.9 * shown < waited < 1.1 * shown + 0.2 else f"{waited} s of waiting, {shown} s of it shown"
 
 
 def opened(setting: Setting, page: Path) -> None:
@@ -264,6 +347,69 @@ def live(setting: Setting, jobs: Jobs) -> None:
     return None
 
 
+def on_terminal(command: list, timeout: float, press: bytes = b"") -> tuple[int | None, str]:
+    """Runs a command on a terminal of its own. `press`: keys, as soon as the screen shows ranks. Exit code and all that
+    came to the terminal."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(str(command[0]), [str(word) for word in command])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    seen, until, code = b"", time.monotonic() + timeout, None
+    while time.monotonic() < until:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                seen += os.read(terminal, 1 << 16)
+            except OSError:
+                break
+        if press and b"\x1b[?1049h" in seen and b"rank" in seen:
+            os.write(terminal, press)
+            press = b""
+    else:
+        os.kill(pid, signal.SIGKILL)
+    ended, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status) if ended else None
+    os.close(terminal)
+    return code, seen.decode(errors="replace")
+
+
+def ui(setting: Setting, jobs: Jobs) -> None:
+    """`--ui`: the screen, then what the job printed. It is refused without a terminal."""
+    results = setting.results
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        return results.bad("views: --ui", why)
+    for name, press, factor in (("the job ends", b"", 1), ("the user leaves", b"q", 2)):
+        code, seen = on_terminal(setting.mpiexec(RANKS, "--ui", *job.command(factor)), 90, press)
+        screen, _, rest = seen.rpartition("\x1b[?1049l")
+        problem = None if code == 0 and "\x1b[?1049h" in screen and job.expected_text in rest and job.expected_text not in screen \
+            else f"exit code {code}: {seen[-400:]!r}"
+        results.check(f"views: --ui, {name}", problem)
+    code, seen = on_terminal(setting.mpiexec(1, "--ui", "/bin/sh", "-c", "echo said; exit 7"), 60)
+    results.check("views: --ui passes on the exit code", None if code == 7 and "said" in seen else f"{code} {seen[-300:]!r}")
+    bare = run(setting.mpiexec(1, "--ui", "/bin/true"), timeout=30)
+    refused = bare.code not in (0, None) and bare.err.count("\n") == 1 and "--ui needs a terminal" in bare.err
+    results.check("views: --ui without a terminal is refused", None if refused else bare.output_tail())
+    return None
+
+
+def advised(setting: Setting, jobs: Jobs) -> None:
+    """`--advise` reads the report of a run."""
+    where = setting.new_folder("views-advice")
+    job, why = jobs.make("waitany", setting.seed)
+    if job is None:
+        return setting.results.bad("views: --advise", why)
+    run(setting.mpiexec(RANKS, "--ckpt-interval", "300ms", "--report", where / "run.json", *job.command(1)),
+        timeout=setting.timeout, cwd=where)
+    program = setting.dist / "bin" / "ftmpiexec"
+    many = run([program, "--advise", where / "run.json", "-n", "1024", "-hosts", "a,b,c,d", "--mtbf", "1h"], timeout=30)
+    whole = many.code == 0 and "measured: an image stops" in many.out and "hierarchical" in many.out and "best: " in many.out
+    bad = run([program, "--advise", where / "no.json"], timeout=30)
+    problem = None if whole and bad.code and "no.json" in bad.err else many.output_tail() + bad.output_tail()
+    setting.results.check("views: --advise", problem)
+    return None
+
+
 def silence(setting: Setting, jobs: Jobs) -> None:
     """A short job that runs well says nothing by itself."""
     job, why = jobs.make("waitany", setting.seed)
@@ -300,6 +446,9 @@ def views(setting: Setting) -> None:
         return
     jobs = Jobs(setting, 2.5)
     one_run(setting, jobs)
+    traced(setting, jobs)
+    ui(setting, jobs)
+    advised(setting, jobs)
     silence(setting, jobs)
     live(setting, jobs)
     monitoring(setting)
