@@ -9,6 +9,7 @@ goal is not met. The exit code is other than zero only when a run of ours failed
     npb-harness/bench.py [--rounds 5] [--out bench-results]     also table.csv, bench.json, SVG plots
     npb-harness/bench.py --images                                the cost of images only
     npb-harness/bench.py --default                               what a user gets without an option, against `none`
+    npb-harness/bench.py --watching [--rounds 11]                what --trace and --dashboard cost
     npb-harness/bench.py --tiny                                  seconds; part of `make check`
 """
 
@@ -27,7 +28,7 @@ TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP / "c-tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bench import default, images  # noqa: E402
+from bench import default, images, watching  # noqa: E402
 from bench.measures import Bench  # noqa: E402
 from bench.memory import touch_available  # noqa: E402
 from bench.metrics import rows, show, verdict, write_csv  # noqa: E402
@@ -65,6 +66,8 @@ def main() -> int:
                         help="only images: pause, transfer, restore, slowdown; CRIU and DMTCP where they run")
     parser.add_argument("--default", action="store_true",
                         help="only what a user gets without an option: messages, kernels with images, return, start")
+    parser.add_argument("--watching", action="store_true",
+                        help="only what it costs to watch a job: --trace and --dashboard")
     parser.add_argument("--tiny", action="store_true", help="a short form, to check that the benchmark works")
     args = parser.parse_args()
     everything = not (args.images or args.default)
@@ -78,6 +81,10 @@ def main() -> int:
     work = Path(tempfile.mkdtemp(prefix="ftmpi-bench."))
     begin = time.monotonic()
     try:
+        if args.watching or args.tiny:
+            watching.measure(args.dist.resolve(), work, results, args.rounds, args.tiny, args.out)
+        if args.watching:
+            return results.finish()
         bench = Bench(args, work, results)
         if bench.imb is None:
             results.skip("IMB-MPI1", "impi-rt is not installed: collectives are not measured")
