@@ -1,8 +1,8 @@
 """Runs mpi4py's own test suite: some 1900 tests from its source package in the Python registry, in the version whose
 wheel is installed below `.peers/`. Each module is one job.
 
-Modules about new processes run under `none` only, since other protocols do not offer them. Left out: the tests in
-`EXCEPT`, which gives the reason of each."""
+Modules about new processes run under `none` and the default protocol, since logging protocols do not offer them. Left
+out: the tests in `EXCEPT`, which gives the reason of each."""
 
 from __future__ import annotations
 
@@ -70,12 +70,13 @@ def mpi4py_suite(setting: Setting, peers: Path, sizes: list[int], short: bool = 
         modules = only
     called = "mpi4py's tests for the standard ABI" if standard else "mpi4py's tests"
     protocols = [setting.protocol_options()] if setting.protocol else [
-        ["--protocol", "none"], ["--protocol", "pessimistic"]]
+        ["--protocol", "none"], ["--protocol", "auto"], ["--protocol", "pessimistic"]]
     for ranks in sizes:
         for protocol in protocols[-1:] if short else protocols:
             # In the short form all modules are one job.
             for chosen in [modules] if short else [[module] for module in modules]:
-                if protocol[-1] != "none" and chosen[0] in DYNAMIC:
+                offers = ["none", "auto"] if chosen[0] in DYNAMIC else ["none", "pessimistic"]
+                if not setting.protocol and protocol[-1] not in offers:
                     continue
                 outcome = module_run(setting, folder, tests, ranks, protocol, chosen)
                 name = "a part" if short else chosen[0]

@@ -1,5 +1,6 @@
 """Tests processes that join a running job: spawned ones, on one host and on three, over shared memory and TCP; ports,
-names and sockets; what fails. A spawn that cannot work must end in an error, never in a hang."""
+names and sockets; what fails; and under the default protocol processes that are killed at each moment of a spawn. A
+spawn that cannot work must end in an error, never in a hang."""
 
 from __future__ import annotations
 
@@ -10,12 +11,17 @@ from . import build
 from .core import TESTS, Outcome, Setting, problem_of, run
 
 SOURCE = TESTS / "programs" / "new_processes.c"
+MANAGERS = TESTS / "programs" / "managers.c"
 HOSTS = ["-launcher", "fork", "-hosts", "a,b,c"]
 # Each test, and where it runs: all that begin by themselves on one host, and those with channels elsewhere.
 EVERYWHERE = ["spawn", "again", "below", "multiple", "port"]
 ONCE = ["joined-end", "missing", "info", "join", "threads", "many"]
 # Tests whose job must end by itself, and its code.
 ENDS = [("die", 137), ("abort", 7)]
+# Moments at which managers.c has a process killed: before a spawn, during it, after it, and after the workers' end.
+MOMENTS = ["before", "init", "manager-during", "worker-first", "manager-first", "worker", "manager", "worker-last",
+           "manager-last"]
+ROUNDS, WORKERS, TURNS = 3, 2, 40
 
 
 def new_processes(setting: Setting) -> None:
@@ -35,7 +41,12 @@ def new_processes(setting: Setting) -> None:
         check(setting, name, "", launched(setting, program, name), code)
     outcome = launched(setting, program, "replace", "--recovery", "ignore", ranks=3)
     check(setting, "replace", " a dead rank", outcome, 0)
+    for name in EVERYWHERE + ONCE:
+        ranks = 1 if name in ("threads", "many") else 2
+        outcome = launched(setting, program, name, "--ckpt-interval", "300ms", ranks=ranks, protocol="auto")
+        check(setting, name, " under the default protocol", outcome, 0)
     refusals(setting, program)
+    managers(setting)
 
 
 def launched(setting: Setting, program: Path, name: str, *options: str, ranks: int = 2,
@@ -53,11 +64,50 @@ def check(setting: Setting, name: str, where: str, outcome: Outcome, code: int) 
     setting.results.check(f"new processes: {name}{where}", problem, f"{outcome.seconds:.1f} s")
 
 
+def managers(setting: Setting) -> None:
+    """A manager whose processes are killed, with a wave of images before that or without one."""
+    program, made = build.build(setting, MANAGERS)
+    if program is None:
+        return setting.results.bad("managers", made.output_tail())
+    for moment in MOMENTS:
+        for when in ("now", "wave"):
+            kill(setting, program, moment, when, ranks=2 if moment == "before" else 1)
+    kill(setting, program, "worker", "wave", "--wave", "nonblocking", "--protocol", "coordinated", ranks=1)
+    kill(setting, program, "worker", "wave", *HOSTS, "--protocol", "coordinated", ranks=2)
+
+
+def printed() -> list[str]:
+    """What managers.c prints, whatever is killed."""
+    lines, total = ["ok"], 0
+    for number in range(ROUNDS):
+        for turn in range(TURNS):
+            total += sum((1000 * number + 10 * turn + to) * 31 + 7 * to + 1 for to in range(WORKERS))
+        lines.append(f"round {number}: {total}")
+        lines += [f"worker {worker} of round {number}" for worker in range(WORKERS)]
+    return sorted(lines)
+
+
+def kill(setting: Setting, program: Path, moment: str, when: str, *options: str, ranks: int) -> None:
+    folder = setting.new_folder("managers")
+    command = [setting.dist / "bin" / "ftmpiexec", "-n", str(ranks), "--ckpt-interval", "300ms", *options, program,
+               moment, when, folder]
+    outcome = run(command, timeout=120, cwd=folder)
+    problem = None
+    if outcome.code != 0:
+        problem = f"code {outcome.code}: {problem_of(outcome)}"
+    elif sorted(outcome.out.splitlines()) != printed():
+        problem = f"printed {outcome.out!r}: {outcome.output_tail()}"
+    elif not (folder / "killed").is_dir() or "killed by signal 9" not in outcome.err:
+        problem = f"nothing was killed: {outcome.output_tail()}"
+    name = f"new processes: killed at {moment}, {when} {' '.join(options)}".rstrip()
+    setting.results.check(name, problem, f"{outcome.seconds:.1f} s")
+
+
 def refusals(setting: Setting, program: Path) -> None:
     """Where there are no new processes, one line says what to type."""
-    for protocol in ("pessimistic", "coordinated"):
+    for protocol in ("pessimistic", "hierarchical"):
         outcome = launched(setting, program, "spawn", protocol=protocol, ranks=1)
-        wanted = ["MPI_ERR_SPAWN", protocol, "--protocol none"]
+        wanted = ["MPI_ERR_SPAWN", protocol, "--protocol coordinated"]
         refused(setting, f"under {protocol}", outcome, wanted)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(setting.dist / "lib" / "ftmpi")}
     outcome = run([program, "spawn"], timeout=60, env=environment)

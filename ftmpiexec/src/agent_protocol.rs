@@ -319,6 +319,8 @@ pub struct Start {
     pub or_beginning: bool,
     /// Whether newer images on the server are given up first.
     pub no_newer: bool,
+    /// The last wave that is behind all ranks.
+    pub past: ImageNo,
     /// Bytes of output and error that have been printed already.
     pub printed: [u64; 2],
     /// Whether standard input is fed to it.

@@ -295,7 +295,7 @@ impl Scheduler {
     /// Whether an image of this rank is under way.
     #[must_use]
     pub fn is_under_way(&self, rank: Rank) -> bool {
-        self.under_way[rank.index()].is_some()
+        self.under_way.get(rank.index()).is_some_and(Option::is_some)
     }
 }
 

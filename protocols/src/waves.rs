@@ -7,6 +7,7 @@
 //! Guarantees:
 //! - A wave counts only when the image of *every* rank of the cluster is durable.
 //! - One wave is under way at a time, until every rank has reported about it.
+//! - Ranks join and leave between waves. Those return to a wave that took part in it.
 //! - The images of the last [`KEPT`] complete waves are kept until a later wave is complete, also
 //!   if waves in between fail. A damaged image is therefore survivable.
 
@@ -26,6 +27,10 @@ pub struct Waves {
     under_way: Option<UnderWay>,
     /// Oldest first.
     complete: VecDeque<Complete>,
+    /// Those that took part from the beginning: they return to the start of the program.
+    founders: Vec<Rank>,
+    /// The last wave that is behind every rank.
+    past: ImageNo,
     /// [`KEPT`] waves have been complete: from then on the start of the program is none of the
     /// places to which logs reach back.
     start_gone: bool,
@@ -70,8 +75,9 @@ impl Waves {
     /// Of these ranks.
     #[must_use]
     pub fn of(ranks: Vec<Rank>) -> Self {
-        let (issued, complete) = (ImageNo(0), VecDeque::new());
-        Self { ranks, issued, under_way: None, complete, start_gone: false }
+        let (issued, past, complete) = (ImageNo(0), ImageNo(0), VecDeque::new());
+        let founders = ranks.clone();
+        Self { ranks, issued, under_way: None, complete, founders, past, start_gone: false }
     }
 
     /// As an earlier run of the job left them: the images of each rank that are offered, and the
@@ -112,7 +118,9 @@ impl Waves {
         let lacks = |rank: &Rank| of(rank, highest(rank)).is_none();
         let lost = ranks.iter().any(lacks) && ranks.iter().all(|rank| highest(rank) >= second);
         let start_gone = !start_offered || complete.len() == KEPT || (lost && !complete.is_empty());
-        Self { ranks, issued, under_way: None, complete, start_gone }
+        let past = complete.back().map_or(ImageNo(0), |complete| complete.wave);
+        let founders = ranks.clone();
+        Self { ranks, issued, under_way: None, complete, founders, past, start_gone }
     }
 
     /// The highest number of a wave so far.
@@ -125,6 +133,39 @@ impl Waves {
     #[must_use]
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
+    }
+
+    /// These ranks take part in later waves. None is under way.
+    pub fn join(&mut self, ranks: impl Iterator<Item = Rank>) {
+        self.ranks.extend(ranks);
+        self.ranks.sort_unstable();
+        self.ranks.dedup();
+    }
+
+    /// These ranks take part in later waves no more.
+    pub fn leave(&mut self, leaves: impl Fn(Rank) -> bool) {
+        self.ranks.retain(|rank| !leaves(*rank));
+    }
+
+    /// The ranks that are in the wave to which everybody returns.
+    #[must_use]
+    pub fn returning(&self) -> Vec<Rank> {
+        match self.complete.back() {
+            Some(complete) => complete.images.keys().copied().collect(),
+            None => self.founders.clone(),
+        }
+    }
+
+    /// Whether a rank was in one of the waves that are kept.
+    #[must_use]
+    pub fn keeps(&self, rank: Rank) -> bool {
+        self.complete.iter().any(|complete| complete.images.contains_key(&rank))
+    }
+
+    /// The last wave that is behind every rank: what a rank that joins takes as past.
+    #[must_use]
+    pub fn past(&self) -> ImageNo {
+        self.past
     }
 
     /// Is a wave under way?
@@ -178,6 +219,12 @@ impl Waves {
         self.look(now)
     }
 
+    /// This rank has ended: if it still owes an image of the wave under way, none will come.
+    pub fn ended(&mut self, now: Duration, rank: Rank) -> Option<Over> {
+        let wave = self.under_way.as_ref().filter(|wave| wave.missing.contains(&rank))?.wave;
+        self.failed(now, rank, wave)
+    }
+
     /// The wave under way must not count, though its images may be taken.
     pub fn void(&mut self) {
         if let Some(wave) = &mut self.under_way {
@@ -185,14 +232,18 @@ impl Waves {
         }
     }
 
-    /// Everybody returns: the wave under way is forgotten.
+    /// Everybody returns: the wave under way is forgotten, and who was in the last complete one
+    /// takes part from here on.
     pub fn abandon(&mut self) {
         self.under_way = None;
+        self.ranks = self.returning();
+        self.past = self.newest().unwrap_or_default();
     }
 
     fn look(&mut self, now: Duration) -> Option<Over> {
         let UnderWay { wave, began, images, void, .. } =
             self.under_way.take_if(|wave| wave.missing.is_empty())?;
+        self.past = wave;
         let took = now.saturating_sub(began);
         let bytes = images.values().map(|image| image.bytes).sum();
         if !void {
@@ -353,6 +404,32 @@ mod tests {
         assert!(waves.can_return());
         waves.condemn(second);
         assert!(!waves.can_return(), "logs were cut to the second");
+    }
+
+    #[test]
+    fn those_return_to_a_wave_that_took_part_in_it() {
+        let mut waves = Waves::new(3);
+        let first = whole_wave(&mut waves);
+        waves.join([Rank(3), Rank(4)].into_iter());
+        assert_eq!(waves.past(), first, "what the new ranks take as past");
+        let second = waves.begin(S);
+        (0..4).for_each(|rank| assert_eq!(waves.committed(S, Rank(rank), image(second)), None));
+        assert!(waves.committed(S, Rank(4), image(second)).is_some());
+        waves.leave(|rank| rank == Rank(4));
+        assert_eq!(waves.ranks(), [0, 1, 2, 3].map(Rank));
+        let third = waves.begin(S);
+        (0..3).for_each(|rank| assert_eq!(waves.committed(S, Rank(rank), image(third)), None));
+        let over = waves.ended(S, Rank(3)).expect("it was the last one");
+        assert_eq!((over.complete, waves.ended(S, Rank(3))), (None, None), "a void wave");
+        assert_eq!(waves.past(), third);
+        waves.abandon();
+        assert_eq!((waves.ranks(), waves.past()), (&[0, 1, 2, 3, 4].map(Rank)[..], second));
+        assert!(waves.keeps(Rank(4)) && !waves.keeps(Rank(5)));
+        waves.condemn(second);
+        waves.abandon();
+        assert_eq!((waves.ranks(), waves.past()), (&[0, 1, 2].map(Rank)[..], first));
+        waves.condemn(first);
+        assert_eq!(waves.returning(), [0, 1, 2].map(Rank), "the start");
     }
 
     #[test]

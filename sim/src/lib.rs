@@ -45,6 +45,7 @@ pub mod picture;
 pub mod programs;
 pub mod protocol_config;
 pub mod scale;
+pub mod spawns;
 pub mod world;
 
 #[global_allocator]

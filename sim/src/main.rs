@@ -11,6 +11,7 @@ use ftmpi_sim::programs::Program;
 use ftmpi_sim::protocol_config::{Variant, replace_pessimistic};
 use ftmpi_sim::scale::arguments::{Arguments as Scale, time};
 use ftmpi_sim::scale::{self, faults, report};
+use ftmpi_sim::spawns;
 use ftmpi_sim::world::quiet_panics;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,6 +67,15 @@ enum Task {
     Scale(Box<Scale>),
     /// What the choice of detectors is worth where processes or a switch fail often (ABARIS).
     Detectors(Detectors),
+    /// Jobs whose processes spawn others, under coordinated waves.
+    Spawns {
+        /// How many seeds.
+        #[arg(long, default_value_t = 1000)]
+        seeds: u64,
+        /// The first seed.
+        #[arg(long, default_value_t = 1)]
+        first: u64,
+    },
     /// Jobs that go on without ranks that die.
     GoingOn {
         /// How many seeds.
@@ -163,6 +173,20 @@ fn go_on(seeds: u64, first: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Carries out `ftmpi-sim spawns`.
+fn spawn(seeds: u64, first: u64) -> ExitCode {
+    let mut all = spawns::Outcome::default();
+    for seed in first..first + seeds {
+        let Ok(one) = std::panic::catch_unwind(|| spawns::run(seed, None)) else {
+            println!("seed {seed} fails; replay: ftmpi-sim spawns --first {seed} --seeds 1");
+            return ExitCode::FAILURE;
+        };
+        all += one;
+    }
+    println!("{seeds} seeds: {all}");
+    ExitCode::SUCCESS
+}
+
 /// The seed under way, for the panic hook.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
@@ -215,6 +239,9 @@ fn main() -> ExitCode {
     }
     if let Some(Task::GoingOn { seeds, first }) = arguments.task {
         return go_on(seeds, first);
+    }
+    if let Some(Task::Spawns { seeds, first }) = arguments.task {
+        return spawn(seeds, first);
     }
     if let Some(file) = &arguments.plugin
         && let Err(error) = replace_pessimistic(file)

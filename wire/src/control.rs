@@ -367,6 +367,10 @@ pub struct JobView {
     pub size: u32,
     /// The worlds, in the order of their beginning.
     pub worlds: Vec<World>,
+    /// Processes of worlds that have ended, or that all ranks have returned from.
+    pub gone: Vec<Rank>,
+    /// The last wave that is behind all ranks, and so behind a rank that joins them.
+    pub past: ImageNo,
     /// How many processes the hosts of the job take as meant (`MPI_UNIVERSE_SIZE`).
     pub universe: u32,
     /// Tells this job from others; 0: not known.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of everything in this crate, and of what goes through shared memory; both sides must
 /// agree.
-pub const PROTOCOL_VERSION: u32 = 10;
+pub const PROTOCOL_VERSION: u32 = 11;
 
 /// Bytes of a job's key.
 pub const KEY_BYTES: usize = 32;

@@ -1,7 +1,7 @@
 //! Processes that join a running job (`docs/internals/new-processes.md`): what ranks ask of the
 //! launcher, and what everybody must know of those that joined.
 
-use crate::Rank;
+use crate::{ProtocolTraits, Rank};
 use serde::{Deserialize, Serialize};
 
 /// Processes that were started together: the group of their `MPI_COMM_WORLD`. Their numbers in the
@@ -34,6 +34,22 @@ impl World {
     pub fn processes(&self) -> std::ops::Range<u32> {
         self.first..self.first.saturating_add(self.size)
     }
+}
+
+/// Whether processes can join a job under a protocol with these traits: nothing is repaired, or all
+/// ranks return together, so that another execution asks for them again.
+#[must_use]
+pub const fn are_possible(traits: ProtocolTraits) -> bool {
+    !traits.is_fault_tolerant() || traits.all_return()
+}
+
+/// Why they cannot, and what to do.
+#[must_use]
+pub fn impossible(protocol: &str) -> String {
+    format!(
+        "protocol {protocol} repeats ranks from logs, which have no new processes; start the job \
+         with --protocol coordinated, under which all ranks return together"
+    )
 }
 
 /// The index of the world of a process among worlds in the order of their beginning.

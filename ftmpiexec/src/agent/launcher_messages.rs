@@ -55,6 +55,7 @@ impl Agent {
         self.directory.send_modify(|directory| {
             directory.host_of.clone_from(&job.view.host_of);
             directory.incarnations.clone_from(&job.view.incarnations);
+            directory.gone = job.view.gone.iter().copied().collect();
         });
         let (local_images, health) = (job.local_images.clone(), job.health.clone());
         let image_space = job.image_space;
@@ -89,6 +90,7 @@ impl Agent {
                 *known = incarnation.max(*known);
                 directory.host_of[rank.index()] = host;
             }
+            directory.gone.remove(&rank);
         });
         if host != self.host {
             self.ranks.cancel_start(rank);

@@ -162,6 +162,7 @@ impl Agent {
         let directory = self.directory.borrow();
         view.host_of.clone_from(&directory.host_of);
         view.incarnations.clone_from(&directory.incarnations);
+        view.gone = directory.gone.iter().copied().collect();
         view.app_number = app_number(job, rank);
         let all = self.hardware.processors;
         view.processors = match &self.hardware.cpus {
@@ -180,6 +181,7 @@ impl Agent {
                 view.node_of.clone_from(&view.host_of);
             }
             view.inject.clone_from(&start.inject);
+            view.past = start.past;
             view.oversubscribed = start.oversubscribed;
             let oldest_first = start.images.iter().rev();
             view.retained = oldest_first

@@ -71,6 +71,7 @@ fn start(incarnation: u32, images: &[u64]) -> Start {
         images: images.iter().map(|image| known(*image)).collect(),
         or_beginning: false,
         no_newer: false,
+        past: ImageNo(0),
         printed: [0; 2],
         fed: false,
         inject: Vec::new(),

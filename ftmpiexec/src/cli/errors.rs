@@ -211,6 +211,13 @@ pub enum PlanError {
         "--restart: the job ran under --protocol none, which keeps nothing; start it again without --restart"
     )]
     RestartNothing,
+    /// Processes had joined the job.
+    #[error(
+        "--restart: {0} processes had joined the job in {directory} by MPI_Comm_spawn, and a later launcher \
+         cannot bring these back; start the job again without --restart",
+        directory = .1.display()
+    )]
+    RestartGrown(u32, PathBuf),
     /// What is written in the directory of the job.
     #[error("--restart: {0:#}")]
     RestartPlan(anyhow::Error),

@@ -40,6 +40,10 @@ impl Plan {
             return Err(PlanError::HasEnded { directory, code });
         }
         Progress::must_not_have_ended(&directory).map_err(|e| PlanError::RestartPlan(e.into()))?;
+        if !saved.worlds.is_empty() {
+            let joined = saved.worlds.iter().map(|world| world.size).sum();
+            return Err(PlanError::RestartGrown(joined, directory));
+        }
         if same_line && !line.parts.iter().map(|part| &part.command).eq(saved.commands()) {
             return Err(PlanError::OtherProgram(directory));
         }

@@ -14,6 +14,7 @@ use ftmpi_protocols::judge::Policy;
 use ftmpi_servers::checksummed_file;
 use ftmpi_servers::files::Files;
 use ftmpi_wire::control::ProtocolConfig;
+use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{ImageNo, Rank};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -47,6 +48,9 @@ pub struct Saved {
     /// Ranks share memory, so the ranks of a host must stay together.
     #[serde(default)]
     pub shares_memory: bool,
+    /// Worlds that joined the job.
+    #[serde(default)]
+    pub worlds: Vec<World>,
     /// Files that return to a wave with the ranks.
     #[serde(default)]
     pub files: Vec<String>,
@@ -145,6 +149,7 @@ impl Saved {
             local_rank_of,
             oversubscribed: false,
             shares_memory: false,
+            worlds: Vec::new(),
             files: Vec::new(),
             files_since: ImageNo(0),
             stack_limit,
@@ -261,6 +266,7 @@ mod tests {
             local_rank_of: vec![0, 0, 1],
             oversubscribed: true,
             shares_memory: true,
+            worlds: vec![World { first: 3, size: 2, parent: Some(Rank(1)) }],
             files: vec!["/somewhere/file".into()],
             files_since: ImageNo(4),
             stack_limit: (8 << 20, u64::MAX),

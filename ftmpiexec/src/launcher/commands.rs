@@ -30,20 +30,23 @@ impl Launcher {
             Command::Announce { rank, incarnation, host } => {
                 self.job.view.incarnations[rank.index()] = incarnation;
                 self.job.view.host_of[rank.index()] = host;
+                self.job.view.gone.retain(|gone| *gone != rank);
                 self.store.set_incarnation(rank, incarnation);
                 self.agents.broadcast(&ToAgent::Announce { rank, incarnation, host });
                 self.observe(rank);
             }
-            Command::Start { rank, incarnation, host, images, or_beginning, no_newer } => {
-                let from = StartFrom { images, or_beginning, no_newer };
+            Command::Start { rank, incarnation, host, images, or_beginning, no_newer, past } => {
+                let from = StartFrom { images, or_beginning, no_newer, past };
                 self.start_rank(rank, incarnation, host, from);
                 self.observe(rank);
             }
             Command::Grow { asker, world, hosts } => self.grow(asker, world, hosts),
             Command::SpawnOver { asker, outcome } => self.spawn_over(asker, outcome),
             Command::WorldOver(world) => self.world_over(world),
+            Command::ForgetImages(world) => self.forget_images(world),
             Command::Schedule(word) => self.scheduling.send(word),
             Command::TakeImage { rank, incarnation, image, keep } => {
+                self.wave_begins(image);
                 let now = self.now();
                 self.observed.image_ordered(rank, image, now);
                 self.order_rank(rank, incarnation, RankOrder::TakeImage { image, keep });
@@ -59,7 +62,8 @@ impl Launcher {
             Command::WaveOver(over) => {
                 self.recorder.wave_over(&over);
                 self.history.wave_over(self.begin.elapsed(), &over);
-                if over.complete.is_some() {
+                if let Some(oldest) = over.complete {
+                    self.ports.forget_before(oldest);
                     self.observed.wave_at = Some(self.now());
                 }
                 if self.plan.verbose {
@@ -94,6 +98,9 @@ impl Launcher {
                 self.order_rank(rank, incarnation, RankOrder::Die(code));
             }
             Command::Notify(notice) => {
+                if let Notice::Returning { wave, .. } = notice {
+                    self.questions_return(wave);
+                }
                 self.tell(&notice);
                 if let Notice::HostJoined { host } = &notice {
                     self.host_joined(host);
@@ -112,6 +119,8 @@ impl Launcher {
     fn start_rank(&mut self, rank: Rank, incarnation: Incarnation, host: u32, from: StartFrom) {
         self.first_start();
         self.mpir.begins(rank.index());
+        // A process that joins the job finds files as the others have them now.
+        let joins = from.images.is_empty() && self.has_joined(rank);
         if from.images.is_empty() && self.plan.traits.all_return() {
             // The agent tells the program so (`view_for`).
             self.store.set_node(rank, host);
@@ -122,13 +131,14 @@ impl Launcher {
             images: from.images,
             or_beginning: from.or_beginning,
             no_newer: from.no_newer,
+            past: from.past,
             printed: self.output.printed(rank),
             fed: rank == Rank(0),
             inject: self.injection.points_for(rank),
             actual_command: self.store.actual_command(rank).cloned(),
             oversubscribed: self.is_oversubscribed(),
             loaded: self.loaded.get(&rank).cloned(),
-            files: self.store.returning_files().to_vec(),
+            files: if joins { Vec::new() } else { self.store.returning_files().to_vec() },
             files_since: self.store.saved().files_since,
         };
         self.agents.send(host, ToAgent::Start(start));
@@ -168,4 +178,5 @@ struct StartFrom {
     images: Vec<ImageFacts>,
     or_beginning: bool,
     no_newer: bool,
+    past: ImageNo,
 }

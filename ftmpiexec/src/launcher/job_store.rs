@@ -11,6 +11,7 @@ use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::RETURNING_FILES_MAX;
+use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::HashSet;
 use std::fs::File;
@@ -118,8 +119,16 @@ impl JobStore {
 
     /// A rank begins again on this host, and its program hears that.
     pub fn set_node(&mut self, rank: Rank, host: u32) {
-        let node = &mut self.saved.node_of[rank.index()];
-        self.plan_changed |= std::mem::replace(node, host) != host;
+        // Processes that joined the job have none.
+        if let Some(node) = self.saved.node_of.get_mut(rank.index()) {
+            self.plan_changed |= std::mem::replace(node, host) != host;
+        }
+    }
+
+    /// Processes join the job.
+    pub fn world_begins(&mut self, world: World) {
+        self.saved.worlds.push(world);
+        self.plan_changed = true;
     }
 
     /// A host is to join the job.

@@ -76,11 +76,12 @@ use anyhow::Context;
 use batch_log::BatchLog;
 use events::LauncherEvent;
 use faults::Injection;
-use ftmpi_protocols::dispatcher::{Dispatcher, Input};
+use ftmpi_protocols::dispatcher::{Asker, Dispatcher, Input};
 use ftmpi_protocols::stall::StallWatch;
 use ftmpi_servers::job_control::Registration;
 use ftmpi_transport::auth::{JobKey, Listener};
 use ftmpi_wire::control::LoadedObject;
+use ftmpi_wire::new_processes::JobQuestion;
 use ftmpi_wire::{Incarnation, Rank};
 use input::StandardInput;
 use job_store::JobStore;
@@ -91,7 +92,7 @@ use rank_output::RankOutput;
 use restart_discovery::Discovery;
 use servers::Servers;
 use signals::Signals;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io::IsTerminal;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -129,6 +130,8 @@ struct Launcher {
     ports: ports::Ports,
     /// New processes for which there are no hosts yet.
     asked_for: Vec<new_processes::Asked>,
+    /// Questions of ranks that wait until no wave is under way.
+    held_questions: VecDeque<(Asker, JobQuestion)>,
     /// Who waits for images.
     requests: control::ImageRequests,
     /// Who waits for something else.
@@ -282,6 +285,7 @@ impl Launcher {
             injection: Injection::new(&plan),
             ports: ports::Ports::new(&plan.job_id),
             asked_for: Vec::new(),
+            held_questions: VecDeque::new(),
             requests: control::ImageRequests::default(),
             pending: control::Pending::default(),
             registration: None,
@@ -317,6 +321,7 @@ impl Launcher {
         let now = self.now();
         self.dispatcher.handle(now, input);
         self.carry_out();
+        self.answer_held();
         self.answer_pending();
     }
 

@@ -1,35 +1,49 @@
 //! Questions of ranks to the launcher: new processes, ports and names.
 //!
 //! Guarantees: every question gets one answer. Everything that has an entry for each rank gets one
-//! for each new process before the process starts.
+//! for each new process before the process starts. No question is answered while a wave is under
+//! way: what ports and names are when it begins is what its images know of them.
 
 use super::{Launcher, notices};
 use crate::agent_protocol::{Growth, Program, ToAgent};
 use crate::os_text::OsText;
+use crate::tuning::CONNECT_LIMIT;
 use ftmpi_protocols::dispatcher::{Asker, EndReason, Input, Wanted};
-use ftmpi_wire::Rank;
+use ftmpi_servers::client::ImageStore;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, SpawnPart, World};
+use ftmpi_wire::{ImageNo, Rank};
 use std::ffi::{OsStr, OsString};
+use std::hash::{Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 
 /// Programs that were asked for, and how many processes of each.
 pub(super) type Asked = (Asker, Vec<(Program, u32)>);
 
+/// Tells a program, with its arguments and surroundings, from others of this job.
+fn number_of(program: &Program) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    format!("{program:?}").hash(&mut hasher);
+    hasher.finish()
+}
+
 impl Launcher {
     /// A rank asks something.
     pub(super) fn rank_asks(&mut self, asker: Asker, question: JobQuestion) -> Option<Input> {
+        if self.dispatcher.holds_questions() {
+            self.held_questions.push_back((asker, question));
+            return None;
+        }
         if let Some(answer) = self.ports.answer(asker.rank, &question) {
             self.answer_rank(asker, answer);
             return None;
         }
         let JobQuestion::Spawn { parts } = question else { return None };
-        let wanted = parts.iter().map(|part| self.wanted(part)).collect::<Result<Vec<_>, _>>();
-        match wanted {
+        let wanted = parts.iter().map(|part| self.wanted(asker.rank, part));
+        match wanted.collect::<Result<Vec<_>, _>>() {
             Ok(wanted) => {
-                let programs =
-                    parts.iter().map(|part| (self.program(asker.rank, part), part.count));
-                let asked = (asker, programs.collect());
-                self.asked_for.push(asked);
+                let (wanted, programs): (Vec<_>, Vec<_>) = wanted.into_iter().unzip();
+                let counts = parts.iter().map(|part| part.count);
+                self.asked_for.push((asker, programs.into_iter().zip(counts).collect()));
                 Some(Input::Spawn { asker, wanted })
             }
             Err(why) => {
@@ -39,8 +53,47 @@ impl Launcher {
         }
     }
 
-    /// The hosts of a part, by their numbers.
-    fn wanted(&self, part: &SpawnPart) -> Result<Wanted, String> {
+    /// Handles questions that had to wait. A rank that has died meanwhile asks again.
+    pub(super) fn answer_held(&mut self) {
+        while !self.dispatcher.holds_questions()
+            && let Some((asker, question)) = self.held_questions.pop_front()
+        {
+            if self.dispatcher.location(asker.rank).1 == asker.incarnation
+                && let Some(input) = self.rank_asks(asker, question)
+            {
+                self.dispatcher.handle(self.now(), input);
+                self.carry_out();
+            }
+        }
+    }
+
+    /// A wave begins: its images know of these ports and names.
+    pub(super) fn wave_begins(&mut self, wave: ImageNo) {
+        if self.plan.traits.all_return() && self.ports.remember(wave) && self.has_grown() {
+            let saved = self.store.save_changes();
+            self.report_unsaved(saved);
+        }
+    }
+
+    /// All ranks return to this wave, and ask again what they had asked since.
+    pub(super) fn questions_return(&mut self, wave: Option<ImageNo>) {
+        if self.plan.traits.all_return() {
+            self.ports.return_to(wave.unwrap_or_default());
+            self.asked_for.clear();
+        }
+    }
+
+    /// Whether the rank is of a later world.
+    pub(super) fn has_joined(&self, rank: Rank) -> bool {
+        self.job.view.worlds.first().is_some_and(|first| !first.has(rank))
+    }
+
+    fn has_grown(&self) -> bool {
+        self.job.view.worlds.len() > 1
+    }
+
+    /// Hosts and program of a part.
+    fn wanted(&self, by: Rank, part: &SpawnPart) -> Result<(Wanted, Program), String> {
         let number = |name: &String| {
             let found = self.plan.machines.iter().position(|machine| machine.name == *name);
             found.map(|number| number as u32).ok_or_else(|| {
@@ -50,7 +103,8 @@ impl Launcher {
             })
         };
         let hosts = part.hosts.iter().map(number).collect::<Result<Vec<u32>, String>>()?;
-        Ok(Wanted { count: part.count, hosts })
+        let program = self.program(by, part);
+        Ok((Wanted { count: part.count, hosts, program: number_of(&program) }, program))
     }
 
     /// The program of a part. What the part does not say is as in the process that asks.
@@ -109,6 +163,9 @@ impl Launcher {
         self.history.ranks_added(size);
         self.observed.ranks_added(size);
         self.output.ranks_added(size);
+        self.store.world_begins(world);
+        self.servers.ranks_added(size);
+        self.send_servers();
         for number in &growth.program_of {
             self.mpir.add(self.plan.programs[*number as usize].path());
         }
@@ -128,14 +185,35 @@ impl Launcher {
     /// All processes of a world have ended.
     pub(super) fn world_over(&mut self, world: World) {
         self.ports.world_over(world);
+        self.job.view.gone.retain(|gone| !world.has(*gone));
+        self.job.view.gone.extend(world.processes().map(Rank));
         self.agents.broadcast(&ToAgent::WorldOver(world));
+    }
+
+    /// Images of a world that has ended serve no more. What stays for lack of a connection costs
+    /// room on the disk.
+    pub(super) fn forget_images(&self, world: World) {
+        let (_, stores) = self.servers.own_addresses();
+        for rank in world.processes().map(Rank) {
+            let Some(address) = stores.get(rank.index()).copied() else { continue };
+            let (key, (_, incarnation)) = (self.key.clone(), self.dispatcher.location(rank));
+            tokio::spawn(async move {
+                if let Ok(mut store) = ImageStore::connect(address, &key, CONNECT_LIMIT).await {
+                    let _ = store.return_to(rank, incarnation, ImageNo(0)).await;
+                }
+            });
+        }
     }
 
     /// The sentence about the end of the job.
     pub(super) fn end_text(&self, reason: EndReason) -> String {
         match reason {
-            EndReason::RankLost { rank, host, ending, .. } if self.job.view.worlds.len() > 1 => {
+            EndReason::RankLost { rank, host, ending, .. } if self.has_grown() => {
                 notices::lost_among_new(rank, &host, ending)
+            }
+            EndReason::Suspended(images) if self.has_grown() => {
+                let text = notices::end_reason(EndReason::Suspended(images));
+                notices::interrupted_with_new(&text)
             }
             reason => notices::end_reason(reason),
         }

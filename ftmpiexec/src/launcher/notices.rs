@@ -397,10 +397,16 @@ pub fn cause(cause: &Cause) -> String {
 /// A rank is lost in a job that new processes have joined.
 pub fn lost_among_new(rank: Rank, host: &str, ending: Ending) -> String {
     format!(
-        "rank {rank} on {host}: {}; where new processes have joined a job (MPI_Comm_spawn), none can \
-         be brought back (--recovery ignore lets the others go on)",
+        "rank {rank} on {host}: {}; under --protocol none nobody is brought back: --protocol \
+         coordinated does that also for new processes (MPI_Comm_spawn), and --recovery ignore lets \
+         the others go on",
         ended(ending)
     )
+}
+
+/// A job that new processes have joined was interrupted.
+pub fn interrupted_with_new(text: &str) -> String {
+    format!("{text}; but new processes (MPI_Comm_spawn) had joined it, so --restart will refuse it")
 }
 
 /// Why the job ends.

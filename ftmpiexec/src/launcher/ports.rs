@@ -1,10 +1,11 @@
 //! Ports of the job's ranks, and names that ranks publish.
 //!
 //! Guarantees: a port has one owner and a number of its own in the job. A name leads to one text,
-//! which need not be a port of this job, and that text takes it back. No I/O.
+//! which need not be a port of this job, and that text takes it back. Where all ranks return to a
+//! wave, ports and names are as they were when it began; numbers are not given again. No I/O.
 
-use ftmpi_wire::Rank;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, World};
+use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeMap;
 
 /// Begin of the name of every port.
@@ -15,6 +16,14 @@ const PREFIX: &str = "ftmpi-port";
 pub struct Ports {
     job: String,
     next: u32,
+    now: Table,
+    /// As they were when waves began.
+    at_waves: BTreeMap<ImageNo, Table>,
+}
+
+/// Ports and names at a moment.
+#[derive(Debug, Clone, Default)]
+struct Table {
     open: BTreeMap<Vec<u8>, (Rank, u32)>,
     names: BTreeMap<Vec<u8>, (Rank, Vec<u8>)>,
 }
@@ -30,7 +39,23 @@ fn shown(text: &[u8]) -> String {
 impl Ports {
     /// The ports of the job of this name.
     pub fn new(job: &str) -> Self {
-        Self { job: job.to_owned(), next: 0, open: BTreeMap::new(), names: BTreeMap::new() }
+        Self { job: job.to_owned(), next: 0, now: Table::default(), at_waves: BTreeMap::new() }
+    }
+
+    /// This wave begins. `true`: that is new.
+    pub fn remember(&mut self, wave: ImageNo) -> bool {
+        !self.at_waves.contains_key(&wave) && self.at_waves.insert(wave, self.now.clone()).is_none()
+    }
+
+    /// All ranks return to this wave; 0: to their beginning.
+    pub fn return_to(&mut self, wave: ImageNo) {
+        self.at_waves.retain(|known, _| *known <= wave);
+        self.now = self.at_waves.get(&wave).cloned().unwrap_or_default();
+    }
+
+    /// Nobody returns to waves before this one.
+    pub fn forget_before(&mut self, oldest: ImageNo) {
+        self.at_waves.retain(|known, _| *known >= oldest);
     }
 
     /// Answers a rank; `None`: the question is not about ports.
@@ -41,12 +66,12 @@ impl Ports {
                 let number = self.next;
                 self.next += 1;
                 let port = format!("{PREFIX}:{}:{rank}:{number}", self.job).into_bytes();
-                self.open.insert(port.clone(), (rank, number));
+                self.now.open.insert(port.clone(), (rank, number));
                 JobAnswer::Port(port)
             }
-            JobQuestion::ClosePort { port } => match self.open.get(port) {
+            JobQuestion::ClosePort { port } => match self.now.open.get(port) {
                 Some((owner, _)) if *owner == rank => {
-                    self.open.remove(port);
+                    self.now.open.remove(port);
                     JobAnswer::Done
                 }
                 Some((owner, _)) => refused(
@@ -55,13 +80,13 @@ impl Ports {
                 ),
                 None => self.unknown_port(port),
             },
-            JobQuestion::FindPort { port } => match self.open.get(port) {
+            JobQuestion::FindPort { port } => match self.now.open.get(port) {
                 Some((owner, number)) => JobAnswer::Owner(*owner, *number),
                 None => self.unknown_port(port),
             },
             JobQuestion::Publish { service, port } => self.publish(rank, service, port),
             JobQuestion::Unpublish { service, port } => self.unpublish(service, port),
-            JobQuestion::LookUp { service } => match self.names.get(service) {
+            JobQuestion::LookUp { service } => match self.now.names.get(service) {
                 Some((_, port)) => JobAnswer::Port(port.clone()),
                 None => {
                     let name = shown(service);
@@ -87,20 +112,20 @@ impl Ports {
     }
 
     fn publish(&mut self, rank: Rank, service: &[u8], port: &[u8]) -> JobAnswer {
-        if let Some((publisher, _)) = self.names.get(service) {
+        if let Some((publisher, _)) = self.now.names.get(service) {
             let name = shown(service);
             let why = format!("process {publisher} has published '{name}' already");
             return refused(Refusal::Service, why);
         }
-        self.names.insert(service.to_vec(), (rank, port.to_vec()));
+        self.now.names.insert(service.to_vec(), (rank, port.to_vec()));
         JobAnswer::Done
     }
 
     fn unpublish(&mut self, service: &[u8], port: &[u8]) -> JobAnswer {
         let name = shown(service);
-        match self.names.get(service) {
+        match self.now.names.get(service) {
             Some((_, known)) if known == port => {
-                self.names.remove(service);
+                self.now.names.remove(service);
                 JobAnswer::Done
             }
             Some(_) => {
@@ -112,8 +137,8 @@ impl Ports {
 
     /// All processes of a world have ended: their ports and names with them.
     pub fn world_over(&mut self, world: World) {
-        self.open.retain(|_, (owner, _)| !world.has(*owner));
-        self.names.retain(|_, (publisher, _)| !world.has(*publisher));
+        self.now.open.retain(|_, (owner, _)| !world.has(*owner));
+        self.now.names.retain(|_, (publisher, _)| !world.has(*publisher));
     }
 }
 
@@ -150,6 +175,31 @@ mod tests {
         assert!(why.contains("another job"), "{why}");
         ports.world_over(World { first: 3, size: 1, parent: None });
         assert_eq!(refusal(ports.answer(Rank(0), &find(&second))).0, Refusal::Port);
+    }
+
+    #[test]
+    fn ports_and_names_return_to_a_wave() {
+        let mut ports = Ports::new("ab12");
+        let find = |port: &[u8]| JobQuestion::FindPort { port: port.to_vec() };
+        let publish =
+            |port: &[u8]| JobQuestion::Publish { service: b"ocean".to_vec(), port: port.to_vec() };
+        let before = port_of(&mut ports, 0);
+        assert!(ports.remember(ImageNo(1)) && !ports.remember(ImageNo(1)), "once for a wave");
+        let after = port_of(&mut ports, 1);
+        assert_eq!(ports.answer(Rank(1), &publish(&after)), Some(JobAnswer::Done));
+        let close = JobQuestion::ClosePort { port: before.clone() };
+        assert_eq!(ports.answer(Rank(0), &close), Some(JobAnswer::Done));
+        ports.remember(ImageNo(2));
+        ports.return_to(ImageNo(1));
+        assert_eq!(ports.answer(Rank(1), &find(&before)), Some(JobAnswer::Owner(Rank(0), 0)));
+        assert_eq!(refusal(ports.answer(Rank(0), &find(&after))).0, Refusal::Port);
+        let again = port_of(&mut ports, 1);
+        assert_ne!(again, after, "numbers are not given again");
+        assert_eq!(ports.answer(Rank(1), &publish(&again)), Some(JobAnswer::Done), "once more");
+        assert!(ports.remember(ImageNo(2)), "a later wave may have the number of a lost one");
+        ports.forget_before(ImageNo(2));
+        ports.return_to(ImageNo(0));
+        assert_eq!(refusal(ports.answer(Rank(0), &find(&again))).0, Refusal::Port, "the start");
     }
 
     #[test]

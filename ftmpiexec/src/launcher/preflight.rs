@@ -142,6 +142,8 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
         view: JobView {
             size: size as u32,
             worlds: vec![World::first(size as u32)],
+            gone: Vec::new(),
+            past: ftmpi_wire::ImageNo(0),
             universe: universe(plan),
             job: number_of_job(plan),
             host_of: plan.placement.clone(),

@@ -155,6 +155,21 @@ impl Servers {
         })
     }
 
+    /// Processes have joined the job, which has so many ranks now: its servers take turns.
+    pub fn ranks_added(&mut self, size: usize) {
+        for kind in [ServerKind::EventLogger, ServerKind::CheckpointServer] {
+            let mut all: Vec<&mut Server> =
+                self.servers.iter_mut().filter(|server| server.kind == kind).collect();
+            let count = all.len().max(1);
+            for rank in self.size..size {
+                if let Some(server) = all.get_mut(rank % count) {
+                    server.serves.push(Rank(rank as u32));
+                }
+            }
+        }
+        self.size = size;
+    }
+
     /// The servers, for the plan of the job.
     pub fn describe(&self) -> Vec<SavedServer> {
         let describe = |server: &Server| SavedServer {

@@ -91,6 +91,10 @@ impl Recorder {
         self.processes.resize(size, Vec::new());
         self.latest.resize(size, Counters::default());
         self.log_peak.resize(size, 0);
+        if let Some(clusters) = &mut self.clusters {
+            // Processes join only where all ranks return together.
+            clusters.resize(size, 0);
+        }
     }
 
     /// A rank's process runs.

@@ -84,6 +84,9 @@ fn start(wanted: Threads) -> Result<Threads> {
         engine.expect_no_images();
     }
     status.phase(if again { Phase::Replaying } else { Phase::Running });
+    if let Some(past) = engine.link.job.as_ref().map(|job| job.past) {
+        engine.join_behind(past);
+    }
     if again {
         engine.replay_from_start();
     }

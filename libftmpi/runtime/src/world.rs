@@ -185,12 +185,14 @@ impl World {
         let author = Author {
             rank: self.me.0,
             incarnation: self.incarnation.0,
-            wave: resumed.map_or(0, |image| image.0),
+            // A rank that joined the job later began behind this wave.
+            wave: resumed.unwrap_or(job.past).0,
         };
         self.file_undo = FileUndo::of(&job, author, self.file_undo.take());
         self.job = Some(job);
         if resumed.is_some() {
             self.files_return();
+            self.ask_again();
         }
     }
 

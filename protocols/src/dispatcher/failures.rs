@@ -102,10 +102,10 @@ impl Dispatcher {
     fn has_met_nobody(&self, rank: Rank) -> bool {
         self.cluster_of(rank).is_some_and(|cluster| {
             let waves = &self.clusters[cluster].waves;
+            let begins = waves.newest().is_none() && waves.can_return_to_the_start();
             !self.ranks[rank.index()].joined
                 && !self.is_rolling(rank)
-                && waves.newest().is_none()
-                && waves.can_return_to_the_start()
+                && (begins || self.is_unborn(rank))
         })
     }
 

@@ -161,7 +161,9 @@ impl Dispatcher {
         let live = |rank: &Rank| {
             self.ranks.get(rank.index()).is_some_and(|state| state.stage == Stage::Running)
         };
-        let explained_later = self.settings.recovery.ignores() || self.has_several_worlds();
+        let repaired = self.settings.traits.is_fault_tolerant();
+        let explained_later =
+            self.settings.recovery.ignores() || (self.has_several_worlds() && !repaired);
         if explained_later && ends.iter().all(live) && !self.all_exiting {
             let lost = &mut self.going_on.lost_channels;
             let alike =

@@ -104,6 +104,14 @@ impl Dispatcher {
         self.look_for_images();
     }
 
+    /// No new incarnation is to begin from this image.
+    pub(super) fn condemn(&mut self, rank: Rank, image: ImageNo) {
+        match self.cluster_of(rank) {
+            Some(cluster) => self.clusters[cluster].waves.condemn(image),
+            None => self.ranks[rank.index()].images.condemn(image),
+        }
+    }
+
     pub(super) fn image_ended(&mut self, rank: Rank) {
         self.note(Note::Ended(rank));
     }

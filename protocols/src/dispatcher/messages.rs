@@ -479,6 +479,8 @@ pub enum Command {
         /// The store must first give up what it has behind these images: it has less of the rank's
         /// log than others need.
         no_newer: bool,
+        /// The last wave that is behind all ranks: behind this one as well, if it begins.
+        past: ImageNo,
     },
     /// Tell every agent: these processes have joined the job. They are started next.
     Grow {
@@ -498,6 +500,8 @@ pub enum Command {
     },
     /// Tell every agent: all processes of this world have ended, and the job goes on.
     WorldOver(World),
+    /// Have the store give up the images of all processes of this world: nobody returns to them.
+    ForgetImages(World),
     /// Ask the rank for an image.
     TakeImage {
         /// Who.

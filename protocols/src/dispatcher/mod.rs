@@ -53,6 +53,9 @@ mod rollback;
 #[cfg(test)]
 mod rollback_tests;
 mod settings;
+mod spawns;
+#[cfg(test)]
+mod spawns_tests;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -78,6 +81,7 @@ use crate::scheduler::scheduler_process::{Note, SchedulerProxy};
 use crate::tuning::{
     ECHO_TIME, GRACE_WITHOUT_FINALIZE, INCARNATIONS_UNKNOWN, SILENCE_WITHOUT_FINALIZE,
 };
+use crate::waves::Waves;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use hosts::Hosts;
 use rank_state::{Images, RankState, Stage};
@@ -95,6 +99,8 @@ pub struct Dispatcher {
     ranks: Vec<RankState>,
     /// In the order of their beginning; the first one is the job's own.
     worlds: Vec<worlds::WorldState>,
+    /// Spawns that wait for the wave under way.
+    spawns: spawns::Waiting,
     scheduler: Option<SchedulerProxy>,
     /// The ranks that return together; none, where each is started again on its own.
     clusters: Vec<rollback::Cluster>,
@@ -153,6 +159,7 @@ impl Dispatcher {
             hosts,
             ranks,
             worlds: vec![worlds::WorldState::first(size)],
+            spawns: spawns::Waiting::new(),
             scheduler,
             clusters,
             cluster_places,
@@ -276,7 +283,7 @@ impl Dispatcher {
             Input::Undrain { host } => self.undrain_and_use(host),
             Input::Health { host, bad } => self.health(host, bad),
             Input::HostAdded { name, place } => self.add_host(name, place),
-            Input::Spawn { asker, wanted } => self.spawn(asker, &wanted),
+            Input::Spawn { asker, wanted } => self.spawn(asker, wanted),
             Input::Connected { rank, incarnation, with } => {
                 self.connected(rank, incarnation, &with);
             }
@@ -328,6 +335,7 @@ impl Dispatcher {
             }
         }
         if !self.ended && !is_measured {
+            self.look_at_spawns();
             self.look_at_migrations();
             self.look_at_suspension();
         }
@@ -378,19 +386,22 @@ impl Dispatcher {
 
     fn start(&mut self, rank: Rank) {
         let cluster = self.cluster_of(rank).map(|cluster| &self.clusters[cluster].waves);
+        let past = cluster.map_or(ImageNo(0), Waves::past);
         let state = &mut self.ranks[rank.index()];
         state.stage = Stage::Starting;
         let (images, or_beginning) = match cluster {
-            // All or none.
+            // All or none. A rank that joined after the wave begins.
             Some(waves) => {
                 let start = !self.settings.traits.replays() || waves.can_return_to_the_start();
-                (waves.image_of(rank).into_iter().collect(), waves.newest().is_none() && start)
+                let image = waves.image_of(rank);
+                (image.into_iter().collect(), image.is_none() && start)
             }
             None => (state.images.newest_first(), state.images.reach_back_to_the_start()),
         };
         let (incarnation, host, no_newer) =
             (state.incarnation, state.host, state.images.no_newer());
-        let start = Command::Start { rank, incarnation, host, images, or_beginning, no_newer };
+        let start =
+            Command::Start { rank, incarnation, host, images, or_beginning, no_newer, past };
         self.commands.push_back(start);
     }
 
@@ -487,6 +498,7 @@ impl Dispatcher {
             return self.stopped(rank);
         }
         if self.living(rank, incarnation).is_some()
+            && !self.is_repaired(ending)
             && self.was_unborn(rank, || Self::unborn_end(ending))
         {
             return;
@@ -528,6 +540,7 @@ impl Dispatcher {
         self.ranks[rank.index()].stage = Stage::Done(code);
         self.left_its_groups(rank);
         self.leaves_slot(rank);
+        self.owes_no_image(rank);
         self.waits_no_more(rank);
         if self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank)) {
             self.image_ended(rank);
@@ -547,14 +560,6 @@ impl Dispatcher {
     /// Is this incarnation being ended?
     fn is_stopping(&self, rank: Rank, incarnation: Incarnation) -> bool {
         self.ranks.get(rank.index()).is_some_and(|state| state.is_stopping(incarnation))
-    }
-
-    /// No new incarnation is to begin from this image.
-    fn condemn(&mut self, rank: Rank, image: ImageNo) {
-        match self.cluster_of(rank) {
-            Some(cluster) => self.clusters[cluster].waves.condemn(image),
-            None => self.ranks[rank.index()].images.condemn(image),
-        }
     }
 
     fn failure_of(&mut self, rank: Rank, incarnation: Incarnation) -> Option<&mut Failure> {

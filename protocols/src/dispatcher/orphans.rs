@@ -69,7 +69,7 @@ impl Dispatcher {
 
     /// An incarnation that was to end has ended, or will never begin.
     pub(super) fn stopped(&mut self, rank: Rank) {
-        self.next_incarnation(rank);
+        self.is_stopped(rank);
         match self.cluster_of(rank) {
             Some(cluster) => self.go_on(cluster),
             None => self.begins_alone(rank),

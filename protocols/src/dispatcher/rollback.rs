@@ -7,7 +7,7 @@
 //!   out.
 //!   (A rank that dies before it has said hello has met nobody: it begins again alone.)
 //! - All ranks of the cluster return to the same wave, and no other rank does. A failure on the way
-//!   makes the return begin again.
+//!   makes the return begin again. Ranks that were not in the wave end ([`worlds`](super::worlds)).
 //! - A wave begins only while every rank of the cluster is in its program and has repeated what it
 //!   had to.
 
@@ -128,25 +128,33 @@ impl Dispatcher {
 
     // ---- waves --------------------------------------------------------------------------------
 
+    fn can_join_wave(&self, rank: Rank) -> bool {
+        let state = &self.ranks[rank.index()];
+        // A rank that still repeats may need what another sends after its image. A world begins
+        // without a wave, also where its answer is on the way already.
+        (state.can_take_image() || self.waits_for_other_worlds(rank))
+            && !state.behind
+            && !self.is_unborn(rank)
+    }
+
     /// Begins the waves that are due.
     pub(super) fn look_for_waves(&mut self) {
         let owes: Vec<bool> =
             (0..self.ranks.len() as u32).map(|rank| self.owes_last_image(Rank(rank))).collect();
+        let able: Vec<bool> =
+            (0..self.ranks.len() as u32).map(|rank| self.can_join_wave(Rank(rank))).collect();
         let Some(scheduler) = &mut self.scheduler else { return };
-        let able = |rank: &Rank| {
-            let state = &self.ranks[rank.index()];
-            // A rank that still repeats may need what another sends after its image.
-            state.can_take_image() && !state.behind
-        };
         let ready = |cluster: &Cluster| {
             !cluster.rolling
                 && cluster.waves.ranks().iter().any(|rank| owes[rank.index()])
                 && !cluster.waves.is_under_way()
-                && cluster.waves.ranks().iter().all(able)
+                && cluster.waves.ranks().iter().all(|rank| able[rank.index()])
         };
         let numbered = self.clusters.iter().enumerate();
         let ready = numbered.filter(|(_, cluster)| ready(cluster)).map(|(n, _)| n as u32).collect();
-        for number in scheduler.waves_due(self.now, ready) {
+        let due = scheduler.waves_due(self.now, ready);
+        for number in due {
+            self.images_of_worlds(&self.clusters[number as usize].waves.ranks().to_vec());
             let cluster = &mut self.clusters[number as usize];
             let (image, keep) = (cluster.waves.begin(self.now), Some(cluster.waves.kept()));
             for &rank in cluster.waves.ranks() {
@@ -196,7 +204,7 @@ impl Dispatcher {
     }
 
     /// Every rank was heard about a wave, of which these have stored an image.
-    fn wave_over(&mut self, cluster: usize, over: Option<Over>, stored: &[Rank]) {
+    pub(super) fn wave_over(&mut self, cluster: usize, over: Option<Over>, stored: &[Rank]) {
         let Some(over) = over else { return };
         self.note(Note::WaveEnded(cluster as u32));
         if let Some(mut oldest) = over.complete {
@@ -214,6 +222,7 @@ impl Dispatcher {
                 let command = Command::ImageCommitted { rank, incarnation, image, oldest };
                 self.commands.push_back(command);
             }
+            self.forget_worlds(cluster);
         }
         if over.complete.is_none() {
             self.clusters[cluster].void_in_row += 1;
@@ -347,8 +356,12 @@ impl Dispatcher {
         cluster.lost_channel = None;
         let wave = cluster.waves.newest();
         let returning = cluster.waves.ranks().to_vec();
-        let all = returning.len() == self.ranks.len();
-        self.left_early_at = self.left_early_at.filter(|(_, rank)| !returning.contains(rank));
+        let all = self.clusters.len() == 1;
+        if all {
+            self.return_worlds(wave.unwrap_or_default(), &returning, dead);
+        }
+        self.left_early_at =
+            self.left_early_at.filter(|(_, rank)| !all && !returning.contains(rank));
         if all {
             // Ranks that heard that all have finalized will hear it again.
             self.all_finalized = false;
@@ -381,6 +394,14 @@ impl Dispatcher {
         true
     }
 
+    /// An incarnation that was to end has ended.
+    pub(super) fn is_stopped(&mut self, rank: Rank) {
+        match self.is_dropped(rank) {
+            true => self.ranks[rank.index()].stage = Stage::Ignored,
+            false => self.next_incarnation(rank),
+        }
+    }
+
     /// Those that return and were waiting for a host.
     pub(super) fn all_go_on(&mut self) {
         for cluster in 0..self.clusters.len() {
@@ -407,9 +428,13 @@ impl Dispatcher {
         if !cluster.rolling || self.ended || !self.hosts.all_settled() || !all_ready {
             return;
         }
+        if !self.dropped_have_ended() {
+            return;
+        }
         let waits = |rank: &Rank| self.ranks[rank.index()].stage == Stage::Waiting;
         let waiting: Vec<Rank> = cluster.waves.ranks().iter().copied().filter(waits).collect();
         self.clusters[number].rolling = false;
+        self.part_with_dropped();
         self.note(Note::WaveEnded(number as u32));
         for &rank in &waiting {
             let state = &self.ranks[rank.index()];
@@ -443,7 +468,7 @@ impl Dispatcher {
                 .filter(|rank| self.cluster_of(**rank) == Some(cluster))
                 .partition(|rank| self.ranks[rank.index()].stage == Stage::Stopping);
             for rank in stopping {
-                self.next_incarnation(rank);
+                self.is_stopped(rank);
             }
             if dead.is_empty() || self.ended {
                 continue;

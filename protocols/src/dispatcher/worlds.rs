@@ -1,16 +1,19 @@
 //! Worlds: processes that join the job while it runs, and worlds that leave it before its end.
 //!
-//! Guarantees: a spawn has one answer. It succeeds when every process has said hello; if one cannot
-//! be started, or ends before, the others are ended and the job goes on as if nothing had been
-//! asked. A world whose processes all are in `MPI_Finalize` waits only for worlds to which a chain
-//! of communicators leads. Numbers of processes are never given again.
+//! Guarantees:
+//! - A world whose processes all are in `MPI_Finalize` waits only for worlds to which a chain of
+//!   communicators leads.
+//! - Where all ranks return to a wave, exactly the worlds return that took part in it. Worlds that
+//!   began after it are dropped, and every process of theirs has ended before anybody goes on.
+//!
+//! How worlds begin is in [`spawns`](super::spawns).
 
 use super::Dispatcher;
-use super::messages::{Command, Ending};
+use super::messages::Command;
 use super::rank_state::{RankState, Stage};
 use ftmpi_wire::new_processes::World;
-use ftmpi_wire::{Incarnation, Rank};
-use std::collections::{BTreeMap, BTreeSet};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::collections::BTreeSet;
 
 /// Who asked for new processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,43 +33,74 @@ pub struct Wanted {
     pub count: u32,
     /// Indices of hosts that may take them; empty: any.
     pub hosts: Vec<u32>,
+    /// Tells their program, with its arguments and surroundings, from others.
+    pub program: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
+pub(super) enum Course {
     /// Its processes start for this question.
     Begins(Asker),
     Runs,
+    /// All have ended in order.
     Over,
+    /// It never was whole.
+    Failed,
+    /// All ranks have returned to a wave before it began.
+    Dropped,
 }
 
 /// What the dispatcher knows of a world.
 #[derive(Debug)]
 pub(super) struct WorldState {
-    world: World,
-    course: Course,
+    pub(super) world: World,
+    pub(super) course: Course,
+    /// What was asked for.
+    pub(super) wanted: Vec<Wanted>,
+    /// The highest number of a wave when it began.
+    pub(super) after: ImageNo,
     /// Worlds to which a communicator of a rank in `MPI_Finalize` leads.
     connected: BTreeSet<usize>,
     finalized: bool,
     exiting: bool,
+    /// Its ranks may have images that nobody has given up.
+    has_images: bool,
+    /// It was dropped, and nobody was told yet.
+    parts: bool,
 }
 
 impl WorldState {
     pub(super) fn first(size: u32) -> Self {
-        Self::new(World::first(size), Course::Runs)
+        Self::new(World::first(size), Course::Runs, Vec::new(), ImageNo(0))
     }
 
-    fn new(world: World, course: Course) -> Self {
-        Self { world, course, connected: BTreeSet::new(), finalized: false, exiting: false }
+    pub(super) fn new(world: World, course: Course, wanted: Vec<Wanted>, after: ImageNo) -> Self {
+        Self {
+            world,
+            course,
+            wanted,
+            after,
+            connected: BTreeSet::new(),
+            finalized: false,
+            exiting: false,
+            has_images: false,
+            parts: false,
+        }
+    }
+
+    /// Nothing is known any more of what its ranks have reported.
+    pub(super) fn forget_reports(&mut self) {
+        self.connected.clear();
+        (self.finalized, self.exiting) = (false, false);
     }
 }
 
-fn is_over(state: &RankState) -> bool {
+pub(super) fn is_over(state: &RankState) -> bool {
     matches!(state.stage, Stage::Done(_) | Stage::Ignored)
 }
 
 impl Dispatcher {
-    fn world_index(&self, rank: Rank) -> usize {
+    pub(super) fn world_index(&self, rank: Rank) -> usize {
         self.worlds.iter().position(|state| state.world.has(rank)).unwrap_or(0)
     }
 
@@ -74,103 +108,9 @@ impl Dispatcher {
         self.worlds.len() > 1
     }
 
-    fn states_of(&self, index: usize) -> impl Iterator<Item = (Rank, &RankState)> {
+    pub(super) fn states_of(&self, index: usize) -> impl Iterator<Item = (Rank, &RankState)> {
         let processes = self.worlds[index].world.processes();
         processes.map(Rank).filter_map(|rank| Some((rank, self.ranks.get(rank.index())?)))
-    }
-
-    /// A rank asks for new processes.
-    pub(super) fn spawn(&mut self, asker: Asker, wanted: &[Wanted]) {
-        if self.living(asker.rank, asker.incarnation).is_none() {
-            return;
-        }
-        if self.settings.traits.is_fault_tolerant() {
-            let why = format!(
-                "protocol {} cannot bring new processes back after a failure; start the job with \
-                 --protocol none",
-                self.settings.protocol
-            );
-            return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
-        }
-        let placed = match self.place_new(wanted) {
-            Ok(placed) => placed,
-            Err(why) => {
-                return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
-            }
-        };
-        let first = self.ranks.len() as u32;
-        let world = World { first, size: placed.len() as u32, parent: Some(asker.rank) };
-        self.worlds.push(WorldState::new(world, Course::Begins(asker)));
-        self.judge.ranks_added(placed.len());
-        self.going_on.ranks_added(world.size);
-        for host in &placed {
-            self.hosts.took(*host);
-            self.ranks.push(RankState::new(*host));
-        }
-        self.commands.push_back(Command::Grow { asker, world, hosts: placed });
-        world.processes().for_each(|rank| self.start(Rank(rank)));
-    }
-
-    /// A host for each of the processes: one with a free slot if there is any.
-    fn place_new(&self, wanted: &[Wanted]) -> Result<Vec<u32>, String> {
-        let mut more = BTreeMap::new();
-        let mut placed = Vec::new();
-        for wanted in wanted {
-            for _ in 0..wanted.count {
-                let host = self.hosts.for_new(&more, &wanted.hosts);
-                let Some(host) = host else {
-                    let total: u32 = wanted.count;
-                    return Err(format!(
-                        "no host takes {total} more processes ({} fit): its slots are limited by \
-                         max_slots, or it is drained",
-                        placed.len()
-                    ));
-                };
-                *more.entry(host).or_insert(0) += 1;
-                placed.push(host);
-            }
-        }
-        Ok(placed)
-    }
-
-    /// A rank said hello: its world may be whole now.
-    pub(super) fn look_at_birth(&mut self, rank: Rank) {
-        let index = self.world_index(rank);
-        let Course::Begins(asker) = self.worlds[index].course else { return };
-        if self.states_of(index).all(|(_, state)| state.stage == Stage::Running) {
-            self.worlds[index].course = Course::Runs;
-            let outcome = Ok(Rank(self.worlds[index].world.first));
-            self.commands.push_back(Command::SpawnOver { asker, outcome });
-        }
-    }
-
-    /// A process could not be started, or has ended. `true`: its world was not whole yet, so the
-    /// spawn has failed, and that is all.
-    pub(super) fn was_unborn(&mut self, rank: Rank, why: impl FnOnce() -> String) -> bool {
-        let index = self.world_index(rank);
-        let Course::Begins(asker) = self.worlds[index].course else { return false };
-        self.worlds[index].course = Course::Over;
-        for number in self.worlds[index].world.processes() {
-            let other = Rank(number);
-            let state = &mut self.ranks[other.index()];
-            let incarnation = state.incarnation;
-            let runs = !is_over(state) && other != rank;
-            state.stage = Stage::Ignored;
-            self.hosts.left(state.host);
-            if runs {
-                self.commands.push_back(Command::Kill { rank: other, incarnation });
-            }
-        }
-        let why = format!("process {}: {}", rank.0 - self.worlds[index].world.first, why());
-        self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
-        self.commands.push_back(Command::WorldOver(self.worlds[index].world));
-        self.look_who_is_left(1);
-        true
-    }
-
-    /// Why a process that ended before `MPI_Init` is no process of a world.
-    pub(super) fn unborn_end(ending: Ending) -> String {
-        format!("it ended before all had called MPI_Init ({ending})")
     }
 
     /// A rank is about to enter `MPI_Finalize`, and has communicators with these processes.
@@ -220,7 +160,7 @@ impl Dispatcher {
             return;
         }
         for index in 0..self.worlds.len() {
-            if self.worlds[index].course == Course::Over {
+            if !matches!(self.worlds[index].course, Course::Begins(_) | Course::Runs) {
                 continue;
             }
             let joined = self.component(index);
@@ -242,7 +182,13 @@ impl Dispatcher {
             let world = known.world;
             if over && index > 0 {
                 known.course = Course::Over;
+                self.leaves_waves(world);
                 self.commands.push_back(Command::WorldOver(world));
+            }
+            if tell_finalized {
+                // An image that is taken after this knows that all were there; an earlier image
+                // does not.
+                self.clusters.iter_mut().for_each(|cluster| cluster.waves.void());
             }
             for (rank, incarnation) in living {
                 if tell_finalized {
@@ -253,5 +199,141 @@ impl Dispatcher {
                 }
             }
         }
+    }
+
+    // ---- waves --------------------------------------------------------------------------------
+
+    /// Whether this rank is in `MPI_Finalize` and waits there for others, who may be at work for
+    /// long. An image of it is worth having: it reports again what it has reported.
+    pub(super) fn waits_for_other_worlds(&self, rank: Rank) -> bool {
+        let state = &self.ranks[rank.index()];
+        self.has_several_worlds()
+            && state.stage == Stage::Running
+            && state.can_image
+            && state.finalizing
+            && state.exiting.is_none()
+            && !self.all_finalized
+            && !self.worlds[self.world_index(rank)].finalized
+    }
+
+    /// A wave of these ranks begins.
+    pub(super) fn images_of_worlds(&mut self, ranks: &[Rank]) {
+        for state in self.worlds.iter_mut().skip(1) {
+            state.has_images |= ranks.contains(&Rank(state.world.first));
+        }
+    }
+
+    /// A wave is complete: the images of a world that had ended before all waves that are kept
+    /// serve no more.
+    pub(super) fn forget_worlds(&mut self, cluster: usize) {
+        let waves = &self.clusters[cluster].waves;
+        for state in self.worlds.iter_mut().skip(1) {
+            let serves = state.course != Course::Over || waves.keeps(Rank(state.world.first));
+            if !serves && std::mem::take(&mut state.has_images) {
+                self.commands.push_back(Command::ForgetImages(state.world));
+            }
+        }
+    }
+
+    /// A wave does not wait for the image of a rank that has ended.
+    pub(super) fn owes_no_image(&mut self, rank: Rank) {
+        if self.has_several_worlds()
+            && let Some(cluster) = self.cluster_of(rank)
+        {
+            let waves = &mut self.clusters[cluster].waves;
+            let (stored, over) = (waves.stored(), waves.ended(self.now, rank));
+            self.wave_over(cluster, over, &stored);
+        }
+    }
+
+    /// The processes of a world take part in later waves no more.
+    pub(super) fn leaves_waves(&mut self, world: World) {
+        if let Some(cluster) = self.cluster_of(Rank(world.first)) {
+            self.clusters[cluster].waves.leave(|rank| world.has(rank));
+        }
+    }
+
+    /// Whether the world of this rank began after the wave to which all have returned.
+    pub(super) fn is_dropped(&self, rank: Rank) -> bool {
+        self.worlds[self.world_index(rank)].course == Course::Dropped
+    }
+
+    /// All return to this wave, in which these ranks take part. Those that are dead have no process
+    /// that must be ended first.
+    pub(super) fn return_worlds(&mut self, wave: ImageNo, returning: &[Rank], dead: &[Rank]) {
+        self.worlds.iter_mut().for_each(WorldState::forget_reports);
+        for index in 1..self.worlds.len() {
+            let (world, course) = (self.worlds[index].world, self.worlds[index].course);
+            let after = self.worlds[index].after;
+            if returning.contains(&Rank(world.first)) {
+                self.worlds[index].course = Course::Runs;
+                self.takes_slots_again(index);
+                continue;
+            }
+            match course {
+                Course::Over if after < wave => {}
+                Course::Over => {
+                    (self.worlds[index].course, self.worlds[index].parts) = (Course::Dropped, true);
+                }
+                Course::Failed | Course::Dropped => {}
+                Course::Begins(_) | Course::Runs => {
+                    (self.worlds[index].course, self.worlds[index].parts) = (Course::Dropped, true);
+                    world.processes().for_each(|number| self.drop_rank(Rank(number), dead));
+                }
+            }
+        }
+    }
+
+    /// Whether every process has ended of the worlds that were dropped.
+    pub(super) fn dropped_have_ended(&self) -> bool {
+        let dropped = (0..self.worlds.len()).filter(|n| self.worlds[*n].parts);
+        let mut states = dropped.flat_map(|index| self.states_of(index));
+        states.all(|(_, state)| state.stage != Stage::Stopping)
+    }
+
+    /// Everybody hears that the incarnations of worlds that were dropped are over, and with them
+    /// what they have done to files.
+    pub(super) fn part_with_dropped(&mut self) {
+        for index in 1..self.worlds.len() {
+            if !std::mem::take(&mut self.worlds[index].parts) {
+                continue;
+            }
+            let world = self.worlds[index].world;
+            for rank in world.processes().map(Rank) {
+                let state = &mut self.ranks[rank.index()];
+                state.incarnation = state.incarnation.next();
+                let (incarnation, host) = (state.incarnation, state.host);
+                self.commands.push_back(Command::Announce { rank, incarnation, host });
+            }
+            self.commands.push_back(Command::WorldOver(world));
+        }
+    }
+
+    /// Processes of a world that had ended begin again.
+    fn takes_slots_again(&mut self, index: usize) {
+        let done = |(_, state): &(Rank, &RankState)| matches!(state.stage, Stage::Done(_));
+        let hosts: Vec<u32> =
+            self.states_of(index).filter(done).map(|(_, state)| state.host).collect();
+        hosts.into_iter().for_each(|host| self.hosts.took(host));
+    }
+
+    fn drop_rank(&mut self, rank: Rank, dead: &[Rank]) {
+        self.waits_no_more(rank);
+        let state = &mut self.ranks[rank.index()];
+        let (incarnation, host) = (state.incarnation, state.host);
+        state.moves_to = None;
+        if matches!(state.stage, Stage::Done(_)) {
+            state.stage = Stage::Ignored;
+            return;
+        }
+        self.hosts.left(host);
+        state.stage = match state.stage {
+            Stage::Starting | Stage::Spawned | Stage::Running if !dead.contains(&rank) => {
+                self.commands.push_back(Command::Kill { rank, incarnation });
+                Stage::Stopping
+            }
+            Stage::Stopping if !dead.contains(&rank) => Stage::Stopping,
+            _ => Stage::Ignored,
+        };
     }
 }

@@ -10,7 +10,7 @@ fn of_none(hosts: u32) -> Settings {
 }
 
 fn spawn(dispatcher: &mut Dispatcher, count: u32) -> Vec<Command> {
-    let wanted = vec![Wanted { count, hosts: Vec::new() }];
+    let wanted = vec![Wanted { count, hosts: Vec::new(), program: 1 }];
     dispatcher.handle(S, Input::Spawn { asker: ASKER, wanted });
     drain(dispatcher)
 }
@@ -193,5 +193,5 @@ fn a_fault_tolerant_protocol_refuses_with_the_remedy() {
     let mut dispatcher = running(settings(1, 1, "pessimistic"));
     let commands = spawn(&mut dispatcher, 1);
     assert!(matches!(&commands[..], [Command::SpawnOver { outcome: Err(why), .. }]
-        if why.contains("pessimistic") && why.contains("--protocol none")));
+        if why.contains("pessimistic") && why.contains("--protocol coordinated")));
 }

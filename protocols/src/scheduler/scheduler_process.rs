@@ -170,6 +170,10 @@ impl SchedulerProxy {
 
     /// Something happened.
     pub fn note(&mut self, now: Duration, note: Note) {
+        if !self.copy.knows(&note) {
+            // Of a rank that joined the job: it takes its images in waves.
+            return;
+        }
         if self.served && self.copy.matters(now, &note) {
             self.words.push_back(Word::Note(now, note.clone()));
         }

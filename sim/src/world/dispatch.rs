@@ -260,7 +260,10 @@ impl World {
                 // Its jobs are simulated apart (`going_on`).
                 Command::News { .. } => continue,
                 // No program of the simulator asks for new processes.
-                Command::Grow { .. } | Command::SpawnOver { .. } | Command::WorldOver(_) => {
+                Command::Grow { .. }
+                | Command::SpawnOver { .. }
+                | Command::WorldOver(_)
+                | Command::ForgetImages(_) => {
                     continue;
                 }
                 Command::WaveOver(over) => {

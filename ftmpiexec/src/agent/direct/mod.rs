@@ -516,6 +516,8 @@ impl NodeAgent {
         JobView {
             size: size as u32,
             worlds: vec![World::first(size as u32)],
+            gone: Vec::new(),
+            past: ftmpi_wire::ImageNo(0),
             universe: size as u32,
             job: 0,
             host_of: self.hosts.host_of.clone(),

@@ -103,6 +103,16 @@ pub enum Captured {
     Restored(Vec<Incarnation>),
 }
 
+/// What has become of the processes of a job since an image.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// The hosts of those that have joined since.
+    pub joined: Vec<u32>,
+    /// Those that are not there now: of worlds that have ended, or that the ranks have returned
+    /// from.
+    pub gone: Vec<Rank>,
+}
+
 /// Memory that ranks of one host share, as one of them knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
@@ -281,6 +291,11 @@ pub trait Link {
     /// in this one they stay.
     fn capture(&mut self, _image: ImageNo, _useless: &mut dyn Iterator<Item = &[u8]>) -> Captured {
         Captured::Refused { lasts: false }
+    }
+    /// After a restore: what is new among the processes of the job, of which the image knows so
+    /// many.
+    fn changes_since(&mut self, _known: usize) -> Changes {
+        Changes::default()
     }
     /// The image that is due will not be taken.
     fn refuse(&mut self, _image: ImageNo, _why: &str) {}

@@ -71,7 +71,9 @@ pub use crate::ids::{MessageId, ReqId, TaskId};
 pub use direct_receive::Receipt;
 pub use ftmpi_wire::status::Counters;
 pub(crate) use group_news::is_of_faults;
-pub use link::{Captured, DirectReceive, Exact, Frame, Landing, Link, Piece, Push, Sink, Token};
+pub use link::{
+    Captured, Changes, DirectReceive, Exact, Frame, Landing, Link, Piece, Push, Sink, Token,
+};
 pub use outcome::Decision;
 pub use output_commit::{Effect, INTENT};
 pub use request::{Completion, Envelope, RecvData, SendData, SendMode, Source, Tag};

@@ -8,8 +8,8 @@
 use super::Engine;
 use super::link::Link;
 use super::state::State;
-use ftmpi_wire::Rank;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
+use ftmpi_wire::{ImageNo, Rank};
 
 impl<L: Link> Engine<L> {
     /// Asks the launcher, and waits for its answer.
@@ -51,6 +51,14 @@ impl<L: Link> Engine<L> {
         std::mem::take(&mut self.state.newcomers)
     }
 
+    /// This rank joins a job in which this wave is behind all ranks.
+    pub fn join_behind(&mut self, past: ImageNo) {
+        if past > ImageNo(0) && self.state.waves.are_counted() {
+            self.state.protocol.on_return(past);
+            self.state.waves.return_to(past);
+        }
+    }
+
     /// Says whether this rank has no communicator with a process of another world.
     pub fn may_leave(&mut self, process: Rank, may: bool) {
         let peer = self.state.channels.peer_mut(process);
@@ -66,8 +74,12 @@ impl State {
 
     /// A process of another world has ended in order.
     pub(super) fn stranger_left(&mut self, rank: Rank) {
-        self.channels.peer_mut(rank).may_leave = true;
+        let peer = self.channels.peer_mut(rank);
+        (peer.stranger, peer.may_leave) = (true, true);
+        // Its number may be given again, to the same process in another execution.
+        peer.wave.part();
         self.forget_stranger(rank);
+        self.channels.forget(rank);
     }
 
     /// Nothing more comes from this process, and nobody waits for it.

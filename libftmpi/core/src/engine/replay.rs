@@ -5,7 +5,7 @@
 //! recorded match names takes that message and no other. The agent learns once that replay is over.
 
 use super::Engine;
-use super::link::Link;
+use super::link::{Changes, Link};
 use super::state::State;
 use ftmpi_protocols::protocol::Pin;
 use ftmpi_wire::{EventNo, ImageNo, Incarnation, event_log};
@@ -23,7 +23,9 @@ impl<L: Link> Engine<L> {
     /// and repeats what that had done since.
     pub fn restored(&mut self, image: ImageNo, incarnations: &[Incarnation]) {
         self.link.abandon(&mut self.state);
+        let Changes { joined, gone } = self.link.changes_since(self.state.channels.count());
         let state = &mut self.state;
+        state.take_in(&joined);
         state.begin_from(image);
         if state.waves.are_counted() {
             state.protocol.on_return(image);
@@ -44,6 +46,7 @@ impl<L: Link> Engine<L> {
                 }
             }
         }
+        gone.into_iter().for_each(|rank| state.stranger_left(rank));
         state.counters.replayed = 0;
         if !state.hooks.outcomes {
             return self.begin_again();

@@ -52,7 +52,8 @@ impl AgentConnection {
     /// Begins an incarnation. What came for an earlier one is dropped.
     pub(super) fn begin(&mut self) {
         self.control = Some(Control::inherited());
-        self.news.clear();
+        // An answer of the launcher counts as given.
+        self.news.retain(|(message, _)| matches!(message, ToRank::Answer { .. }));
         self.image_due = None;
         self.settle_due = false;
         self.seen = 0;

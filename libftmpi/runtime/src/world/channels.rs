@@ -161,14 +161,19 @@ impl World {
         }
     }
 
+    /// Takes what has come on the channels of a rank that has ended.
+    pub(super) fn take_all_of<S: Sink>(&mut self, sink: &mut S, rank: Rank) {
+        for index in (0..self.peers.channels.len()).rev() {
+            while self.peers.channels.get(index).is_some_and(|way| way.peer == rank)
+                && self.poll_channel(sink, index)
+            {}
+        }
+    }
+
     /// News about ranks. What a dead rank had sent is taken first, then its channels end.
     pub(super) fn take_group_news<S: Sink>(&mut self, sink: &mut S, news: GroupNews) {
         if let GroupNews::Failed(rank) = news {
-            for index in (0..self.peers.channels.len()).rev() {
-                while self.peers.channels.get(index).is_some_and(|way| way.peer == rank)
-                    && self.poll_channel(sink, index)
-                {}
-            }
+            self.take_all_of(sink, rank);
             for index in (0..self.peers.channels.len()).rev() {
                 if self.peers.channels[index].peer == rank {
                     self.end(sink, index, true);

@@ -9,7 +9,7 @@ use crate::logger::Logger;
 use crate::sleep::{self, Sleeper};
 use crate::threads;
 use crate::tuning::LOOKS_ROOMY;
-use ftmpi_core::engine::{Counters, DirectReceive, Exact, Frame, Link, Piece, Push, Sink};
+use ftmpi_core::engine::{Changes, Counters, DirectReceive, Exact, Frame, Link, Piece, Push, Sink};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_transport::{shm, tcp};
@@ -372,5 +372,12 @@ impl Link for World {
         useless: &mut dyn Iterator<Item = &[u8]>,
     ) -> ftmpi_core::engine::Captured {
         crate::image::capture(self, image, useless)
+    }
+
+    fn changes_since(&mut self, known: usize) -> Changes {
+        self.job.as_ref().map_or_else(Changes::default, |job| Changes {
+            joined: job.node_of.get(known..).unwrap_or_default().to_vec(),
+            gone: job.gone.clone(),
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Processes that join the running job, and questions to the launcher.
 //!
-//! Guarantees: an answer goes to the question of its number. Channels to the processes of a world
+//! Guarantees: an answer goes to the question of its number. An incarnation that begins from an
+//! image asks again what was open in it. Channels to the processes of a world
 //! that has ended are given up, with their memory and descriptors.
 
 use super::World;
@@ -14,6 +15,8 @@ use ftmpi_wire::{Incarnation, Rank};
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     asked: u32,
+    /// Those that were asked and not answered.
+    open: Vec<(u32, JobQuestion)>,
     answers: Vec<(u32, JobAnswer)>,
 }
 
@@ -45,19 +48,15 @@ impl World {
                         and join them; start them with ftmpiexec"
                 .into());
         }
-        if job.traits.is_fault_tolerant() {
-            return Err(format!(
-                "protocol {} cannot bring new processes and their connections back after a \
-                 failure; start the job with --protocol none",
-                job.protocol.name
-            ));
+        if !new_processes::are_possible(job.traits) {
+            return Err(new_processes::impossible(&job.protocol.name));
         }
         Ok(())
     }
 
     pub(super) fn ask(&mut self, question: JobQuestion) -> Result<u32, String> {
         let number = self.questions.asked;
-        let message = FromRank::Ask { number, question };
+        let message = FromRank::Ask { number, question: question.clone() };
         let bytes = control::encode(&message).len();
         if bytes > QUESTION_BYTES_MAX {
             return Err(format!(
@@ -66,12 +65,26 @@ impl World {
             ));
         }
         self.questions.asked = number.wrapping_add(1);
+        self.questions.open.push((number, question));
         self.agent.send(&message);
         Ok(number)
     }
 
+    /// After a restore. The launcher has forgotten what an earlier incarnation had asked, and it
+    /// has not answered what the image has as open.
+    pub(super) fn ask_again(&mut self) {
+        for (number, question) in &self.questions.open {
+            let (number, question) = (*number, question.clone());
+            self.agent.send(&FromRank::Ask { number, question });
+        }
+    }
+
     pub(super) fn answered(&mut self, number: u32, answer: JobAnswer) {
-        self.questions.answers.push((number, answer));
+        let open = self.questions.open.len();
+        self.questions.open.retain(|(known, _)| *known != number);
+        if self.questions.open.len() < open {
+            self.questions.answers.push((number, answer));
+        }
     }
 
     pub(super) fn answer_to(&mut self, number: u32) -> Option<JobAnswer> {
@@ -102,7 +115,12 @@ impl World {
 
     /// All processes of a world have ended.
     pub(super) fn world_over<S: Sink>(&mut self, sink: &mut S, world: new_processes::World) {
+        if let Some(job) = &mut self.job {
+            job.gone.retain(|gone| !world.has(*gone));
+            job.gone.extend(world.processes().map(Rank));
+        }
         for process in world.processes().map(Rank) {
+            self.take_all_of(sink, process);
             self.peers.ask_no_more(process);
             sink.left(process);
             self.lose(sink, process);

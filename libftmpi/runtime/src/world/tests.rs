@@ -36,6 +36,8 @@ fn job(size: u32) -> Box<JobView> {
     Box::new(JobView {
         size,
         worlds: vec![ftmpi_wire::new_processes::World::first(size)],
+        gone: Vec::new(),
+        past: ftmpi_wire::ImageNo(0),
         universe: size,
         job: 1,
         host_of: (0..size).collect(),

@@ -91,6 +91,11 @@ impl WaveChannel {
         self.broken = true;
     }
 
+    /// The peer has ended in order. What came from it and is held stays.
+    pub fn part(&mut self) {
+        (self.broken, self.met, self.owed) = (false, false, false);
+    }
+
     /// Whether what comes from this peer has to wait.
     #[inline]
     pub fn is_held(&self) -> bool {

@@ -1,0 +1,202 @@
+//! Spawns: processes that join the job while it runs.
+//!
+//! Guarantees:
+//! - A spawn has one answer. It succeeds when every process has said hello; if one cannot be
+//!   started, or ends before by itself, the others are ended and the job goes on as if nothing had
+//!   been asked. A process that is killed before is started again where failures are repaired.
+//! - No wave is under way while a world begins: a spawn waits for the wave, and the next wave for
+//!   the world. So the images of a wave have all of a world or nothing of it.
+//! - A number is given again only to the process that is the same in another execution: all have
+//!   returned to a wave before its world began, and the same rank has asked for the same again. Its
+//!   incarnation is a later one, and what it prints again is known.
+
+use super::Dispatcher;
+use super::messages::{Command, Ending};
+use super::rank_state::{RankState, Stage};
+use super::worlds::{Asker, Course, Wanted, WorldState, is_over};
+#[cfg(test)]
+use ftmpi_wire::Incarnation;
+use ftmpi_wire::new_processes::{self, World};
+use ftmpi_wire::{ImageNo, Rank};
+use std::collections::BTreeMap;
+
+/// Questions that wait until no wave is under way.
+pub(super) type Waiting = std::collections::VecDeque<(Asker, Vec<Wanted>)>;
+
+impl Dispatcher {
+    /// Whether what ranks ask of the launcher has to wait: an image of the wave under way may have
+    /// the question or the answer, and only the launcher knows which.
+    #[must_use]
+    pub fn holds_questions(&self) -> bool {
+        let busy = |cluster: &super::rollback::Cluster| {
+            cluster.waves.is_under_way() || cluster.is_rolling()
+        };
+        self.suspension.is_some() || self.clusters.iter().any(busy)
+    }
+
+    /// A rank asks for new processes.
+    pub(super) fn spawn(&mut self, asker: Asker, wanted: Vec<Wanted>) {
+        if self.living(asker.rank, asker.incarnation).is_none() {
+            return;
+        }
+        if !new_processes::are_possible(self.settings.traits) {
+            let why = new_processes::impossible(&self.settings.protocol);
+            return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
+        }
+        if self.holds_questions() {
+            return self.spawns.push_back((asker, wanted));
+        }
+        self.begin_world(asker, wanted);
+    }
+
+    /// Answers what had to wait.
+    pub(super) fn look_at_spawns(&mut self) {
+        while !self.spawns.is_empty() && !self.holds_questions() {
+            if let Some((asker, wanted)) = self.spawns.pop_front() {
+                // The rank may have died meanwhile; its next incarnation asks again.
+                self.spawn(asker, wanted);
+            }
+        }
+    }
+
+    fn begin_world(&mut self, asker: Asker, wanted: Vec<Wanted>) {
+        let placed = match self.place_new(&wanted) {
+            Ok(placed) => placed,
+            Err(why) => {
+                return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
+            }
+        };
+        let after = self.clusters.first().map_or(ImageNo(0), |first| first.waves.last_issued());
+        let world = match self.dropped_like(asker.rank, &wanted, &placed) {
+            Some(index) => {
+                let world = self.worlds[index].world;
+                let (course, wanted) = (Course::Begins(asker), wanted);
+                self.worlds[index] = WorldState::new(world, course, wanted, after);
+                self.begin_again(world, &placed);
+                world
+            }
+            None => {
+                let first = self.ranks.len() as u32;
+                let world = World { first, size: placed.len() as u32, parent: Some(asker.rank) };
+                self.worlds.push(WorldState::new(world, Course::Begins(asker), wanted, after));
+                self.judge.ranks_added(placed.len());
+                self.going_on.ranks_added(world.size);
+                self.ranks.extend(placed.iter().map(|host| RankState::new(*host)));
+                if self.in_waves() {
+                    self.cluster_places.resize(self.ranks.len(), 0);
+                }
+                self.commands.push_back(Command::Grow { asker, world, hosts: placed.clone() });
+                world
+            }
+        };
+        placed.iter().for_each(|host| self.hosts.took(*host));
+        if let Some(cluster) = self.cluster_of(Rank(world.first)) {
+            self.clusters[cluster].waves.join(world.processes().map(Rank));
+        }
+        world.processes().for_each(|rank| self.start(Rank(rank)));
+    }
+
+    /// The first world that this rank had asked for and that was dropped, if it asks for the same,
+    /// and the same hosts take it. (Ranks know the hosts of others.)
+    fn dropped_like(&self, asker: Rank, wanted: &[Wanted], placed: &[u32]) -> Option<usize> {
+        let hosts = |index| self.states_of(index).map(|(_, state)| state.host);
+        self.worlds.iter().enumerate().position(|(index, state)| {
+            state.course == Course::Dropped
+                && state.world.parent == Some(asker)
+                && state.wanted == wanted
+                && hosts(index).eq(placed.iter().copied())
+        })
+    }
+
+    /// Processes of a world that was dropped get new incarnations.
+    fn begin_again(&mut self, world: World, placed: &[u32]) {
+        for (number, &host) in world.processes().zip(placed) {
+            let rank = Rank(number);
+            let incarnation = self.ranks[rank.index()].incarnation.next();
+            self.ranks[rank.index()] =
+                RankState { incarnation, behind: true, ..RankState::new(host) };
+            self.commands.push_back(Command::Announce { rank, incarnation, host });
+        }
+    }
+
+    /// A host for each of the processes: one with a free slot if there is any.
+    fn place_new(&self, wanted: &[Wanted]) -> Result<Vec<u32>, String> {
+        let mut more = BTreeMap::new();
+        let mut placed = Vec::new();
+        for wanted in wanted {
+            for _ in 0..wanted.count {
+                let host = self.hosts.for_new(&more, &wanted.hosts);
+                let Some(host) = host else {
+                    let total: u32 = wanted.count;
+                    return Err(format!(
+                        "no host takes {total} more processes ({} fit): its slots are limited by \
+                         max_slots, or it is drained",
+                        placed.len()
+                    ));
+                };
+                *more.entry(host).or_insert(0) += 1;
+                placed.push(host);
+            }
+        }
+        Ok(placed)
+    }
+
+    /// Whether the world of this rank is not whole yet.
+    pub(super) fn is_unborn(&self, rank: Rank) -> bool {
+        matches!(self.worlds[self.world_index(rank)].course, Course::Begins(_))
+    }
+
+    /// A rank said hello: its world may be whole now.
+    pub(super) fn look_at_birth(&mut self, rank: Rank) {
+        let index = self.world_index(rank);
+        let Course::Begins(asker) = self.worlds[index].course else { return };
+        if self.states_of(index).all(|(_, state)| state.stage == Stage::Running) {
+            self.worlds[index].course = Course::Runs;
+            let outcome = Ok(Rank(self.worlds[index].world.first));
+            self.commands.push_back(Command::SpawnOver { asker, outcome });
+        }
+    }
+
+    /// A process could not be started, or has ended. `true`: its world was not whole yet, so the
+    /// spawn has failed, and that is all.
+    pub(super) fn was_unborn(&mut self, rank: Rank, why: impl FnOnce() -> String) -> bool {
+        let index = self.world_index(rank);
+        let Course::Begins(asker) = self.worlds[index].course else { return false };
+        let world = self.worlds[index].world;
+        self.worlds[index].course = Course::Failed;
+        for number in world.processes() {
+            let other = Rank(number);
+            let state = &mut self.ranks[other.index()];
+            let incarnation = state.incarnation;
+            let runs = !is_over(state) && other != rank;
+            state.stage = Stage::Ignored;
+            self.hosts.left(state.host);
+            if runs {
+                self.commands.push_back(Command::Kill { rank: other, incarnation });
+            }
+        }
+        let why = format!("process {}: {}", rank.0 - world.first, why());
+        self.leaves_waves(world);
+        self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
+        self.commands.push_back(Command::WorldOver(world));
+        self.look_who_is_left(1);
+        true
+    }
+
+    /// Why a process that ended before `MPI_Init` is no process of a world.
+    pub(super) fn unborn_end(ending: Ending) -> String {
+        format!("it ended before all had called MPI_Init ({ending})")
+    }
+
+    /// Whether the end of a process is a failure that is repaired, also before its world is whole.
+    pub(super) fn is_repaired(&self, ending: Ending) -> bool {
+        self.settings.traits.is_fault_tolerant() && !matches!(ending, Ending::Code(_))
+    }
+
+    /// The incarnation of each process of the newest world that lives.
+    #[cfg(test)]
+    pub(super) fn incarnations_of_newest(&self) -> Vec<Incarnation> {
+        let newest = self.worlds.len() - 1;
+        self.states_of(newest).map(|(_, state)| state.incarnation).collect()
+    }
+}

@@ -1,0 +1,389 @@
+//! Jobs whose processes spawn others under coordinated waves, simulated: the dispatcher of a real
+//! job, and processes, agents and images as a model. Messages of one connection keep their order
+//! and are late. Processes and hosts die at any moment: before, during and after a spawn.
+//!
+//! Invariants, each looked at from outside:
+//! - no wave is under way while a world begins ([`World::begins`], [`World::orders_image`]);
+//! - the images of a wave have all of a world or nothing of it, and what returns to it is exactly
+//!   what was in it ([`World::returns`]);
+//! - when a process begins, no process of a state that was given up lives ([`World::begins`]);
+//! - a number is given again only to the same process in another execution ([`World::answers`]);
+//! - a question has one answer, and a spawn fails only if its program is bad;
+//! - the job ends, and every process has done all that it does without failures
+//!   ([`World::check_end`]).
+
+mod agents;
+mod program;
+#[cfg(test)]
+mod tests;
+
+use agents::{Event, Host, Process};
+use ftmpi_protocols::dispatcher::{Asker, Command, Dispatcher, Input, Notice, Settings, Wanted};
+use ftmpi_protocols::judge::Policy;
+use ftmpi_protocols::scheduler;
+use ftmpi_wire::new_processes::World as RankWorld;
+use ftmpi_wire::{ImageNo, Incarnation, Logging, ProtocolTraits, Rank, Recovery};
+use program::{Course, Identity, Step};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// No run takes so long (milliseconds).
+const TIME_MAX: u64 = 400_000;
+/// Failures come until then.
+const FAULTS_UNTIL: u64 = 12_000;
+
+/// A deliberate bug, which the invariants must find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutant {
+    /// An incarnation does not ask again what is open in its image.
+    OpenQuestionForgotten,
+    /// An incarnation asks again what was answered last.
+    AnswerForgotten,
+    /// The end of a process that is to end is reported before it ends.
+    EndReportedEarly,
+    /// A process of a later world begins at its start although an image is given.
+    ImageNotUsed,
+    /// The order of an image overtakes an answer.
+    AnswerOvertaken,
+}
+
+/// The model of a job.
+pub(super) struct World {
+    seed: u64,
+    random: u64,
+    now: u64,
+    events: BTreeMap<(u64, u64), Event>,
+    event: u64,
+    dispatcher: Dispatcher,
+    hosts: Vec<Host>,
+    processes: BTreeMap<(Rank, Incarnation), Process>,
+    images: BTreeMap<(ImageNo, Rank), Course>,
+    /// The path of each world, by its first number.
+    paths: BTreeMap<Rank, (RankWorld, Vec<usize>)>,
+    /// Worlds of which a process was started at its beginning, and whose spawn has no answer.
+    unborn: BTreeMap<Rank, Asker>,
+    /// When worlds ended, and when waves began.
+    ended: BTreeMap<Rank, u64>,
+    begun: BTreeMap<ImageNo, u64>,
+    under_way: Option<ImageNo>,
+    /// Where processes were when they ended.
+    done: BTreeMap<Rank, Course>,
+    mutant: Option<Mutant>,
+    struck: bool,
+    outcome: Outcome,
+    over: bool,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Processes that were killed, hosts that were lost.
+    pub faults: u64,
+    /// Returns of all ranks.
+    pub returns: u64,
+    /// Spawns that had an answer.
+    pub spawns: u64,
+    /// Numbers that were given again.
+    pub again: u64,
+    /// Processes of later worlds that began from an image.
+    pub restored: u64,
+    /// Complete waves.
+    pub waves: u64,
+}
+
+impl std::ops::AddAssign for Outcome {
+    fn add_assign(&mut self, other: Self) {
+        self.faults += other.faults;
+        self.returns += other.returns;
+        self.spawns += other.spawns;
+        self.again += other.again;
+        self.restored += other.restored;
+        self.waves += other.waves;
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { faults, returns, spawns, again, restored, waves } = self;
+        write!(
+            f,
+            "{faults} faults, {returns} returns, {waves} complete waves, {spawns} spawns answered, "
+        )?;
+        write!(
+            f,
+            "{again} of them by the same processes again, {restored} spawned processes from images"
+        )
+    }
+}
+
+impl World {
+    fn new(seed: u64, mutant: Option<Mutant>) -> Self {
+        let mut random = seed;
+        let size = 1 + draw(&mut random) as u32 % 2;
+        let interval = Duration::from_millis(100 + draw(&mut random) % 1500);
+        let settings = Settings {
+            hosts: vec!["a".into(), "b".into()],
+            placement: (0..size).map(|rank| rank % 2).collect(),
+            protocol: "coordinated".into(),
+            traits: ProtocolTraits {
+                recovery: Recovery::Waves,
+                logger: false,
+                memory: false,
+                logging: Logging::None,
+            },
+            places: Vec::new(),
+            restarts_max: u32::MAX,
+            recovery: Policy::default(),
+            clusters: Some(vec![0; size as usize]),
+            together: false,
+            storage_patience: Duration::MAX,
+            images: Some(scheduler::Settings {
+                interval,
+                at_once_max: 4,
+                policy: scheduler::Policy::Periodic,
+                no_idle_processor: false,
+            }),
+        };
+        let first = RankWorld::first(size);
+        Self {
+            seed,
+            random,
+            now: 0,
+            events: BTreeMap::new(),
+            event: 0,
+            dispatcher: Dispatcher::new(settings),
+            hosts: (0..2).map(|_| Host::default()).collect(),
+            processes: BTreeMap::new(),
+            images: BTreeMap::new(),
+            paths: BTreeMap::from([(Rank(0), (first, Vec::new()))]),
+            unborn: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            under_way: None,
+            done: BTreeMap::new(),
+            mutant,
+            struck: false,
+            outcome: Outcome::default(),
+            over: false,
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        draw(&mut self.random) % bound.max(1)
+    }
+
+    fn after(&mut self, delay: u64, event: Event) {
+        self.event += 1;
+        self.events.insert((self.now + delay, self.event), event);
+    }
+
+    /// Whether the bug strikes here: once in a run.
+    fn strikes(&mut self, mutant: Mutant) -> bool {
+        let strikes = self.mutant == Some(mutant) && !self.struck;
+        self.struck |= strikes;
+        strikes
+    }
+
+    fn identity(&self, rank: Rank) -> Identity {
+        let mut worlds = self.paths.values();
+        let (world, path) = worlds.find(|(world, _)| world.has(rank)).expect("a known world");
+        Identity { path: path.clone(), place: rank.0 - world.first }
+    }
+
+    fn world_of(&self, rank: Rank) -> RankWorld {
+        let mut worlds = self.paths.values().map(|(world, _)| *world);
+        worlds.find(|world| world.has(rank)).expect("a known world")
+    }
+
+    // ---- the launcher -------------------------------------------------------------------------
+
+    fn handle(&mut self, input: Input) {
+        self.dispatcher.handle(Duration::from_millis(self.now), input);
+        while let Some(command) = self.dispatcher.next_command() {
+            self.obey(command);
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::StartAgent { host } => {
+                let delay = 1 + self.below(80);
+                self.after(delay, Event::AgentStarts(host as usize));
+            }
+            Command::Start { rank, incarnation, host, ref images, .. } => {
+                match images.first() {
+                    Some(image) => self.returns(rank, image.image),
+                    None => self.begins(rank),
+                }
+                self.order(host as usize, (rank, incarnation), command);
+            }
+            Command::Grow { asker, world, .. } => {
+                let mut path = self.identity(asker.rank).path;
+                let course = &self.processes[&(asker.rank, asker.incarnation)].course;
+                path.push(course.at);
+                self.paths.insert(Rank(world.first), (world, path));
+                self.unborn.insert(Rank(world.first), asker);
+            }
+            Command::SpawnOver { asker, ref outcome } => {
+                self.answers(asker, outcome);
+                let (host, _) = self.dispatcher.location(asker.rank);
+                let (host, key) = (host as usize, (asker.rank, asker.incarnation));
+                let agent = self.hosts[host].agent;
+                match outcome.is_ok() && self.strikes(Mutant::AnswerOvertaken) {
+                    true => self.after(3000, Event::AtHost(host, agent, key, Box::new(command))),
+                    false => self.order(host, key, command),
+                }
+            }
+            Command::WorldOver(world) => {
+                self.unborn.remove(&Rank(world.first));
+                self.ended.insert(Rank(world.first), self.now);
+            }
+            Command::TakeImage { rank, incarnation, image, .. } => {
+                self.orders_image(image);
+                let (host, _) = self.dispatcher.location(rank);
+                self.order(host as usize, (rank, incarnation), command);
+            }
+            Command::WaveOver(over) => {
+                self.under_way = None;
+                self.outcome.waves += u64::from(over.complete.is_some());
+            }
+            Command::Kill { rank, incarnation }
+            | Command::AllFinalized { rank, incarnation }
+            | Command::AllExiting { rank, incarnation }
+            | Command::Die { rank, incarnation, .. } => {
+                let (host, _) = self.dispatcher.location(rank);
+                self.order(host as usize, (rank, incarnation), command);
+            }
+            Command::Notify(Notice::Returning { .. }) => {
+                (self.under_way, self.outcome.returns) = (None, self.outcome.returns + 1);
+                self.unborn.clear();
+            }
+            Command::End { code, reason, .. } => {
+                assert_eq!((code, reason), (0, None), "the job has failed");
+                self.over = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// A process is ordered to begin at its start.
+    fn begins(&mut self, rank: Rank) {
+        assert_eq!(self.under_way, None, "rank {rank} begins while a wave is under way");
+        self.no_old_process_lives(rank);
+    }
+
+    /// A process is ordered to go on from an image of this wave.
+    fn returns(&mut self, rank: Rank, wave: ImageNo) {
+        self.no_old_process_lives(rank);
+        let course = self.images.get(&(wave, rank)).cloned();
+        let course = course.unwrap_or_else(|| panic!("rank {rank} is not in wave {wave}"));
+        self.outcome.restored += u64::from(!course.identity.path.is_empty());
+        for (step, child) in course.children {
+            let Some(child) = child else { continue };
+            let world = self.world_of(child);
+            let ended_before = self.ended.get(&child).is_some_and(|at| *at <= self.begun[&wave]);
+            let has_all =
+                world.processes().all(|number| self.images.contains_key(&(wave, Rank(number))));
+            assert!(
+                has_all || ended_before,
+                "rank {rank} has in wave {wave} the world {world:?} of its step {step}, and the wave has not"
+            );
+        }
+    }
+
+    /// Other processes of the job have the state that this one begins in.
+    fn no_old_process_lives(&self, rank: Rank) {
+        for ((other, incarnation), process) in &self.processes {
+            let current = self.dispatcher.location(*other).1;
+            assert!(
+                !process.lives || *incarnation == current,
+                "rank {rank} begins while incarnation {incarnation} of rank {other} lives"
+            );
+        }
+    }
+
+    fn orders_image(&mut self, image: ImageNo) {
+        assert!(self.unborn.is_empty(), "wave {image} begins while worlds do: {:?}", self.unborn);
+        self.under_way = Some(image);
+        self.begun.entry(image).or_insert(self.now);
+    }
+
+    fn answers(&mut self, asker: Asker, outcome: &Result<Rank, String>) {
+        self.outcome.spawns += 1;
+        self.unborn.retain(|_, known| *known != asker);
+        let Some(process) = self.processes.get(&(asker.rank, asker.incarnation)) else { return };
+        let course = &process.course;
+        let steps = program::steps(self.seed, &course.identity);
+        let Some(Step::Spawn { count, bad }) = steps.get(course.at).copied() else {
+            panic!("{asker:?} hears of a spawn in step {}", course.at);
+        };
+        assert_eq!(outcome.is_err(), bad, "the spawn of {asker:?}: {outcome:?}");
+        if let Ok(first) = outcome {
+            self.ended.remove(first);
+            let (world, path) = &self.paths[first];
+            let mut wanted = course.identity.path.clone();
+            wanted.push(course.at);
+            assert_eq!((world.size, path), (count, &wanted), "{asker:?} got another world");
+            self.outcome.again += u64::from(self.dispatcher.location(*first).1 > Incarnation(0));
+        }
+    }
+
+    /// What is asked for. In some runs all programs look the same.
+    fn wanted(&self, path: &[usize], count: u32) -> Vec<Wanted> {
+        let program = if self.seed.is_multiple_of(2) { 7 } else { path.len() as u64 };
+        vec![Wanted { count, hosts: Vec::new(), program }]
+    }
+
+    /// Each process that the program has without failures has done everything.
+    fn check_end(&self) {
+        let mut open: Vec<RankWorld> = vec![self.paths[&Rank(0)].0];
+        let mut seen = BTreeSet::new();
+        while let Some(world) = open.pop() {
+            for rank in world.processes().map(Rank) {
+                let course = self.done.get(&rank);
+                let course = course.unwrap_or_else(|| panic!("rank {rank} has not ended"));
+                assert!(seen.insert(course.identity.clone()), "{:?} ran twice", course.identity);
+                let steps = program::steps(self.seed, &course.identity);
+                let spawns = steps.iter().filter(|step| matches!(step, Step::Spawn { .. }));
+                assert_eq!(course.children.len(), spawns.count(), "spawns of rank {rank}");
+                let children = course.children.iter().filter_map(|(_, child)| *child);
+                open.extend(children.map(|child| self.world_of(child)));
+            }
+        }
+        for (rank, course) in &self.done {
+            assert!(seen.contains(&course.identity), "rank {rank} ran and nobody knows it");
+        }
+    }
+}
+
+/// The next number of a sequence (splitmix64).
+pub(super) fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Runs a seed.
+///
+/// # Panics
+/// An invariant is broken.
+#[must_use]
+pub fn run(seed: u64, mutant: Option<Mutant>) -> Outcome {
+    let mut world = World::new(seed, mutant);
+    while let Some(command) = world.dispatcher.next_command() {
+        world.obey(command);
+    }
+    world.after(50, Event::Tick);
+    let first = 300 + world.below(2500);
+    world.after(first, Event::Fault);
+    while !world.over {
+        let ((at, _), event) = world.events.pop_first().expect("ticks go on");
+        world.now = at;
+        assert!(at < TIME_MAX, "the job does not end: {}", world.picture());
+        world.happens(event);
+    }
+    world.check_end();
+    world.outcome
+}
