@@ -55,6 +55,9 @@ pub(crate) const ECHO_TIME: Duration = Duration::from_millis(300);
 /// A broken channel is mostly the first sign of a death. After this time without a report of one,
 /// the network is to blame.
 pub(crate) const LOST_CHANNEL_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a wave that is due keeps new processes waiting: a world needs less to begin or to end,
+/// and a program that spawns all the time would never have a wave.
+pub(crate) const SPAWN_PATIENCE: Duration = Duration::from_secs(2);
 /// Lost images after which a rank that was to move stays: the fault will not go soon.
 pub(crate) const LOST_IMAGES_MAX: u32 = 3;
 

@@ -101,6 +101,8 @@ pub struct Dispatcher {
     worlds: Vec<worlds::WorldState>,
     /// Spawns that wait for the wave under way.
     spawns: spawns::Waiting,
+    /// Since when the next wave is due and has not begun.
+    wave_due_since: Option<Duration>,
     scheduler: Option<SchedulerProxy>,
     /// The ranks that return together; none, where each is started again on its own.
     clusters: Vec<rollback::Cluster>,
@@ -160,6 +162,7 @@ impl Dispatcher {
             ranks,
             worlds: vec![worlds::WorldState::first(size)],
             spawns: spawns::Waiting::new(),
+            wave_due_since: None,
             scheduler,
             clusters,
             cluster_places,

@@ -153,6 +153,9 @@ impl Dispatcher {
         let numbered = self.clusters.iter().enumerate();
         let ready = numbered.filter(|(_, cluster)| ready(cluster)).map(|(n, _)| n as u32).collect();
         let due = scheduler.waves_due(self.now, ready);
+        let under_way = self.clusters.iter().any(|cluster| cluster.waves.is_under_way());
+        let is_due = scheduler.wave_is_due(self.now, 0) && due.is_empty() && !under_way;
+        self.wave_due_since = is_due.then(|| self.wave_due_since.unwrap_or(self.now));
         for number in due {
             self.images_of_worlds(&self.clusters[number as usize].waves.ranks().to_vec());
             let cluster = &mut self.clusters[number as usize];
@@ -435,6 +438,7 @@ impl Dispatcher {
         let waiting: Vec<Rank> = cluster.waves.ranks().iter().copied().filter(waits).collect();
         self.clusters[number].rolling = false;
         self.part_with_dropped();
+        self.wave_due_since = None;
         self.note(Note::WaveEnded(number as u32));
         for &rank in &waiting {
             let state = &self.ranks[rank.index()];

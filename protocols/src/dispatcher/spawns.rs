@@ -14,11 +14,13 @@ use super::Dispatcher;
 use super::messages::{Command, Ending};
 use super::rank_state::{RankState, Stage};
 use super::worlds::{Asker, Course, Wanted, WorldState, is_over};
+use crate::tuning::SPAWN_PATIENCE;
 #[cfg(test)]
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::new_processes::{self, World};
 use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Questions that wait until no wave is under way.
 pub(super) type Waiting = std::collections::VecDeque<(Asker, Vec<Wanted>)>;
@@ -34,6 +36,13 @@ impl Dispatcher {
         self.suspension.is_some() || self.clusters.iter().any(busy)
     }
 
+    /// A wave that is due goes before new processes, if it can begin soon.
+    fn holds_spawns(&self) -> bool {
+        let waits = |since: Duration| self.now < since + SPAWN_PATIENCE;
+        let due = self.wave_due_since.is_some_and(waits) && self.in_waves();
+        self.holds_questions() || due
+    }
+
     /// A rank asks for new processes.
     pub(super) fn spawn(&mut self, asker: Asker, wanted: Vec<Wanted>) {
         if self.living(asker.rank, asker.incarnation).is_none() {
@@ -43,7 +52,7 @@ impl Dispatcher {
             let why = new_processes::impossible(&self.settings.protocol);
             return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
         }
-        if self.holds_questions() {
+        if self.holds_spawns() {
             return self.spawns.push_back((asker, wanted));
         }
         self.begin_world(asker, wanted);
@@ -51,7 +60,7 @@ impl Dispatcher {
 
     /// Answers what had to wait.
     pub(super) fn look_at_spawns(&mut self) {
-        while !self.spawns.is_empty() && !self.holds_questions() {
+        while !self.spawns.is_empty() && !self.holds_spawns() {
             if let Some((asker, wanted)) = self.spawns.pop_front() {
                 // The rank may have died meanwhile; its next incarnation asks again.
                 self.spawn(asker, wanted);

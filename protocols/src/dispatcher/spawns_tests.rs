@@ -85,6 +85,31 @@ fn a_spawn_waits_for_the_wave_under_way() {
 }
 
 #[test]
+fn a_wave_that_is_due_goes_before_the_next_spawn() {
+    let mut dispatcher = running(settings(2, 1, "coordinated"));
+    ask(&mut dispatcher, 0, 7);
+    assert_eq!(begin_wave(&mut dispatcher).0, [], "the world has not begun");
+    assert_eq!(ask(&mut dispatcher, 0, 8), []);
+    hello(&mut dispatcher, 2, 0);
+    hello(&mut dispatcher, 3, 0);
+    let (ranks, wave) = begin_wave(&mut dispatcher);
+    assert_eq!(ranks, [0, 1, 2, 3]);
+    commit(&mut dispatcher, &ranks, 0, wave);
+    assert_eq!(starts(&drain(&mut dispatcher)), [(4, 0, None), (5, 0, None)]);
+}
+
+#[test]
+fn a_wave_that_cannot_begin_does_not_keep_spawns_for_long() {
+    let mut dispatcher = running(settings(2, 1, "coordinated"));
+    ask(&mut dispatcher, 0, 7);
+    begin_wave(&mut dispatcher);
+    assert_eq!(ask(&mut dispatcher, 0, 8), []);
+    let now = dispatcher.now + 3 * S;
+    dispatcher.handle(now, Input::Tick);
+    assert_eq!(starts(&drain(&mut dispatcher)), [(4, 0, None), (5, 0, None)]);
+}
+
+#[test]
 fn a_return_to_before_a_spawn_ends_its_processes_and_they_begin_again() {
     let mut dispatcher = grown();
     let killed = all_die(&mut dispatcher, &[2], 0);

@@ -209,6 +209,12 @@ impl SchedulerProxy {
         begun
     }
 
+    /// Whether the next wave of this cluster is due.
+    #[must_use]
+    pub fn wave_is_due(&self, now: Duration, cluster: usize) -> bool {
+        self.copy.wave_is_due(now, cluster)
+    }
+
     /// The clusters among `able` that begin a wave now.
     pub fn waves_due(&mut self, now: Duration, mut able: Vec<u32>) -> Vec<u32> {
         if !self.served {
