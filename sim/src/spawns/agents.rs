@@ -144,7 +144,7 @@ impl World {
                     if !self.strikes(Mutant::EndReportedEarly) {
                         self.processes.get_mut(&key).expect("seen").lives = false;
                     }
-                    self.report(host, ended(key, code));
+                    self.report(host, ended(key, code, self.now));
                 }
             }
             Command::SpawnOver { asker, outcome } => {
@@ -196,7 +196,7 @@ impl World {
                 process.lives = false;
                 let course = process.course.clone();
                 self.done.insert(rank, course);
-                self.report(host, ended(key, Ending::Code(0)));
+                self.report(host, ended(key, Ending::Code(0), self.now));
             }
         }
     }
@@ -213,7 +213,7 @@ impl World {
             let steps = program::steps(self.seed, &parent);
             if let Some(Step::Spawn { bad: true, .. }) = steps.get(*step) {
                 self.processes.get_mut(&key).expect("seen").lives = false;
-                return self.report(host, ended(key, Ending::Code(3)));
+                return self.report(host, ended(key, Ending::Code(3), self.now));
             }
         }
         self.processes.get_mut(&key).expect("seen").said_hello = true;
@@ -326,7 +326,7 @@ impl World {
         process.lives = false;
         let host = process.host;
         self.outcome.faults += 1;
-        self.report(host, ended(key, Ending::Signal(9)));
+        self.report(host, ended(key, Ending::Signal(9), self.now));
     }
 
     fn lose(&mut self, host: usize) {
@@ -342,6 +342,7 @@ impl World {
     }
 }
 
-fn ended((rank, incarnation): Key, ending: Ending) -> Input {
-    Input::Ended { rank, incarnation, ending, progress: 0 }
+/// Each death is at another place of the program.
+fn ended((rank, incarnation): Key, ending: Ending, progress: u64) -> Input {
+    Input::Ended { rank, incarnation, ending, progress }
 }

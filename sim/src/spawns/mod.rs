@@ -61,7 +61,7 @@ pub(super) struct World {
     /// The path of each world, by its first number.
     paths: BTreeMap<Rank, (RankWorld, Vec<usize>)>,
     /// Worlds of which a process was started at its beginning, and whose spawn has no answer.
-    unborn: BTreeMap<Rank, Asker>,
+    unborn: BTreeSet<Rank>,
     /// When worlds ended, and when waves began.
     ended: BTreeMap<Rank, u64>,
     begun: BTreeMap<ImageNo, u64>,
@@ -156,7 +156,7 @@ impl World {
             processes: BTreeMap::new(),
             images: BTreeMap::new(),
             paths: BTreeMap::from([(Rank(0), (first, Vec::new()))]),
-            unborn: BTreeMap::new(),
+            unborn: BTreeSet::new(),
             ended: BTreeMap::new(),
             begun: BTreeMap::new(),
             under_way: None,
@@ -222,7 +222,6 @@ impl World {
                 let course = &self.processes[&(asker.rank, asker.incarnation)].course;
                 path.push(course.at);
                 self.paths.insert(Rank(world.first), (world, path));
-                self.unborn.insert(Rank(world.first), asker);
             }
             Command::SpawnOver { asker, ref outcome } => {
                 self.answers(asker, outcome);
@@ -233,6 +232,10 @@ impl World {
                     true => self.after(3000, Event::AtHost(host, agent, key, Box::new(command))),
                     false => self.order(host, key, command),
                 }
+            }
+            // What it has done is done no more.
+            Command::Announce { rank, .. } => {
+                self.done.remove(&rank);
             }
             Command::WorldOver(world) => {
                 self.unborn.remove(&Rank(world.first));
@@ -269,6 +272,10 @@ impl World {
     /// A process is ordered to begin at its start.
     fn begins(&mut self, rank: Rank) {
         assert_eq!(self.under_way, None, "rank {rank} begins while a wave is under way");
+        let first = Rank(self.world_of(rank).first);
+        if first > Rank(0) {
+            self.unborn.insert(first);
+        }
         self.no_old_process_lives(rank);
     }
 
@@ -310,7 +317,9 @@ impl World {
 
     fn answers(&mut self, asker: Asker, outcome: &Result<Rank, String>) {
         self.outcome.spawns += 1;
-        self.unborn.retain(|_, known| *known != asker);
+        if let Ok(first) = outcome {
+            self.unborn.remove(first);
+        }
         let Some(process) = self.processes.get(&(asker.rank, asker.incarnation)) else { return };
         let course = &process.course;
         let steps = program::steps(self.seed, &course.identity);
