@@ -87,8 +87,8 @@ libraries() {
     put "$target/libftmpi_boot.so" "$lib/libftmpi_boot.so" 755
     optional "$target/libftmpi_standard.so" "$lib/libmpi_abi.so.1" 755
     optional "$target/libftmpi_fortran.so" "$lib/libmpifort.so.12" 755
-    # Examples of protocols in libraries: --protocol plugin:FILE.
-    for name in libftmpi_example_protocol.so libftmpi_example_waves.so; do
+    # Examples of protocols and detectors in libraries: --protocol plugin:FILE, --recovery FILE.
+    for name in libftmpi_example_protocol.so libftmpi_example_waves.so libftmpi_example_judge.so; do
         optional "$target/$name" "$lib/$name" 755
     done
     auditor

@@ -136,6 +136,7 @@ def detectors(setting: Setting) -> None:
                          "--inject", "kill:rank=1,at=1600ms", "--inject", "kill:rank=0,at=2200ms"],
                         program=["30"]),
           {1: "h2"}, ("2 failures of processes on h1 within 60 s", "[repeated: migrate]"))
+    from_a_library(setting)
     shown = run([setting.launcher, "--recovery", "show"], timeout=20)
     problem = problem_of(shown)
     if problem is None:
@@ -148,6 +149,33 @@ def detectors(setting: Setting) -> None:
     expected = "the recovery `promote` does not exist in this version; there are restart, migrate, ignore, give-up"
     problem = None if refused.code == 2 and expected in refused.err else refused.output_tail()
     setting.results.check("a recovery that does not exist is refused", problem)
+
+
+def from_a_library(setting: Setting) -> None:
+    """Two processes on two hosts of one switch die: the example library has all ranks leave the switch."""
+    library = setting.dist / "lib" / "ftmpi" / "libftmpi_example_judge.so"
+    rule = ('[[rule]]\ndetectors = [ {{ name = "{}", library = "{}", settings = "2", recovery = "{}" }} ]\n')
+    machines = "h1:2 switch=s\nh2:2 switch=s\nh3:4 switch=t\n"
+    kills = ["--inject", "kill:rank=0,at=600ms", "--inject", "kill:rank=2,at=1600ms"]
+    for protocol in ("pessimistic", "coordinated"):
+        check(setting, Case(f"a library has the ranks leave a switch ({protocol})", machines,
+                            ["--protocol", protocol, *kills, "--recovery",
+                             recovery_file(setting, rule.format("feed", library, "leave-switch"))], program=["40"]),
+              dict.fromkeys(range(4), "h3"),
+              ("2 processes died on the feed of switch s", "no rank begins on h1, h2 any more [feed: leave-switch]"))
+    check(setting, Case("a built-in detector with the recovery of a library", machines,
+                        [*kills[:2], "--recovery", recovery_file(setting, rule.format("process", library, "leave-switch"))],
+                        program=["30"]),
+          {0: "h3", 1: "h3"}, ("[process: leave-switch]",))
+    for words, expected in ((("hot", library, "migrate"), "it has no `hot`; it has the detectors feed"),
+                            (("feed", library, "hide"), "and the recoveries leave-switch"),
+                            (("feed", library.with_name("libftmpi_example_waves.so"), "migrate"), "no function `ftmpi_judge`"),
+                            (("feed", library.with_name("none.so"), "migrate"), "No such file"),
+                            (("process", library, "restart"), "leave `library` out"),
+                            (("feed", library, "ignore"), "cannot `ignore`")):
+        refused = run([*setting.mpiexec(1, "--recovery", recovery_file(setting, rule.format(*words))), "true"], timeout=20)
+        problem = None if refused.code == 2 and expected in refused.err else refused.output_tail()
+        setting.results.check(f"a library is refused: {expected}", problem)
 
 
 def too_little_memory(setting: Setting) -> None:

@@ -41,7 +41,7 @@ pub use machinefile::{Machine, ServerDuty, parse_list};
 pub use plan::Plan;
 pub use protocol::traits;
 pub use protocol_choice::{Choice, Reason};
-pub use recovery::default_file;
+pub use recovery::{default_file, libraries};
 pub use starter::Starter;
 
 #[cfg(test)]

@@ -9,10 +9,13 @@ use super::errors::PlanError;
 use super::needs::Needs;
 use ftmpi_options::ftmpiexec::Cli;
 use ftmpi_options::values::time;
+use ftmpi_plugin::judge::host::Judge;
+use ftmpi_protocols::judge::library::{FromLibrary, Library, Whose};
 use ftmpi_protocols::judge::{Detector, Policy, Recovery, Rule};
 use ftmpi_wire::ProtocolTraits;
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -67,6 +70,20 @@ pub enum RecoveryError {
     /// Where it is to be restarted, a host that is about to fail helps nobody.
     #[error("the detector {0} cannot `{1}`; write recovery = \"migrate\" or \"give-up\"")]
     Senseless(&'static str, Recovery),
+    /// A library that cannot be used.
+    #[error("library {file}: {what}")]
+    Library {
+        /// As in the file.
+        file: String,
+        /// One line.
+        what: String,
+    },
+    /// A library that gives neither the detector nor the recovery.
+    #[error("library {0}: detector and recovery are built in; leave `library` out")]
+    Needless(String),
+    /// Settings for nobody.
+    #[error("the detector {0} has no `settings`; they are for detectors of a library")]
+    Settings(String),
     /// Not a list of ranks.
     #[error("`{0}` is not a list of ranks; write for example 0-3,6")]
     Ranks(String),
@@ -99,7 +116,7 @@ struct RuleText {
     detectors: Vec<DetectorText>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DetectorText {
     name: String,
@@ -109,6 +126,8 @@ struct DetectorText {
     share: Option<f64>,
     patience: Option<String>,
     after: Option<String>,
+    library: Option<String>,
+    settings: Option<String>,
 }
 
 /// The word that stands for a file in which every death is ignored.
@@ -190,8 +209,85 @@ fn rule(text: RuleText) -> Result<Rule, RecoveryError> {
         hosts: text.hosts,
         switches: text.switches,
         ranks: text.ranks.as_deref().map_or_else(|| Ok(Vec::new()), ranks)?,
-        detectors: text.detectors.iter().map(detector).collect::<Result<_, _>>()?,
+        detectors: text.detectors.iter().map(any_detector).collect::<Result<_, _>>()?,
     })
+}
+
+/// A detector, built in or of a library.
+fn any_detector(text: &DetectorText) -> Result<Detector, RecoveryError> {
+    match (&text.library, &text.settings) {
+        (Some(file), _) => of_library(text, file).map(Detector::Library),
+        (None, Some(_)) => Err(RecoveryError::Settings(text.name.clone())),
+        (None, None) => detector(text),
+    }
+}
+
+/// The library is loaded here to see that it has what is named.
+fn of_library(text: &DetectorText, file: &str) -> Result<FromLibrary, RecoveryError> {
+    let wrong = |what: String| RecoveryError::Library { file: file.to_owned(), what };
+    let real = Path::new(file).canonicalize().map_err(|error| wrong(error.to_string()))?;
+    let judge = Judge::load(&real).map_err(|error| wrong(error.to_string()))?;
+    let known = |names: &[&'static str], name: &String| match names.contains(&name.as_str()) {
+        true => Ok(name.clone()),
+        false => Err(wrong(format!(
+            "it has no `{name}`; it has the detectors {} and the recoveries {}",
+            list(judge.detectors()),
+            list(judge.recoveries())
+        ))),
+    };
+    let recovery = match text.recovery.as_ref().map(|name| (name, Recovery::named(name))) {
+        None => None,
+        Some((_, Some(built_in))) => Some(Whose::BuiltIn(built_in)),
+        Some((name, None)) => Some(Whose::Library(known(judge.recoveries(), name)?)),
+    };
+    let detector = match Detector::named(&text.name) {
+        None => Whose::Library(known(judge.detectors(), &text.name)?),
+        // The built-in detector recognises its fault, whatever can be done then.
+        Some(_) => {
+            let Some(recovery @ Whose::Library(_)) = recovery else {
+                return Err(RecoveryError::Needless(file.to_owned()));
+            };
+            let alone = DetectorText { recovery: None, ..text.clone() };
+            return Ok(FromLibrary {
+                file: real.display().to_string(),
+                settings: text.settings.clone().unwrap_or_default(),
+                detector: Whose::BuiltIn(Box::new(detector(&alone)?)),
+                recovery,
+            });
+        }
+    };
+    let own = [&text.window, &text.patience, &text.after].into_iter().any(Option::is_some)
+        || text.count.is_some()
+        || text.share.is_some();
+    if own {
+        return Err(wrong("its detectors take `settings`, and no other parameters".to_owned()));
+    }
+    let recovery = recovery.unwrap_or(Whose::BuiltIn(Recovery::Migrate));
+    if recovery == Whose::BuiltIn(Recovery::Ignore) {
+        return Err(wrong(format!("the detector {} cannot `ignore`", text.name)));
+    }
+    let settings = text.settings.clone().unwrap_or_default();
+    Ok(FromLibrary { file: real.display().to_string(), settings, detector, recovery })
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "(none)".to_owned() } else { names.join(", ") }
+}
+
+/// A library, by its file.
+type Loaded = (String, Box<dyn Library>);
+
+/// The libraries of a job, each by its file.
+///
+/// # Errors
+/// One of them cannot be loaded (any more).
+pub fn libraries(policy: &Policy) -> Result<Vec<Loaded>, String> {
+    let files: BTreeSet<&String> = policy.from_libraries().map(|from| &from.file).collect();
+    let load = |file: &String| match Judge::load(Path::new(file)) {
+        Ok(judge) => Ok((file.clone(), Box::new(judge) as Box<dyn Library>)),
+        Err(error) => Err(format!("--recovery: library {file}: {error}")),
+    };
+    files.into_iter().map(load).collect()
 }
 
 /// `0-3,6`
@@ -215,6 +311,7 @@ fn parameters(detector: &Detector) -> &'static str {
         Detector::Process { .. } | Detector::Health { .. } => "recovery",
         Detector::Physical { .. } => "patience and recovery",
         Detector::Stall { .. } => "after and recovery",
+        Detector::Library(_) => "settings and recovery",
     }
 }
 
@@ -295,6 +392,7 @@ fn detector(text: &DetectorText) -> Result<Detector, RecoveryError> {
         Detector::Process { recovery: then } | Detector::Health { recovery: then } => {
             *then = recovery;
         }
+        Detector::Library(_) => {}
     }
     Ok(detector)
 }
@@ -345,7 +443,7 @@ fn detector_text(detector: &Detector) -> String {
         }
         Detector::Physical { patience, .. } => format!("patience = \"{}\", ", time_text(*patience)),
         Detector::Stall { after, .. } => format!("after = \"{}\", ", time_text(*after)),
-        Detector::Process { .. } | Detector::Health { .. } => String::new(),
+        Detector::Process { .. } | Detector::Health { .. } | Detector::Library(_) => String::new(),
     };
     format!("name = \"{}\", {parameters}recovery = \"{}\"", detector.name(), detector.recovery())
 }

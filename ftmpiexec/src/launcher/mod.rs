@@ -221,6 +221,7 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     let listen = listener.local_addr()?;
     let mut launcher = Launcher::new(plan, (key, listen), prepared, directory, printer, events);
     launcher.agents.set_from_caller(from_caller);
+    launcher.load_libraries();
     launcher.listen_for_users();
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();

@@ -326,7 +326,8 @@ pub fn notice(notice: &Notice) -> String {
         | Notice::UsedAgain { .. }
         | Notice::SpareDown { .. }
         | Notice::HostBack { .. }
-        | Notice::NoRemedy { .. } => recovery_notices::notice(notice),
+        | Notice::NoRemedy { .. }
+        | Notice::Library { .. } => recovery_notices::notice(notice),
         Notice::Moved { .. }
         | Notice::Stays { .. }
         | Notice::Draining { .. }
@@ -500,7 +501,9 @@ fn last_images(images: &LastImages) -> String {
 
 /// Detector and recovery, at the end of a sentence.
 fn judged(named: Option<Named>) -> String {
-    named.map_or_else(String::new, |named| format!(" [{}: {}]", named.detector, named.recovery))
+    named.map_or_else(String::new, |named| {
+        format!(" [{}: {}]", named.detector, named.recovery_name())
+    })
 }
 
 /// How a process ended.
@@ -547,7 +550,7 @@ mod tests {
             text(1).starts_with("rank 1 on h: killed by signal 9 (SIGKILL), after 1 failure, ")
         );
         assert!(text(2).contains("after 2 failures, the limit of this job (--max-restarts)"));
-        let named = Some(Named { detector: "process", recovery: Recovery::Restart });
+        let named = Some(Named::new("process", Recovery::Restart));
         let wave = Some(ImageNo(3));
         let returning = Notice::Returning { cause: cause(), ranks: None, wave, named };
         let expected = "rank 1 on h: killed by signal 9 (SIGKILL); all ranks return to wave 3 \

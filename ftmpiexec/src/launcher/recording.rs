@@ -107,6 +107,7 @@ fn subject_of(notice: &Notice) -> (Subject, Option<Rank>) {
         | Notice::SpareDown { .. }
         | Notice::HostBack { .. }
         | Notice::NoRemedy { .. }
+        | Notice::Library { .. }
         | Notice::Draining { .. }
         | Notice::Drained { .. }
         | Notice::Undrained { .. }

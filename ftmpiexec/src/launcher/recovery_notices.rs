@@ -28,6 +28,9 @@ pub fn notice(notice: &Notice) -> String {
             format!("spare host {host}: {why}; the job begins without it, and {then}")
         }
         Notice::HostBack { host } => format!("host {host} is back: ranks may move to it"),
+        Notice::Library { what } => format!(
+            "--recovery: library {what}; the detectors after it look (build the library again)"
+        ),
         Notice::NoRemedy { host, why } => format!(
             "host {host} may fail soon ({why}), and no other host takes its ranks; name a spare in \
              the machine file, or free slots"
@@ -97,13 +100,14 @@ pub fn ground(ground: &Ground) -> String {
         Ground::Stalled { lasts } => {
             format!("it has been stopped (SIGSTOP) for {:.0} s", lasts.as_secs_f64())
         }
+        Ground::Library { why } => why.clone(),
         Ground::Suspect { host, why } => format!("host {host} may fail soon ({why})"),
     }
 }
 
 /// The detector and the recovery.
 pub fn by(named: Named) -> String {
-    format!("[{}: {}]", named.detector, named.recovery)
+    format!("[{}: {}]", named.detector, named.recovery_name())
 }
 
 fn time(time: Duration) -> String {
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn sentences_name_detector_and_recovery() {
-        let named = |detector| Named { detector, recovery: Recovery::Migrate };
+        let named = |detector| Named::new(detector, Recovery::Migrate);
         let migrates = |ending, ground, detector| {
             let (host, to) = ("h1".to_owned(), "h2".to_owned());
             let named = named(detector);
@@ -143,7 +147,7 @@ mod tests {
             "rank 2 on h1: it has been stopped (SIGSTOP) for 60 s; it moves to h2 [stall: migrate]"
         );
         let cause = "rank 2 on h1: it has been stopped (SIGSTOP) for 60 s";
-        let give_up = Named { detector: "stall", recovery: Recovery::GiveUp };
+        let give_up = Named::new("stall", Recovery::GiveUp);
         assert_eq!(
             given_up(cause, &stalled, give_up),
             format!("{cause}; the job is given up [stall: give-up]")

@@ -86,6 +86,7 @@ impl Launcher {
         let ranks = past.len();
         let settings = super::settings::dispatcher_settings(&self.plan);
         self.dispatcher = Dispatcher::continued(settings, past);
+        self.load_libraries();
         let newest = (0..ranks as u32).filter_map(|rank| self.dispatcher.newest(Rank(rank)));
         let sizes: Vec<u64> = newest.map(|image| image.bytes).collect();
         self.printer.notice(notices::going_on(sizes.len(), ranks, sizes.iter().sum()));

@@ -1,5 +1,6 @@
 //! What the dispatcher must know, from the plan.
 
+use super::Launcher;
 use crate::cli::{Machine, Plan};
 use ftmpi_protocols::dispatcher::{Place, Settings};
 use ftmpi_protocols::scheduler;
@@ -59,6 +60,20 @@ fn places(machines: &[Machine], ppn: Option<u32>, placement: &[u32]) -> Vec<Plac
 /// What a host can take that joins a running job.
 pub(super) fn place_of_new_host(machine: &Machine, ppn: Option<u32>) -> Place {
     places(std::slice::from_ref(machine), ppn, &[]).pop().unwrap_or_default()
+}
+
+impl Launcher {
+    /// The dispatcher gets the detectors and recoveries that are not built in.
+    pub(super) fn load_libraries(&mut self) {
+        match crate::cli::libraries(&self.plan.recovery) {
+            Ok(libraries) => {
+                for (file, library) in libraries {
+                    self.dispatcher.add_library(file, library);
+                }
+            }
+            Err(why) => self.cannot_go_on(why),
+        }
+    }
 }
 
 #[cfg(test)]

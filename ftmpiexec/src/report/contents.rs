@@ -7,7 +7,7 @@ use crate::history::History;
 use crate::history::view::seconds;
 use crate::launcher::notices;
 use ftmpi_protocols::dispatcher::{Dispatcher, Failure, Migration, MoveCause, MoveState};
-use ftmpi_protocols::judge::Recovery;
+use ftmpi_protocols::judge::{Named, Recovery};
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::status::Counters;
 use serde::Serialize;
@@ -331,6 +331,7 @@ impl Recorder {
             cause: notices::cause(&failure.cause),
             detector: failure.named.map(|named| named.detector),
             recovery: match failure.named {
+                Some(Named { own: Some(own), .. }) => own,
                 Some(named) if named.recovery == Recovery::Migrate => "migrate",
                 Some(named) if named.recovery == Recovery::Ignore => "ignore",
                 _ if self.clusters.is_some() && !failure.alone => "rollback",

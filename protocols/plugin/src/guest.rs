@@ -49,6 +49,11 @@ pub const fn table<E: Export>() -> Table {
 /// What ftmpi gave.
 static HOST: AtomicPtr<Host> = AtomicPtr::new(null_mut());
 
+/// Keeps what ftmpi gave.
+pub(crate) fn take_host(host: *const Host) {
+    HOST.store(host.cast_mut(), Ordering::Relaxed);
+}
+
 /// Memory of ftmpi's: to be the library's global allocator.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Memory;
@@ -85,7 +90,7 @@ unsafe extern "C" fn make<E: Export>(
     settings: *const u8,
     length: usize,
 ) -> *mut c_void {
-    HOST.store(host.cast_mut(), Ordering::Relaxed);
+    take_host(host);
     // SAFETY: the caller's bytes, valid for this call.
     let settings = unsafe { std::slice::from_raw_parts(settings, length) };
     let Some(protocol) =

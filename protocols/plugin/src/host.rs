@@ -193,7 +193,8 @@ unsafe extern "C" fn give(block: *mut u8, bytes: usize, align: usize) {
     }
 }
 
-static HOST: Host = Host { version: VERSION, size: size_of::<Host>() as u32, take, give };
+pub(crate) static HOST: Host =
+    Host { version: VERSION, size: size_of::<Host>() as u32, take, give };
 
 /// What the last reply said, and what it is asked with.
 #[derive(Debug, Default)]

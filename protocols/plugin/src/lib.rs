@@ -5,6 +5,7 @@
 //! | [`table`] | a table of C: the only thing that both sides must agree on byte by byte |
 //! | [`messages`] | what goes through the table, as `postcard` encodes it |
 //! | [`guest`] | the library's side: a `Protocol` becomes a table |
+//! | [`judge`] | the same for detectors and recoveries of `--recovery` |
 //! | [`host`] | ftmpi's side: a table becomes a `Protocol` (feature `host`) |
 //!
 //! Guarantees: trait objects of Rust, whose layout may change with the compiler, never cross the
@@ -21,6 +22,7 @@
 pub mod guest;
 #[cfg(feature = "host")]
 pub mod host;
+pub mod judge;
 pub mod messages;
 pub mod table;
 

@@ -217,7 +217,7 @@ impl Dispatcher {
         let incarnation = self.ranks[rank.index()].incarnation;
         if let Some(failure) = self.failure_of(rank, incarnation) {
             let detector = failure.named.map_or("physical", |named| named.detector);
-            failure.named = Some(Named { detector, recovery: Recovery::Migrate });
+            failure.named = Some(Named::new(detector, Recovery::Migrate));
         }
     }
 

@@ -58,6 +58,9 @@ impl Dispatcher {
             (Recovery::Restart | Recovery::Ignore, _) => {}
         }
         self.restart(rank, Failed { cause, named: Some(named), code });
+        if named.recovery == Recovery::Migrate && !verdict.leave.is_empty() && !self.ended {
+            self.shun_and_leave(&verdict, None);
+        }
     }
 
     /// Gives the rank a new incarnation: at once where its host's agent is up, else when it is.

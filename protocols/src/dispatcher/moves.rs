@@ -18,6 +18,7 @@ use super::messages::{Command, Ending, Failure};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
 use super::suspend::SUSPENDED;
+use crate::judge::library::Library;
 use crate::judge::{Fact, Recovery, Situation, Verdict};
 use ftmpi_wire::Rank;
 
@@ -33,7 +34,16 @@ impl Dispatcher {
             takes: self.hosts.takes(room),
             ranks: self.hosts.ranks().to_vec(),
         };
-        self.judge.judge(fact, &situation)
+        let verdict = self.judge.judge(fact, &situation);
+        while let Some(what) = self.judge.next_complaint() {
+            self.notify(Notice::Library { what });
+        }
+        verdict
+    }
+
+    /// Detectors and recoveries from a library: the one of this file in the recovery file.
+    pub fn add_library(&mut self, file: String, library: Box<dyn Library>) {
+        self.judge.add_library(file, library);
     }
 
     /// Carries out what is said about a fact that no death tells.

@@ -212,7 +212,7 @@ fn a_recovery_file_gives_the_job_up_at_a_cut_that_could_be_repaired() {
         panic!("{commands:?}")
     };
     let EndReason::Judged { named, .. } = reason else { panic!("{reason:?}") };
-    assert_eq!(*named, Named { detector: "network", recovery });
+    assert_eq!(*named, Named::new("network", recovery));
     assert_eq!(kills(&commands), [0; 0]);
     // The rule is for other hosts.
     given.recovery.rules[0].hosts = vec!["h2".to_owned()];

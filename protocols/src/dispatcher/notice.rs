@@ -215,6 +215,11 @@ pub enum Notice {
         /// Name of the host.
         host: String,
     },
+    /// A library with detectors does not answer as it should; the next detector looks.
+    Library {
+        /// One line.
+        what: String,
+    },
     /// A host is said to be about to fail, and no other host takes its ranks.
     NoRemedy {
         /// Name of the host.

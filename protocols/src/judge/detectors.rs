@@ -55,11 +55,13 @@ impl Detector {
                     _ => verdict,
                 })
             }
+            // The judge asks libraries.
+            Self::Library(_) => None,
         }
     }
 
     fn says(&self, ground: Ground) -> Verdict {
-        let named = Named { detector: self.name(), recovery: self.recovery() };
+        let named = Named::new(self.name(), self.recovery());
         let (patience, shun, leave) = (Duration::ZERO, Vec::new(), Vec::new());
         Verdict { named, ground, patience, shun, leave }
     }

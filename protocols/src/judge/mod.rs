@@ -23,19 +23,23 @@
 
 mod detectors;
 mod history;
+pub mod library;
 mod policy;
 #[cfg(test)]
 mod tests;
 
-pub use policy::{Detector, Policy, Recovery, Rule};
+pub use policy::{Detector, Policy, Recovery, Rule, is_like};
 
 use crate::dispatcher::Ending;
 use ftmpi_wire::Rank;
 use history::History;
+use library::{Case, Found, FromLibrary, Library, Steps, Whose};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// Something that may need a recovery. Hosts are indices into the hosts of the job.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Fact {
     /// The process of a rank died.
     Process {
@@ -114,7 +118,7 @@ impl Fact {
 }
 
 /// What the judge must know of the present.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Situation {
     /// Since the start of the job.
     pub now: Duration,
@@ -141,6 +145,25 @@ pub struct Named {
     pub detector: &'static str,
     /// The recovery.
     pub recovery: Recovery,
+    /// Its own name, if it is one of a library.
+    pub own: Option<&'static str>,
+}
+
+impl Named {
+    /// A recovery that is built in.
+    #[must_use]
+    pub const fn new(detector: &'static str, recovery: Recovery) -> Self {
+        Self { detector, recovery, own: None }
+    }
+
+    /// The name of the recovery.
+    #[must_use]
+    pub const fn recovery_name(&self) -> &'static str {
+        match self.own {
+            Some(own) => own,
+            None => self.recovery.name(),
+        }
+    }
 }
 
 /// What a detector saw beyond the fact itself.
@@ -190,6 +213,11 @@ pub enum Ground {
         /// One line.
         why: String,
     },
+    /// A detector of a library says so.
+    Library {
+        /// One line.
+        why: String,
+    },
 }
 
 /// What is to be done.
@@ -208,7 +236,7 @@ pub struct Verdict {
 }
 
 /// What the judge must know of a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostName {
     /// Its name.
     pub name: String,
@@ -222,26 +250,52 @@ pub struct Judge {
     policy: Policy,
     hosts: Vec<HostName>,
     history: History,
+    libraries: BTreeMap<String, Box<dyn Library>>,
+    /// What libraries did wrong.
+    complaints: VecDeque<String>,
 }
 
 impl Judge {
     /// A judge to whom nothing has happened.
     #[must_use]
     pub fn new(policy: Policy, hosts: Vec<HostName>, ranks: usize) -> Self {
-        Self { policy, history: History::new(ranks, hosts.len()), hosts }
+        Self {
+            policy,
+            history: History::new(ranks, hosts.len()),
+            hosts,
+            libraries: BTreeMap::new(),
+            complaints: VecDeque::new(),
+        }
+    }
+
+    /// The library of this file.
+    pub fn add_library(&mut self, file: String, library: Box<dyn Library>) {
+        self.libraries.insert(file, library);
+    }
+
+    /// What a library did wrong, one line; the detector that was asked has handed on.
+    pub fn next_complaint(&mut self) -> Option<String> {
+        self.complaints.pop_front()
     }
 
     /// Takes a fact; the verdict of the first detector that recognises it.
     pub fn judge(&mut self, fact: &Fact, situation: &Situation) -> Option<Verdict> {
         self.history.record(fact, situation.now);
         let tail = policy::tail();
-        let chain = self.policy.rules.iter().chain([&tail]);
-        let matching = chain.filter(|rule| rule.matches(fact, &self.hosts));
+        let Self { policy, hosts, history, libraries, complaints } = self;
+        let chain = policy.rules.iter().chain([&tail]);
+        let matching = chain.filter(|rule| rule.matches(fact, hosts));
         let mut detectors = matching.flat_map(|rule| &rule.detectors);
-        let looks = |detector: &Detector| {
-            let view =
-                detectors::View { history: &self.history, hosts: &self.hosts, fact, situation };
-            detector.look(&view)
+        let view = detectors::View { history, hosts, fact, situation };
+        let looks = |detector: &Detector| match detector {
+            Detector::Library(from) => match by_library(from, libraries, &view) {
+                Ok(verdict) => verdict,
+                Err(complaint) => {
+                    complaints.push_back(format!("{}: {complaint}", from.file));
+                    None
+                }
+            },
+            built_in => built_in.look(&view),
         };
         let verdict = detectors.find_map(looks)?;
         self.history.judged(fact, &verdict);
@@ -263,4 +317,70 @@ impl Judge {
     pub fn progressed(&mut self, rank: Rank) {
         self.history.progressed(rank);
     }
+}
+
+/// What a detector says of which a part comes from a library.
+fn by_library(
+    from: &FromLibrary,
+    libraries: &mut BTreeMap<String, Box<dyn Library>>,
+    view: &detectors::View<'_>,
+) -> Result<Option<Verdict>, String> {
+    let library = libraries.get_mut(&from.file).ok_or("it is not loaded")?;
+    let (fact, situation) = (view.fact.clone(), view.situation.clone());
+    let case = Case { fact, situation, hosts: view.hosts.to_vec() };
+    let name_of = |names: &[&'static str], name: &str| {
+        let known = names.iter().find(|known| **known == name);
+        known.copied().ok_or_else(|| format!("it has no `{name}`"))
+    };
+    let (mut verdict, found) = match &from.detector {
+        Whose::BuiltIn(detector) => match detector.look(view) {
+            // The program is at fault: no recovery helps.
+            Some(verdict) if verdict.named.recovery == Recovery::GiveUp => {
+                return Ok(Some(verdict));
+            }
+            Some(verdict) => {
+                let why = format!("{:?}", verdict.ground);
+                (verdict, Found { why, hosts: view.fact.hosts() })
+            }
+            None => return Ok(None),
+        },
+        Whose::Library(name) => {
+            let detector = name_of(library.detectors(), name)?;
+            let Some(found) = library.look(name, &from.settings, &case)? else { return Ok(None) };
+            let recovery = match from.recovery {
+                Whose::BuiltIn(recovery) => recovery,
+                Whose::Library(_) => Recovery::Restart,
+            };
+            let moves = recovery == Recovery::Migrate;
+            let hosts = if moves { found.hosts.clone() } else { Vec::new() };
+            let verdict = Verdict {
+                named: Named::new(detector, recovery),
+                ground: Ground::Library { why: found.why.clone() },
+                patience: Duration::ZERO,
+                shun: hosts.clone(),
+                leave: hosts,
+            };
+            (verdict, found)
+        }
+    };
+    if let Whose::Library(name) = &from.recovery {
+        let own = name_of(library.recoveries(), name)?;
+        let Some(steps) = library.recover(name, &from.settings, &case, &found)? else {
+            return Ok(None);
+        };
+        let Steps { recovery, patience, shun, leave } = steps;
+        if recovery == Recovery::Ignore {
+            return Err(format!("its recovery `{name}` cannot ignore failures"));
+        }
+        let named = Named { recovery, own: Some(own), ..verdict.named };
+        verdict = Verdict { named, patience, shun, leave, ..verdict };
+    }
+    let exists = |host: &u32| (*host as usize) < view.hosts.len();
+    verdict.shun.retain(exists);
+    verdict.leave.retain(exists);
+    let from: Vec<u32> = view.fact.hosts().into_iter().chain(verdict.shun.clone()).collect();
+    let stuck = verdict.named.recovery == Recovery::Migrate
+        && !matches!(view.fact, Fact::Host { .. })
+        && !view.situation.can_move_away_from(&from);
+    Ok((!stuck).then_some(verdict))
 }

@@ -1,6 +1,7 @@
 //! Which detectors look at which facts, in which order, with which parameters: the contents of a
 //! file of `--recovery`.
 
+use super::library::{FromLibrary, Whose};
 use super::{Fact, HostName};
 use crate::tuning::{
     HOST_PATIENCE, HOST_RETRY, LOST_SHARE, RECENT_LOSSES, REPEATED_WINDOW, SAME_DEATHS,
@@ -105,6 +106,8 @@ pub enum Detector {
         /// What then.
         recovery: Recovery,
     },
+    /// Not built in, or with a recovery that is not.
+    Library(FromLibrary),
 }
 
 impl Detector {
@@ -123,6 +126,7 @@ impl Detector {
             Self::Physical { .. } => "physical",
             Self::Stall { .. } => "stall",
             Self::Health { .. } => "health",
+            Self::Library(_) => "library",
         }
     }
 
@@ -152,7 +156,10 @@ impl Detector {
             | Self::Process { recovery }
             | Self::Physical { recovery, .. }
             | Self::Stall { recovery, .. }
-            | Self::Health { recovery } => *recovery,
+            | Self::Health { recovery }
+            | Self::Library(FromLibrary { recovery: Whose::BuiltIn(recovery), .. }) => *recovery,
+            // The library says what is done.
+            Self::Library(_) => Recovery::Restart,
         }
     }
 }
@@ -232,7 +239,24 @@ impl Policy {
     #[must_use]
     pub fn looks_at_stalls(&self) -> bool {
         let detectors = self.rules.iter().flat_map(|rule| &rule.detectors);
-        detectors.into_iter().any(|detector| matches!(detector, Detector::Stall { .. }))
+        // What a library looks at is not known.
+        let looks = |detector: &Detector| match detector {
+            Detector::Stall { .. } => true,
+            Detector::Library(FromLibrary { detector: Whose::BuiltIn(detector), .. }) => {
+                matches!(**detector, Detector::Stall { .. })
+            }
+            Detector::Library(_) => true,
+            _ => false,
+        };
+        detectors.into_iter().any(looks)
+    }
+
+    /// The parts that come from libraries.
+    pub fn from_libraries(&self) -> impl Iterator<Item = &FromLibrary> {
+        self.rules.iter().flat_map(|rule| &rule.detectors).filter_map(|detector| match detector {
+            Detector::Library(from) => Some(from),
+            _ => None,
+        })
     }
 }
 
@@ -246,7 +270,8 @@ pub(super) fn tail() -> Rule {
 }
 
 /// Whether a name is like a pattern, in which `*` stands for any text.
-fn is_like(name: &str, pattern: &str) -> bool {
+#[must_use]
+pub fn is_like(name: &str, pattern: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return name == pattern };
     let Some(rest) = name.strip_prefix(head) else { return false };
     let mut ends = (0..=rest.len()).filter(|at| rest.is_char_boundary(*at));

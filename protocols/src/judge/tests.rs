@@ -235,3 +235,100 @@ fn the_sets_of_detectors_of_the_paper_differ() {
         assert_eq!(moves.count(), expected);
     }
 }
+
+/// A library that says what it is made with.
+#[derive(Debug)]
+struct Canned {
+    found: Result<Option<Found>, String>,
+    steps: Result<Option<Steps>, String>,
+}
+
+impl Library for Canned {
+    fn detectors(&self) -> &[&'static str] {
+        &["seen"]
+    }
+
+    fn recoveries(&self) -> &[&'static str] {
+        &["done"]
+    }
+
+    fn look(&mut self, _: &str, _: &str, _: &Case) -> Result<Option<Found>, String> {
+        self.found.clone()
+    }
+
+    fn recover(&mut self, _: &str, _: &str, _: &Case, _: &Found) -> Result<Option<Steps>, String> {
+        self.steps.clone()
+    }
+}
+
+/// Detector and recovery of a death on host 0, the verdict, and the complaint.
+fn by_canned(
+    detector: &str,
+    recovery: Whose<Recovery>,
+    canned: Canned,
+) -> (String, Option<Verdict>, Option<String>) {
+    let from = FromLibrary {
+        file: "f".to_owned(),
+        settings: String::new(),
+        detector: Whose::Library(detector.to_owned()),
+        recovery,
+    };
+    let mut judge = judge_of(with(vec![Detector::Library(from)]));
+    judge.add_library("f".to_owned(), Box::new(canned));
+    let verdict = judge.judge(&death(KILLED, 0, 1), &well(S));
+    let named = verdict
+        .as_ref()
+        .map_or_else(String::new, |v| format!("{}: {}", v.named.detector, v.named.recovery_name()));
+    (named, verdict, judge.next_complaint())
+}
+
+#[test]
+fn a_library_says_only_what_the_job_can_do() {
+    let found = |hosts: &[u32]| Ok(Some(Found { why: "so".to_owned(), hosts: hosts.to_vec() }));
+    let steps = |recovery| {
+        let (shun, leave) = (vec![0, 7], vec![1, 9]);
+        Ok(Some(Steps { recovery, patience: S, shun, leave }))
+    };
+    let own = || Whose::Library("done".to_owned());
+    let ask =
+        |detector, recovery, found, steps| by_canned(detector, recovery, Canned { found, steps });
+    let built_in = Whose::BuiltIn(Recovery::Migrate);
+    // Hosts that do not exist are left out.
+    let (named, verdict, _) = ask("seen", built_in.clone(), found(&[0, 9]), Ok(None));
+    assert_eq!(
+        (&named[..], verdict.map(|v| (v.shun, v.leave))),
+        ("seen: migrate", Some((vec![0], vec![0])))
+    );
+    let (named, verdict, complaint) = ask("seen", own(), found(&[0]), steps(Recovery::Migrate));
+    let verdict = verdict.map(|v| (v.named.recovery, v.shun, v.leave));
+    assert_eq!((&named[..], verdict), ("seen: done", Some((Recovery::Migrate, vec![0], vec![1]))));
+    assert_eq!(complaint, None);
+    // The next detector looks where the library does not know the fault, cannot do anything, or
+    // answers without sense; the latter is told.
+    assert_eq!(ask("seen", built_in.clone(), Ok(None), Ok(None)).0, "process: restart");
+    assert_eq!(ask("seen", own(), found(&[]), Ok(None)).0, "process: restart");
+    for (detector, found, steps, told) in [
+        ("seen", Err("no sense".to_owned()), Ok(None), "f: no sense"),
+        ("seen", found(&[]), Err("no sense".to_owned()), "f: no sense"),
+        (
+            "seen",
+            found(&[]),
+            steps(Recovery::Ignore),
+            "f: its recovery `done` cannot ignore failures",
+        ),
+        ("other", found(&[]), Ok(None), "f: it has no `other`"),
+    ] {
+        let (named, _, complaint) = ask(detector, own(), found, steps);
+        assert_eq!((&named[..], complaint.as_deref()), ("process: restart", Some(told)));
+    }
+    // Where no other host takes ranks.
+    let mut judge = judge_of(with(vec![Detector::Library(FromLibrary {
+        file: "f".to_owned(),
+        settings: String::new(),
+        detector: Whose::Library("seen".to_owned()),
+        recovery: built_in,
+    })]));
+    judge.add_library("f".to_owned(), Box::new(Canned { found: found(&[0]), steps: Ok(None) }));
+    let verdict = judge.judge(&death(KILLED, 0, 1), &alone(S));
+    assert_eq!(verdict.map(|v| v.named.detector), Some("process"));
+}
