@@ -60,6 +60,8 @@ def virtual_hosts(setting: Setting) -> None:
         cut_of_two_hosts(setting, jobs, "causal", [2, 3])
         cut_of_two_hosts(setting, jobs, "none", [])
     lost_server(setting, Jobs(setting, 4))
+    faults_of_a_model(setting, Jobs(setting, 8))
+    stopped_rank(setting, Jobs(setting, 4))
 
 
 def cut_of_two_hosts(setting: Setting, jobs: Jobs, protocol: str, ranks: list[int]) -> None:
@@ -104,6 +106,74 @@ def lost_server(setting: Setting, jobs: Jobs) -> None:
         return
     outcome = run([setting.launcher, "--restart", "job"], timeout=setting.timeout, cwd=where)
     setting.results.check(f"{test}, and the job goes on", problem_of(outcome, expected_text=job.expected_text))
+
+
+MODEL = """seed = 5
+[[process]]
+every = "5s"
+hosts = ["a"]
+count = 3
+[[stop]]
+every = "20s"
+for = "300ms"
+count = 2
+[[host]]
+every = "6s"
+for = "2s"
+hosts = ["b", "c"]
+count = 1
+[[cut]]
+every = "12s"
+for = "1s"
+hosts = ["a", "b", "c"]
+count = 1
+"""
+
+
+def faults_of_a_model(setting: Setting, jobs: Jobs) -> None:
+    """Everything may fail at random rates, the seed decides what, and the result is right."""
+    said: list[list[str]] = []
+    for number in range(2):
+        test = f"virtual hosts: faults at random rates, run {number + 1}"
+        prepared = jobs.prepare(test, "waitany", setting.seed)
+        if prepared is None:
+            return
+        job, where, file = prepared.job, prepared.where, prepared.report
+        (where / "machines").write_text("a:2 switch=s\nb:2 switch=t\nc:2 switch=t\n")
+        (where / "model").write_text(MODEL)
+        outcome = run(
+            [*setting.mpiexec(4, "--launcher", "fork", "-f", "machines", "--protocol", "pessimistic", "--ckpt-interval",
+                              "1s", "--inject", "model:model", "--report", file), job.program, *job.arguments],
+            timeout=setting.timeout, cwd=where)
+        report, _ = reports.read(file)
+        problem = problem_of(outcome, expected_text=job.expected_text)
+        said.append([line for line in outcome.err.splitlines() if "(--inject)" in line])
+        if problem is None and report is not None and not rank_failures(report):
+            problem = "no rank failed"
+        setting.results.check(test, problem, f"{outcome.seconds:.1f} s, {len(said[-1])} faults with a line")
+    length = min(map(len, said))
+    problem = None if length and said[0][:length] == said[1][:length] else f"{said[0]} and {said[1]}"
+    setting.results.check("virtual hosts: the same seed gives the same faults", problem)
+
+
+def stopped_rank(setting: Setting, jobs: Jobs) -> None:
+    """A rank is stopped for a time: nobody is restarted, and with a detector for it the rank begins again."""
+    for restarts in (False, True):
+        test = f"virtual hosts: a rank is stopped, {'a detector restarts it' if restarts else 'and goes on'}"
+        prepared = jobs.prepare(test, "waitany", setting.seed)
+        if prepared is None:
+            return
+        job, where, file = prepared.job, prepared.where, prepared.report
+        (where / "recovery").write_text('[[rule]]\ndetectors = [ { name = "stall", after = "1s" } ]\n')
+        options = ["--stall", "1s", "--recovery", "recovery"] if restarts else []
+        outcome = run(
+            [*setting.mpiexec(4, *options, "--protocol", "pessimistic", "--ckpt-interval", "500ms", "--report", file,
+                              "--inject", f"stop:rank=2,at=1s{'' if restarts else ',for=2s'}"),
+             job.program, *job.arguments], timeout=setting.timeout, cwd=where)
+        problem = problem_of(outcome, expected_text=job.expected_text) or says(
+            outcome, "stopping rank 2 (--inject)", "[stall: restart]" if restarts else "continuing rank 2 (--inject)")
+        problem = problem or moved(file, [2] if restarts else [])
+        setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 
 # ---- five hosts ------------------------------------------------------------------------------------------------------
@@ -346,7 +416,7 @@ def host_of_servers(setting: Setting, network: Network) -> None:
 def link_of_launcher(setting: Setting, network: Network) -> None:
     """The agents must have been up for some time, so that the launcher relies on them."""
     test = "five hosts: the launcher's own link is down for 12 s"
-    prepared = Jobs(setting, 16).prepare(test, "waitany", setting.seed)
+    prepared = Jobs(setting, 16).prepare(test, "uneven", setting.seed)
     if prepared is None:
         return
     job, where, file = prepared.job, prepared.where, prepared.report
@@ -367,7 +437,9 @@ def lost_host(detect: str) -> Callable[[Setting, Network], None]:
 
     def test_it(setting: Setting, network: Network) -> None:
         test = f"five hosts: a host is lost, --detect {detect}"
-        prepared = Jobs(setting, 8).prepare(test, "waitany", setting.seed)
+        # The first with few messages, so that a busy machine does not make it long.
+        name = "uneven" if detect == "6s" else "waitany"
+        prepared = Jobs(setting, 8).prepare(test, name, setting.seed)
         if prepared is None:
             return
         job, where, file = prepared.job, prepared.where, prepared.report

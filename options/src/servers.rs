@@ -37,6 +37,9 @@ pub struct ServerArgs {
     /// Not even its kernel. Then its connection is ended.
     #[arg(long, value_name = "TIME", default_value = "12s", value_parser = time)]
     pub silence: Duration,
+    /// Each write and each sync of a file takes so much longer (fault injection)
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = time)]
+    pub slow_disk: Duration,
     /// Show the state of the server to Prometheus
     ///
     /// At http://IP:PORT/metrics.

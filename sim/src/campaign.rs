@@ -6,8 +6,10 @@ use crate::mutants::Mutant;
 use crate::programs::Program;
 use crate::protocol_config::{Spread, Variant};
 use crate::world::{Outcome, Setup, World};
+use ftmpi_faults::{Kind, Model, Source};
 use ftmpi_protocols::dispatcher::Place;
 use ftmpi_protocols::event_log::Promise;
+use std::time::Duration;
 
 /// Neighbouring seeds differ in everything.
 fn mixed(seed: u64) -> u64 {
@@ -50,7 +52,31 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     conditions_of_mutant(&mut setup);
     let mut rest = mixed(seed ^ 0x5EED_000D);
     slots_and_suspicions(&mut setup, &mut |limit| drawn(&mut rest, limit));
+    let mut rest = mixed(seed ^ 0x5EED_000E);
+    model(&mut setup, &mut |limit| drawn(&mut rest, limit));
     setup
+}
+
+/// In a quarter of the seeds that lose hosts anyway: rates at which processes, hosts, switches and
+/// ways fail.
+fn model(setup: &mut Setup, draw: &mut impl FnMut(u64) -> u64) {
+    let free = setup.hosts > 1 && setup.crashes > 0 && !setup.power_loss && !setup.near;
+    if !free || setup.mutant.is_some() || setup.variant.has_memories() || draw(4) > 0 {
+        return;
+    }
+    let ms = Duration::from_millis;
+    let mut sources = Vec::new();
+    for kind in [Kind::Process, Kind::Stop, Kind::Host, Kind::Switch, Kind::Cut] {
+        if draw(2) == 0 {
+            continue;
+        }
+        let every = ms([1500, 4000, 9000][draw(3) as usize]) * setup.hosts as u32;
+        let lasts = [None, Some(ms(300)), Some(ms(3000))][draw(3) as usize];
+        // Then it is quiet, and everything must finish.
+        let limits = Source { until: Some(ms(6000)), count: 6, ..Source::new(kind, every, lasts) };
+        sources.push(limits);
+    }
+    setup.model = Some(Model { seed: setup.seed, sources });
 }
 
 /// What hosts can take: slots for their ranks at least, some limits, a host for servers only, a
@@ -119,6 +145,7 @@ fn begin(
         lean_images: false,
         host_deaths: 0,
         cuts: 0,
+        model: None,
         places: Vec::new(),
         patience: 5000,
         suspicions: 0,
@@ -300,6 +327,7 @@ pub fn check(setup: &Setup) -> Result<Outcome, Fault> {
             damages: 0,
             host_deaths: 0,
             cuts: 0,
+            model: None,
             suspicions: 0,
             suspensions: 0,
             moves: 0,

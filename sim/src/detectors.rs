@@ -11,6 +11,7 @@
 //! | processes | processes are killed at random | `process`, `physical`; with `repeated` |
 //! | switch | hosts are lost at random, and come back | `process`, `physical`; with `network` |
 
+use ftmpi_faults::Dice;
 use ftmpi_protocols::dispatcher::Ending;
 use ftmpi_protocols::judge::{
     Detector, Fact, HostName, Judge, Policy, Recovery, Rule, Situation, Verdict,
@@ -117,28 +118,6 @@ pub fn policy(environment: Environment, fitting: bool) -> Policy {
     Policy { rules: vec![Rule { detectors, ..Rule::default() }], ..Policy::default() }
 }
 
-/// Numbers without order, the same for the same seed (SplitMix64).
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// From 0 to 1, without 0.
-    fn share(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 1.0) / (1u64 << 53) as f64
-    }
-
-    fn one_of<T: Copy>(&mut self, these: &[T]) -> T {
-        these[(self.next() % these.len() as u64) as usize]
-    }
-}
-
 struct World<'a> {
     setting: &'a Setting,
     judge: Judge,
@@ -160,7 +139,7 @@ pub fn run(
     seed: u64,
     setting: &Setting,
 ) -> Outcome {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let hosts = 2 * setting.ranks;
     let name = |host: u32| {
         let group = if host < setting.ranks { "a" } else { "b" };
@@ -178,7 +157,7 @@ pub fn run(
     let (mut done, mut faults) = (0.0, 0);
     loop {
         // Each host of group a fails on its own; only faults under a rank concern the job.
-        let wait = -dice.share().ln() * period_s / f64::from(setting.ranks);
+        let wait = dice.exponential(period_s / f64::from(setting.ranks));
         if done + wait >= setting.work_s || world.now >= setting.most_s {
             let seconds = world.now + setting.work_s - done;
             let ended = seconds < setting.most_s;
@@ -190,7 +169,7 @@ pub fn run(
             };
         }
         (done, world.now) = (done + wait, world.now + wait);
-        let host = (dice.next() % u64::from(setting.ranks)) as u32;
+        let host = (dice.number() % u64::from(setting.ranks)) as u32;
         if world.lost_until[host as usize] > world.now {
             continue;
         }

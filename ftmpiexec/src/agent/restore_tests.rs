@@ -31,6 +31,7 @@ fn server(dir: &Path, key: &JobKey) -> SocketAddr {
             announce_fd: Some(write.as_raw_fd() as u32),
             exit_with_parent: None,
             silence: Duration::from_secs(12),
+            slow_disk: Duration::ZERO,
             metrics: None,
         },
         dir: dir.join("images"),

@@ -190,8 +190,8 @@ proptest! {
             prop_assert!(parse_time(&text).is_ok_and(is_usable) || parse_time(&text).is_err());
             for fault in [text.clone(), format!("kill:rank=0,at={text}"), format!("kill:every={text},count=3")] {
                 let Ok(fault) = Fault::parse(&fault) else { continue };
-                let mut clock = FaultClock::new(&[fault], 2);
-                prop_assert!(clock.take_due(Duration::from_millis(5)).len() <= 10);
+                let mut clock = FaultClock::new(&[fault], 2, &[]);
+                prop_assert!(clock.take_due(Duration::from_millis(5), |_| 0).len() <= 10);
             }
         }
     }
@@ -210,7 +210,7 @@ fn numbers_at_the_ends_of_their_ranges() {
         assert!(error.contains("ranks are too many"), "{error}");
     }
     let fault = Fault::parse("kill:rank=1,at=1ms,every=800000h").unwrap();
-    let mut clock = FaultClock::new(&[fault], 2);
-    assert_eq!(clock.take_due(Duration::from_secs(1)).len(), 1);
-    assert_eq!(clock.take_due(Duration::from_secs(2)).len(), 0);
+    let mut clock = FaultClock::new(&[fault], 2, &[]);
+    assert_eq!(clock.take_due(Duration::from_secs(1), |_| 0).len(), 1);
+    assert_eq!(clock.take_due(Duration::from_secs(2), |_| 0).len(), 0);
 }

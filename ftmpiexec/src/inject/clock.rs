@@ -1,6 +1,8 @@
 //! The clock of timed faults.
 
-use super::{Fault, ServerKind, When, Whom};
+use super::{Fault, ServerKind, When, Whom, host_names};
+use crate::cli::Machine;
+use ftmpi_faults::Draws;
 use ftmpi_wire::Rank;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -19,6 +21,8 @@ pub enum Due {
     Cut(String, bool),
     /// This host goes down (`true`) or comes back.
     Host(String, bool),
+    /// The process of this rank is stopped (`true`) or goes on.
+    Stop(Rank, bool),
 }
 
 #[derive(Debug)]
@@ -36,17 +40,49 @@ struct Timer {
 #[derive(Debug)]
 pub struct FaultClock {
     timers: Vec<Timer>,
+    /// What is drawn from models.
+    draws: Vec<Draws>,
+    /// The names of the hosts.
+    hosts: Vec<String>,
     ranks: u32,
 }
 
 impl FaultClock {
-    /// The faults of a job of so many ranks.
-    pub fn new(faults: &[Fault], ranks: u32) -> Self {
-        Self { timers: faults.iter().flat_map(timers_of).collect(), ranks }
+    /// The faults of a job of so many ranks on these hosts.
+    pub fn new(faults: &[Fault], ranks: u32, machines: &[Machine]) -> Self {
+        let names = host_names(machines);
+        let draws = faults.iter().filter_map(|fault| match fault {
+            Fault::Model(model) => Some(Draws::new(model, &names, ranks)),
+            _ => None,
+        });
+        Self {
+            timers: faults.iter().flat_map(timers_of).collect(),
+            draws: draws.collect(),
+            hosts: names.into_iter().map(|host| host.name).collect(),
+            ranks,
+        }
     }
 
-    /// What is due at `now`, counted from the moment when all ranks had started.
-    pub fn take_due(&mut self, now: Duration) -> Vec<Due> {
+    /// What is due at `now`, counted from the moment when all ranks had started. `host_of`: where a
+    /// rank runs.
+    pub fn take_due(&mut self, now: Duration, host_of: impl Fn(Rank) -> u32) -> Vec<Due> {
+        let mut due = self.timers_due(now);
+        for draws in &mut self.draws {
+            let hosts = &self.hosts;
+            let name = |host: u32| hosts[host as usize].clone();
+            due.extend(draws.take_due(now, &host_of).into_iter().map(|drawn| match drawn {
+                ftmpi_faults::Due::Kill(rank) => Due::Rank(rank),
+                ftmpi_faults::Due::Stop(rank, stop) => Due::Stop(rank, stop),
+                ftmpi_faults::Due::Host(host, down) => Due::Host(name(host), down),
+                ftmpi_faults::Due::Cut([a, b], cut) => {
+                    Due::Cut(format!("{}-{}", name(a), name(b)), cut)
+                }
+            }));
+        }
+        due
+    }
+
+    fn timers_due(&mut self, now: Duration) -> Vec<Due> {
         let mut due = Vec::new();
         let ranks = self.ranks;
         for timer in &mut self.timers {
@@ -67,7 +103,11 @@ impl FaultClock {
                     Fault::KillAgent { host, .. } => due.push(Due::Agent(host.clone())),
                     Fault::Cut { ends, .. } => due.push(Due::Cut(ends.clone(), !timer.ends)),
                     Fault::HostDown { host, .. } => due.push(Due::Host(host.clone(), !timer.ends)),
-                    Fault::KillAtPoint { .. } | Fault::DelayLogger(_) => {}
+                    Fault::StopRank { rank, .. } => due.push(Due::Stop(*rank, !timer.ends)),
+                    Fault::KillAtPoint { .. }
+                    | Fault::DelayLogger(_)
+                    | Fault::SlowDisk(_)
+                    | Fault::Model(_) => {}
                 }
             }
         }
@@ -90,26 +130,30 @@ fn timers_of(fault: &Fault) -> Vec<Timer> {
         Fault::KillRank { when, .. }
         | Fault::KillServer { when, .. }
         | Fault::KillAgent { when, .. } => vec![timer(*when, false)],
-        Fault::Cut { span, .. } | Fault::HostDown { span, .. } => {
+        Fault::Cut { span, .. } | Fault::HostDown { span, .. } | Fault::StopRank { span, .. } => {
             let end = span.lasts.map(|lasts| once(span.at.saturating_add(lasts), true));
             std::iter::once(once(span.at, false)).chain(end).collect()
         }
-        Fault::KillAtPoint { .. } | Fault::DelayLogger(_) => Vec::new(),
+        Fault::KillAtPoint { .. }
+        | Fault::DelayLogger(_)
+        | Fault::SlowDisk(_)
+        | Fault::Model(_) => Vec::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftmpi_faults::{Kind, Model, Source};
 
     #[test]
     fn a_seed_gives_the_same_kills_and_the_count_is_kept() {
         let faults = [Fault::parse("kill:every=2s,count=5,seed=7").unwrap()];
         let run = || {
-            let mut clock = FaultClock::new(&faults, 4);
+            let mut clock = FaultClock::new(&faults, 4, &[]);
             let mut all = Vec::new();
             for second in 0..30 {
-                let due = clock.take_due(Duration::from_secs(second));
+                let due = clock.take_due(Duration::from_secs(second), |_| 0);
                 assert!(due.len() <= 1);
                 all.extend(due.into_iter().map(|due| (second, due)));
             }
@@ -123,24 +167,43 @@ mod tests {
 
     #[test]
     fn what_lasts_has_a_begin_and_an_end() {
-        let faults = ["cut:a-b,at=3s,for=5s", "host:c,at=4s,for=ever"].map(|text| {
-            let Ok(fault) = Fault::parse(text) else { panic!("{text}") };
-            fault
-        });
-        let mut clock = FaultClock::new(&faults, 2);
-        let due = clock.take_due(Duration::from_secs(3));
+        let faults = ["cut:a-b,at=3s,for=5s", "host:c,at=4s,for=ever", "stop:rank=1,at=5s,for=1s"]
+            .map(|text| {
+                let Ok(fault) = Fault::parse(text) else { panic!("{text}") };
+                fault
+            });
+        let mut clock = FaultClock::new(&faults, 2, &[]);
+        let due = clock.take_due(Duration::from_secs(3), |_| 0);
         assert_eq!(due, [Due::Cut("a-b".into(), true)]);
-        let due = clock.take_due(Duration::from_secs(1000));
-        assert_eq!(due, [Due::Cut("a-b".into(), false), Due::Host("c".into(), true)]);
-        assert_eq!(clock.take_due(Duration::MAX), []);
+        let due = clock.take_due(Duration::from_secs(1000), |_| 0);
+        assert_eq!(
+            due,
+            [
+                Due::Cut("a-b".into(), false),
+                Due::Host("c".into(), true),
+                Due::Stop(Rank(1), true),
+                Due::Stop(Rank(1), false),
+            ]
+        );
+        assert_eq!(clock.take_due(Duration::MAX, |_| 0), []);
+    }
+
+    #[test]
+    fn faults_of_a_model_name_the_hosts_of_the_job() {
+        let source = Source::new(Kind::Cut, Duration::from_secs(1), Some(Duration::from_secs(2)));
+        let model = Model { seed: 1, sources: vec![Source { count: 1, ..source }] };
+        let Ok(machines) = crate::cli::parse_list("a,b") else { panic!("two hosts") };
+        let mut clock = FaultClock::new(&[Fault::Model(model)], 2, &machines);
+        let due = clock.take_due(Duration::from_secs(100), |_| 0);
+        assert_eq!(due, [Due::Cut("a-b".into(), true), Due::Cut("a-b".into(), false)]);
     }
 
     #[test]
     fn all_means_all_at_once() {
         let faults = [Fault::parse("kill:rank=all,at=5s").unwrap()];
-        let mut clock = FaultClock::new(&faults, 3);
-        assert_eq!(clock.take_due(Duration::from_secs(4)), []);
-        assert_eq!(clock.take_due(Duration::from_secs(6)).len(), 3);
-        assert_eq!(clock.take_due(Duration::from_secs(60)), []);
+        let mut clock = FaultClock::new(&faults, 3, &[]);
+        assert_eq!(clock.take_due(Duration::from_secs(4), |_| 0), []);
+        assert_eq!(clock.take_due(Duration::from_secs(6), |_| 0).len(), 3);
+        assert_eq!(clock.take_due(Duration::from_secs(60), |_| 0), []);
     }
 }

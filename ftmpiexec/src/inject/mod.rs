@@ -9,6 +9,8 @@ mod parse;
 pub use clock::{Due, FaultClock};
 
 use crate::cli::Machine;
+use ftmpi_faults::Model;
+use ftmpi_protocols::judge::HostName;
 use ftmpi_wire::Rank;
 use std::time::Duration;
 
@@ -51,6 +53,17 @@ pub enum Fault {
     },
     /// The event logger acknowledges later.
     DelayLogger(Duration),
+    /// Each write and each sync of a server's files takes longer.
+    SlowDisk(Duration),
+    /// The process of a rank is stopped for a time.
+    StopRank {
+        /// The rank.
+        rank: Rank,
+        /// When.
+        span: Span,
+    },
+    /// Faults that are drawn from rates.
+    Model(Model),
     /// Two hosts do not reach each other for a time; the launcher reaches both.
     Cut {
         /// The names of the hosts, joined by a hyphen.
@@ -83,6 +96,12 @@ pub fn ends_of(ends: &str, machines: &[Machine]) -> Option<[u32; 2]> {
         let (a, b) = (number(&ends[..at])?, number(&ends[at + 1..])?);
         (a != b).then_some([a, b])
     })
+}
+
+/// The names of hosts and switches, as models of faults need them.
+pub fn host_names(machines: &[Machine]) -> Vec<HostName> {
+    let name = |m: &Machine| HostName { name: m.name.clone(), switch: m.switch.clone() };
+    machines.iter().map(name).collect()
 }
 
 /// A kind of server.

@@ -1,7 +1,8 @@
 //! Reads the text of `--inject`.
 
-use super::{Fault, POINTS, ServerKind, Span, When, Whom, ends_of};
+use super::{Fault, POINTS, ServerKind, Span, When, Whom, ends_of, host_names};
 use crate::cli::{Machine, parse_time};
+use ftmpi_faults::{Model, ModelError};
 use ftmpi_wire::Rank;
 use std::time::Duration;
 
@@ -16,6 +17,17 @@ pub enum FaultError {
         /// The reason.
         why: String,
     },
+    /// The file of a model cannot be read.
+    #[error("model:{file}: {why}")]
+    Unreadable {
+        /// Its name.
+        file: String,
+        /// The reason.
+        why: String,
+    },
+    /// The file of a model is wrong, or does not fit the job.
+    #[error("model: {0}")]
+    Model(#[from] ModelError),
     /// The job has no host of this name.
     #[error("{0}: this job has no host of that name")]
     NoSuchHost(String),
@@ -128,6 +140,9 @@ impl Fault {
         let (action, list) = text.split_once(':').ok_or_else(|| {
             wrong("write kill:… or delay:…, for example kill:rank=2,at=3s (see --help)")
         })?;
+        if action == "model" {
+            return model(list).map(Self::Model);
+        }
         let (name, list) = match action {
             "cut" | "host" => list.split_once(',').unwrap_or((list, "")),
             _ => ("", list),
@@ -135,11 +150,15 @@ impl Fault {
         let mut settings = SettingsReader::new(text, list)?;
         let fault = match action {
             "delay" => delay(&mut settings)?,
+            "slow" => slow(&mut settings)?,
+            "stop" => stop(&mut settings)?,
             "kill" => kill(&mut settings)?,
             "cut" => Self::Cut { ends: name.to_owned(), span: settings.span()? },
             "host" => Self::HostDown { host: name.to_owned(), span: settings.span()? },
             _ => {
-                let why = format!("`{action}` is unknown; there is kill, delay, cut and host");
+                let why = format!(
+                    "`{action}` is unknown; there is kill, stop, delay, slow, cut, host and model"
+                );
                 return Err(wrong(&why));
             }
         };
@@ -153,7 +172,9 @@ impl Fault {
     /// Names what the job does not have.
     pub fn check(&self, ranks: u32, machines: &[Machine]) -> Result<(), FaultError> {
         let rank = match self {
-            Self::KillRank { whom: Whom::Rank(rank), .. } => Some(*rank),
+            Self::KillRank { whom: Whom::Rank(rank), .. } | Self::StopRank { rank, .. } => {
+                Some(*rank)
+            }
             Self::KillAtPoint { rank, .. } => *rank,
             Self::KillAgent { host, .. } if !machines.iter().any(|m| m.name == *host) => {
                 return Err(FaultError::NoSuchHost(format!("agent={host}")));
@@ -163,6 +184,10 @@ impl Fault {
             }
             Self::Cut { ends, .. } if ends_of(ends, machines).is_none() => {
                 return Err(FaultError::NoSuchHosts(ends.clone()));
+            }
+            Self::Model(model) => {
+                model.check(&host_names(machines))?;
+                None
             }
             _ => None,
         };
@@ -178,6 +203,27 @@ impl Fault {
 fn delay(settings: &mut SettingsReader<'_>) -> Result<Fault, FaultError> {
     let time = settings.time("logger")?;
     time.map(Fault::DelayLogger).ok_or_else(|| settings.wrong("only delay:logger=TIME exists"))
+}
+
+fn slow(settings: &mut SettingsReader<'_>) -> Result<Fault, FaultError> {
+    let time = settings.time("disk")?;
+    time.map(Fault::SlowDisk).ok_or_else(|| settings.wrong("only slow:disk=TIME exists"))
+}
+
+fn stop(settings: &mut SettingsReader<'_>) -> Result<Fault, FaultError> {
+    let rank = settings.take("rank").map(|value| settings.rank(value)).transpose()?;
+    let Some(rank) = rank else {
+        return Err(settings.wrong("which rank? write stop:rank=2,at=3s,for=10s"));
+    };
+    Ok(Fault::StopRank { rank, span: settings.span()? })
+}
+
+fn model(file: &str) -> Result<Model, FaultError> {
+    let text = std::fs::read_to_string(file).map_err(|error| FaultError::Unreadable {
+        file: file.to_owned(),
+        why: error.to_string(),
+    })?;
+    Ok(Model::parse(&text, |text| parse_time(text).ok())?)
 }
 
 fn kill(settings: &mut SettingsReader<'_>) -> Result<Fault, FaultError> {
@@ -301,6 +347,11 @@ mod tests {
             Fault::parse("delay:logger=50ms"),
             Ok(Fault::DelayLogger(Duration::from_millis(50)))
         );
+        assert_eq!(Fault::parse("slow:disk=50ms"), Ok(Fault::SlowDisk(Duration::from_millis(50))));
+        assert_eq!(
+            Fault::parse("stop:rank=2,at=3s,for=5s"),
+            Ok(Fault::StopRank { rank: Rank(2), span: Span { at, lasts } })
+        );
     }
 
     #[test]
@@ -319,6 +370,11 @@ mod tests {
             ("host:b,at=1s,for=some", "some"),
             ("host:b,at=1s,colour=red", "colour"),
             ("delay:disk=1s", "delay:logger"),
+            ("slow:logger=1s", "slow:disk"),
+            ("stop:at=3s", "which rank?"),
+            ("stop:rank=1", "when?"),
+            ("model:", "model:"),
+            ("model:/nowhere/at/all", "No such file"),
         ] {
             let error = Fault::parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
@@ -338,5 +394,26 @@ mod tests {
         }
         let fault = Fault::parse("host:x,at=1s").unwrap();
         assert!(fault.check(5, &machines).is_err());
+        let fault = Fault::parse("stop:rank=5,at=1s").unwrap();
+        assert!(fault.check(5, &machines).is_err() && fault.check(6, &machines).is_ok());
+    }
+
+    #[test]
+    fn a_model_is_read_from_its_file_and_fits_the_job() {
+        let (Ok(dir), Ok(machines)) = (tempfile::tempdir(), crate::cli::parse_list("a,b")) else {
+            panic!("a directory, and two hosts")
+        };
+        let file = dir.path().join("model");
+        let read = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            Fault::parse(&format!("model:{}", file.display()))
+        };
+        let fault = read("seed = 3\n[[host]]\nevery = \"20s\"\nfor = \"1500ms\"\n").unwrap();
+        assert_eq!(fault.check(1, &machines), Ok(()));
+        let Fault::Model(model) = fault else { panic!("{fault:?}") };
+        assert_eq!(model.sources[0].lasts, Some(Duration::from_millis(1500)));
+        let fault = read("[[host]]\nevery = \"20s\"\nhosts = [\"c\"]\n").unwrap();
+        assert!(fault.check(1, &machines).unwrap_err().to_string().contains("no host `c`"));
+        assert!(read("[[host]]\n").unwrap_err().to_string().contains("every"));
     }
 }

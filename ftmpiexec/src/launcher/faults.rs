@@ -26,7 +26,7 @@ impl Injection {
     pub fn new(plan: &Plan) -> Self {
         Self {
             faults: plan.faults.clone(),
-            clock: FaultClock::new(&plan.faults, plan.placement.len() as u32),
+            clock: FaultClock::new(&plan.faults, plan.placement.len() as u32, &plan.machines),
             fired: HashSet::new(),
             running_since: None,
         }
@@ -42,10 +42,10 @@ impl Injection {
         self.running_since.get_or_insert_with(Instant::now);
     }
 
-    /// What is to be killed now.
-    pub fn take_due(&mut self) -> Vec<Due> {
+    /// What is due now. `host_of`: where a rank runs.
+    pub fn take_due(&mut self, host_of: impl Fn(Rank) -> u32) -> Vec<Due> {
         let since = self.running_since.map(|since| since.elapsed());
-        since.map_or_else(Vec::new, |since| self.clock.take_due(since))
+        since.map_or_else(Vec::new, |since| self.clock.take_due(since, host_of))
     }
 
     /// Points at which a rank kills itself: each until it has killed the rank, unless it is to do
@@ -84,6 +84,12 @@ impl Launcher {
                 let (host, incarnation) = self.dispatcher.location(rank);
                 self.recorder.killed(rank, incarnation, self.begin.elapsed());
                 self.agents.send(host, ToAgent::Kill { rank, signal: libc::SIGKILL });
+            }
+            Due::Stop(rank, stop) => {
+                let (host, _) = self.dispatcher.location(rank);
+                self.printer.notice(notices::injected_stop(rank, stop));
+                let signal = if stop { libc::SIGSTOP } else { libc::SIGCONT };
+                self.agents.send(host, ToAgent::Kill { rank, signal });
             }
             Due::Server(kind, number) => {
                 self.printer.notice(notices::killing_server(kind.name(), number));

@@ -393,7 +393,8 @@ impl Launcher {
             let saved = self.store.save_changes();
             self.report_unsaved(saved);
         }
-        for due in self.injection.take_due() {
+        let dispatcher = &self.dispatcher;
+        for due in self.injection.take_due(|rank| dispatcher.location(rank).0) {
             self.inject(due);
         }
     }

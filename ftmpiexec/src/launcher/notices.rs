@@ -256,6 +256,12 @@ pub fn killing_server(kind: &str, number: Option<usize>) -> String {
     format!("killing the {kind}{which} (--inject)")
 }
 
+/// Fault injection stops the process of a rank, or lets it go on.
+pub fn injected_stop(rank: Rank, stop: bool) -> String {
+    let what = if stop { "stopping rank" } else { "continuing rank" };
+    format!("{what} {rank} (--inject)")
+}
+
 /// An agent is killed.
 pub fn killing_agent(host: &str) -> String {
     format!("killing the agent of {host} (--inject)")

@@ -126,7 +126,10 @@ fn testing() -> Vec<Block> {
             ("kill:agent=HOST,at=2s", "kill the agent of a host, and its ranks with it"),
             ("host:HOST,at=3s,for=60s", "take a host down with its servers, for a minute"),
             ("cut:A-B,at=3s,for=5s", "hosts A and B do not reach each other for 5 s"),
+            ("stop:rank=2,at=3s,for=10s", "the process of rank 2 is stopped for 10 s"),
             ("delay:logger=50ms", "the event logger acknowledges 50 ms later"),
+            ("slow:disk=20ms", "each write and sync of a server's file takes 20 ms longer"),
+            ("model:FILE", "faults are drawn from rates (guide: testing with faults)"),
         ]),
         text(
             "Servers are event-logger, checkpoint-server, checkpoint-scheduler and channel-memory. \

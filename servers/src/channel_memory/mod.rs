@@ -10,6 +10,7 @@ mod core;
 
 use crate::event_logger::{self, Service, Syncing};
 use crate::event_store::boot_id;
+use crate::files::Files;
 use crate::host_memory;
 use crate::metrics;
 use crate::server_process::{self, LogRoom, StorageReport};
@@ -48,7 +49,8 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     let core = Rc::new(RefCell::new(core));
     // Events that cannot be written are reported by the ranks, which are sent away.
     let syncing = Syncing { every: args.sync_interval, report: None };
-    let events = Service::begin(&dir.join("events"), args.delay, syncing, Promise::Written)?;
+    let files = Files::slowed_by(args.server.slow_disk);
+    let events = Service::begin(&dir.join("events"), files, args.delay, syncing, Promise::Written)?;
     let key = server_process::begin(&args.server)?;
     let mut listener = Listener::bind(args.server.listen, key)
         .await

@@ -15,6 +15,7 @@ mod rings;
 pub use peer_loggers::listen;
 
 use crate::event_store::EventStore;
+use crate::files::Files;
 use crate::metrics;
 use crate::server_process::{self, LogRoom, StorageReport};
 use crate::tuning::connection::STATUS_LIMIT;
@@ -72,11 +73,12 @@ impl Service {
     /// The directory cannot be used.
     pub(crate) fn begin(
         dir: &Path,
+        files: Files,
         delay: Duration,
         syncing: Syncing,
         promise: Promise,
     ) -> anyhow::Result<Self> {
-        let mut opened = EventStore::open(dir)?;
+        let mut opened = EventStore::open(dir, files)?;
         for line in opened.lines.drain(..) {
             server_process::log_line(NAME, line);
         }
@@ -155,7 +157,8 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
             (Promise::Durable, Syncing { every: Duration::ZERO, report })
         }
     };
-    let mut service = Service::begin(&args.dir, args.delay, syncing, promise)?;
+    let files = Files::slowed_by(args.server.slow_disk);
+    let mut service = Service::begin(&args.dir, files, args.delay, syncing, promise)?;
     if args.rings && args.delay.is_zero() && promise == Promise::Written {
         service.offer_rings();
     }

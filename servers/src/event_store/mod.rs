@@ -116,8 +116,8 @@ impl EventStore {
     ///
     /// # Errors
     /// The directory cannot be used.
-    pub fn open(path: &Path) -> anyhow::Result<Opened> {
-        Self::open_with(path, Files::default(), &boot_id())
+    pub fn open(path: &Path, files: Files) -> anyhow::Result<Opened> {
+        Self::open_with(path, files, &boot_id())
     }
 
     /// As [`EventStore::open`], on this boot of the system and through these files.

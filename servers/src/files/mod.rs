@@ -2,7 +2,8 @@
 //!
 //! Servers and launcher change their files only through [`Files`]. A test can therefore let each
 //! single change fail, or end the "process" or the "power" directly before it ([`Watch`]). In
-//! production there is no watcher and nothing but the system call.
+//! production there is no watcher and nothing but the system call, unless the user asks for a slow
+//! disk (`--inject slow:disk=TIME`).
 
 mod append;
 mod read_ahead;

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// One change that is about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,19 @@ pub trait Watch: Debug + Send + Sync {
     fn after(&self, _op: Op<'_>) {}
 }
 
+/// A disk that is slow.
+#[derive(Debug)]
+struct SlowDisk(Duration);
+
+impl Watch for SlowDisk {
+    fn before(&self, op: Op<'_>) -> io::Result<()> {
+        if matches!(op, Op::Write { .. } | Op::Sync(_)) {
+            std::thread::sleep(self.0);
+        }
+        Ok(())
+    }
+}
+
 /// Makes changes.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
@@ -86,6 +100,12 @@ impl Files {
     #[must_use]
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
         Self { watch: Some(watch), volatile: false }
+    }
+
+    /// Each write and each sync takes so much longer (fault injection).
+    #[must_use]
+    pub fn slowed_by(time: Duration) -> Self {
+        if time.is_zero() { Self::default() } else { Self::watched(Arc::new(SlowDisk(time))) }
     }
 
     /// For files that need not survive a loss of power: nothing is synced.

@@ -77,9 +77,8 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
             Err(_) => Err(anyhow::anyhow!("not all is removed: {} is slow", object_tier.address())),
         };
     }
-    let server =
-        begin(object_tier, &args.dir, args.max_bytes, args.waves_cut_logs, Files::default())
-            .await?;
+    let files = Files::slowed_by(args.server.slow_disk);
+    let server = begin(object_tier, &args.dir, args.max_bytes, args.waves_cut_logs, files).await?;
     let mut listener = Listener::bind(args.server.listen, server_process::begin(&args.server)?)
         .await
         .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;

@@ -25,16 +25,27 @@ impl World {
         let hosts = self.setup.hosts as u64;
         let a = self.below(hosts) as usize;
         let b = (a + 1 + self.below(hosts - 1) as usize) % self.setup.hosts;
+        let free = self.cut.is_none() && self.is_launched();
+        self.network_splits_between(a, b);
+        if free && self.below(2) == 0 {
+            let delay = 500 + self.below(6000);
+            self.after(delay, Event::CutMended);
+        }
+    }
+
+    /// As [`World::network_splits`], for these hosts.
+    pub(super) fn network_splits_between(&mut self, a: usize, b: usize) {
         if self.cut.is_some() || !self.is_launched() {
             return;
         }
         self.note(|| format!("hosts {a} and {b} do not reach each other"));
         self.cut = Some(Cut { hosts: [a, b], looks: 0 });
         self.after(1, Event::CutLooks);
-        if self.below(2) == 0 {
-            let delay = 500 + self.below(6000);
-            self.after(delay, Event::CutMended);
-        }
+    }
+
+    /// Whether the cut that there is, if there is one, is between these hosts.
+    pub(super) fn is_cut_between(&self, ends: [usize; 2]) -> bool {
+        self.cut.is_some_and(|cut| cut.hosts == ends || cut.hosts == [ends[1], ends[0]])
     }
 
     /// The cut takes the channels that are there.

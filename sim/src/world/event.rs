@@ -90,6 +90,8 @@ pub(super) enum Event {
     ChannelBreaks,
     /// Two hosts do not reach each other.
     NetworkSplits,
+    /// Faults of the model.
+    ModelDue,
     CutLooks,
     CutMended,
     /// The launcher hears something.

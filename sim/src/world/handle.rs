@@ -33,6 +33,7 @@ impl World {
             | Event::LogDamaged
             | Event::ChannelBreaks
             | Event::NetworkSplits
+            | Event::ModelDue
             | Event::SchedulerDies => {
                 self.fault(event);
                 None
@@ -119,6 +120,7 @@ impl World {
             Event::ChannelBreaks if self.has_memories() => self.memory_connection_breaks(),
             Event::ChannelBreaks => self.channel_breaks(),
             Event::NetworkSplits => self.network_splits(),
+            Event::ModelDue => self.model_due(),
             Event::SchedulerDies => self.scheduler_dies(),
             _ => unreachable!("`handle` gives faults only"),
         }

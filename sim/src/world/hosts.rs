@@ -43,6 +43,11 @@ impl World {
     /// A host breaks, if it has begun and is not the last one.
     pub(super) fn host_breaks(&mut self) {
         let host = self.below(self.setup.hosts as u64) as usize;
+        self.this_host_breaks(host);
+    }
+
+    /// As [`World::host_breaks`], for this host.
+    pub(super) fn this_host_breaks(&mut self, host: usize) {
         let others = (0..self.setup.hosts).filter(|other| *other != host);
         let last = others.filter(|other| !self.dispatch.hosts[*other].broken).count() == 0;
         let state = &mut self.dispatch.hosts[host];
@@ -75,6 +80,11 @@ impl World {
     /// A rank was stopped for so long that the recovery file has it begin again.
     pub(super) fn rank_stopped(&mut self) {
         let rank = Rank(self.below(self.processes.len() as u64) as u32);
+        self.rank_is_stopped(rank);
+    }
+
+    /// As [`World::rank_stopped`], for this rank.
+    pub(super) fn rank_is_stopped(&mut self, rank: Rank) {
         if self.processes[rank.index()].fiber.is_none() || !self.is_launched() {
             return;
         }

@@ -29,6 +29,7 @@ mod handle;
 mod hosts;
 mod memories;
 mod migrations;
+mod models;
 mod outside;
 mod processes;
 mod rings;
@@ -142,6 +143,8 @@ pub struct World {
     memories: Memories,
     /// Two hosts that do not reach each other.
     cut: Option<cuts::Cut>,
+    /// What is drawn from the model.
+    draws: Option<ftmpi_faults::Draws>,
     crashes_left: u32,
     /// The next failure kills two ranks at once: the rank that it hits, and the rank before it.
     with_neighbour: bool,
@@ -216,6 +219,7 @@ impl World {
             rings: (0..setup.ranks).map(|_| rings::Ring::default()).collect(),
             memories: Memories::new(setup.memories.0, setup.mutant),
             cut: None,
+            draws: None,
             crashes_left: setup.crashes,
             with_neighbour: false,
             outside: outside::Outside::default(),
@@ -254,6 +258,7 @@ impl World {
         let world = unsafe { &mut *this };
         world.launch();
         world.plan_failures();
+        world.plan_model();
         for events in 0..recovery_ends::EVENTS_MAX {
             // SAFETY: as above.
             let world = unsafe { &mut *this };

@@ -3,6 +3,7 @@
 use crate::mutants::Mutant;
 use crate::programs::Program;
 use crate::protocol_config::Variant;
+use ftmpi_faults::Model;
 use ftmpi_protocols::dispatcher::Place;
 use ftmpi_protocols::event_log::Promise;
 
@@ -56,6 +57,8 @@ pub struct Setup {
     pub host_deaths: u32,
     /// How often two hosts do not reach each other.
     pub cuts: u32,
+    /// Faults that are drawn from rates, in addition.
+    pub model: Option<Model>,
     /// What each host can take after a failure, also hosts that have no ranks at the start.
     pub places: Vec<Place>,
     /// How long a lost host is tried before its ranks move, in milliseconds.

@@ -24,6 +24,7 @@ pub struct CommandBuilder {
     /// What the starter is told for each host of which it needs a user.
     targets: HashMap<String, String>,
     logger_delay: Option<Duration>,
+    slow_disk: Option<Duration>,
     /// How long a host may be silent on a connection of a server.
     silence: Duration,
     /// When event loggers acknowledge.
@@ -60,6 +61,10 @@ impl CommandBuilder {
             silence: plan.times.connection(),
             logger_delay: plan.faults.iter().find_map(|fault| match fault {
                 Fault::DelayLogger(delay) => Some(*delay),
+                _ => None,
+            }),
+            slow_disk: plan.faults.iter().find_map(|fault| match fault {
+                Fault::SlowDisk(time) => Some(*time),
                 _ => None,
             }),
             acknowledge: plan.protocol.setting("acknowledge").map(str::to_owned),
@@ -149,6 +154,9 @@ impl CommandBuilder {
             && let Some(delay) = self.logger_delay
         {
             option("--delay", format!("{}ms", delay.as_millis()));
+        }
+        if let Some(time) = self.slow_disk.filter(|_| stores) {
+            option("--slow-disk", format!("{}ms", time.as_millis()));
         }
         match server.kind {
             ServerKind::EventLogger => {
