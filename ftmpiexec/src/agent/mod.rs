@@ -85,8 +85,8 @@ use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, Report,
 use crate::heartbeat::Times;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
-    DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH, IMAGE_MEMORY_BYTES,
-    IMAGES_AT_ONCE, IMAGES_MEMORY_SHARE,
+    AGENT_START_LIMIT, DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH,
+    IMAGE_MEMORY_BYTES, IMAGES_AT_ONCE, IMAGES_MEMORY_SHARE,
 };
 use anyhow::Context;
 use broker::Broker;
@@ -205,8 +205,7 @@ pub fn run() -> anyhow::Result<()> {
 }
 
 async fn run_agent() -> anyhow::Result<()> {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).context("no setup on standard input")?;
+    let line = setup_line(|line| std::io::stdin().read_line(line), AGENT_START_LIMIT)?;
     let setup: AgentSetup = serde_json::from_str(&line)
         .context("only ftmpiexec itself starts an agent, with a setup on standard input")?;
     drop(line);
@@ -275,6 +274,22 @@ async fn run_agent() -> anyhow::Result<()> {
     // Let the last lines out. The launcher may be gone.
     let _ = tokio::time::timeout(FAREWELL_FLUSH, writing).await;
     Ok(())
+}
+
+/// The setup, which the launcher sends at once. The way to the launcher may break before that, and
+/// then nobody would end the agent.
+fn setup_line(
+    read: impl FnOnce(&mut String) -> std::io::Result<usize> + Send + 'static,
+    limit: Duration,
+) -> anyhow::Result<String> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::Builder::new().spawn(move || {
+        let mut line = String::new();
+        let _ = sender.send(read(&mut line).map(|_| line));
+    })?;
+    let line = receiver.recv_timeout(limit);
+    let line = line.with_context(|| format!("no setup within {} s", limit.as_secs()))?;
+    line.context("no setup on standard input")
 }
 
 /// Whether no launcher has the job's directory any more: its lock ends with its process.
@@ -484,5 +499,19 @@ mod tests {
         assert_eq!(images_at_once(0), 1);
         assert_eq!(images_at_once(512 << 20), 8);
         assert_eq!(images_at_once(1 << 40), IMAGES_AT_ONCE);
+    }
+
+    #[test]
+    fn an_agent_does_not_wait_for_its_setup_for_ever() {
+        let never = |_: &mut String| loop {
+            std::thread::park();
+        };
+        let error = setup_line(never, Duration::from_millis(20)).unwrap_err();
+        assert!(error.to_string().contains("no setup within"), "{error}");
+        let written = |line: &mut String| {
+            line.push_str("{}");
+            Ok(2)
+        };
+        assert_eq!(setup_line(written, Duration::from_secs(60)).unwrap(), "{}");
     }
 }
