@@ -65,8 +65,8 @@ class Job:
     # A run that does not end in time is a result, too.
     may_hang: bool = False
     recovery: str = ""
-    # The name of what happens to the job while it runs (`Lab.during`), with its arguments.
-    during: tuple[str, ...] = ()
+    # A model of faults, for `--inject model:FILE`.
+    model: str = ""
 
 
 @dataclass
@@ -77,7 +77,6 @@ class Result:
     wall: float
     pairs: dict[int, float]    # lines `BYTES MICROSECONDS`
     report: dict
-    notes: dict | None = None  # of what happened to it
 
     def counter(self, *path: str) -> float:
         """A number of the report."""
@@ -109,7 +108,6 @@ class Lab:
         self.seen_loads: list[float] = []
         self.lock = threading.Lock()
         self.locks: dict[Path, threading.Lock] = {}
-        self.during: dict[str, Callable] = {}
         self.suite = self.npb_suite(npb) if npb else None
 
     def with_patience(self, factor: int) -> Lab:
@@ -178,6 +176,9 @@ class Lab:
         if job.recovery:
             (folder / "recovery.toml").write_text(job.recovery)
             options += ["--recovery", "recovery.toml"]
+        if job.model:
+            (folder / "model.toml").write_text(job.model.replace("SEED", str(number + 1)))
+            options += ["--inject", "model:model.toml"]
         before: list[str] = []
         if job.place == "tcp":
             options += ["--transport", "tcp"]
@@ -187,15 +188,13 @@ class Lab:
             options += network.options(job.ranks, job.servers, folder)
         words = [*before, str(self.dist / "bin" / "ftmpiexec"), "-n", str(job.ranks), *options,
                  str(self.program(job.program)), *job.arguments]
-        meanwhile = self.during[job.during[0]](job, number, folder) if job.during else None
-        outcome = run(words, timeout=job.timeout, cwd=folder, meanwhile=meanwhile)
+        outcome = run(words, timeout=job.timeout, cwd=folder)
         if not job.may_hang or outcome.code is not None:
             self.problem(job, outcome, words)
         read = json.loads(report.read_text()) if report.exists() else {}
         shutil.rmtree(folder, ignore_errors=True)
         return {"seconds": seconds_of(outcome), "wall": outcome.seconds, "pairs": pairs(outcome),
-                "report": {name: read[name] for name in KEPT if name in read},
-                "notes": meanwhile.notes() if meanwhile else None}
+                "report": {name: read[name] for name in KEPT if name in read}}
 
     def problem(self, job: Job, outcome: Outcome, words: list[str]) -> None:
         why = ""
