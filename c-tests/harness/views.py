@@ -212,7 +212,8 @@ def short_and_long_problem(path: Path, report: Path, threads: bool) -> str | Non
         return f"long waits: {waits}"
     if threads:
         tracks = {event["tid"] for event in trace["traceEvents"] if event.get("cat") == "mpi" and event["name"] == "MPI_Recv"}
-        if len(tracks) != 2 or 0 not in tracks:
+        # How calls of two threads cross decides how many tracks let them nest.
+        if not 2 <= len(tracks) <= 4 or 0 not in tracks:
             return f"the threads are on the tracks {tracks}"
     times = json.loads(report.read_text())["mpi_time"]
     of_rank = {call["name"]: call for call in times[0]["calls"]}
