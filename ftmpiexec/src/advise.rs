@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// Bytes a second that a log copies, and seconds for each message: measured for small and large
-/// messages (`docs/performance/tables.md`).
+/// Bytes a second that a log copies into memory that was used before, and seconds for each message:
+/// assumed, of the order of what `make bench` measures.
 const LOG_BYTES_S: f64 = 8e9;
 const LOG_MESSAGE_S: f64 = 30e-9;
 /// What a report does not say: until a fault is noticed and its ranks have processes.
