@@ -266,12 +266,12 @@ impl World {
     fn asks(&mut self, key: Key, number: u32) {
         let process = &self.processes[&key];
         let steps = program::steps(self.seed, &process.course.identity);
-        let Some(Step::Spawn { count, .. }) = steps.get(process.course.at).copied() else {
+        let Some(Step::Spawn { count, bad }) = steps.get(process.course.at).copied() else {
             panic!("{key:?} asks in step {}", process.course.at);
         };
         let (rank, incarnation) = key;
         let asker = Asker { rank, incarnation, number };
-        let wanted = self.wanted(&process.course.identity.path, count);
+        let wanted = self.wanted(&process.course.identity.path, count, bad);
         self.report(self.processes[&key].host, Input::Spawn { asker, wanted });
     }
 

@@ -337,9 +337,11 @@ impl World {
         }
     }
 
-    /// What is asked for. In some runs all programs look the same.
-    fn wanted(&self, path: &[usize], count: u32) -> Vec<Wanted> {
-        let program = if self.seed.is_multiple_of(2) { 7 } else { path.len() as u64 };
+    /// What is asked for. In some runs all programs look the same, but for those that are bad: the
+    /// same program is bad each time.
+    fn wanted(&self, path: &[usize], count: u32, bad: bool) -> Vec<Wanted> {
+        let good = if self.seed.is_multiple_of(2) { 7 } else { path.len() as u64 };
+        let program = if bad { 1000 + good } else { good };
         vec![Wanted { count, hosts: Vec::new(), program }]
     }
 
