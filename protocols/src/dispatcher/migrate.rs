@@ -546,32 +546,14 @@ impl Dispatcher {
         migration.state = MoveState::Begins;
     }
 
-    /// Hosts take ranks again: ranks that wait for a drained one go there, and ranks that run on a
-    /// drained one, because no other was left, move there.
+    /// Hosts take ranks again: those that wait for a drained one go there.
     pub(super) fn leave_drained_hosts(&mut self) {
         for rank in (0..self.ranks.len() as u32).map(Rank) {
             let state = &self.ranks[rank.index()];
-            let (stage, host) = (state.stage, state.host);
-            if !self.hosts.is_drained(host) {
-                continue;
-            }
-            if stage == Stage::Waiting && self.plan_move(rank).is_some() {
+            let waits = state.stage == Stage::Waiting && self.hosts.is_drained(state.host);
+            if waits && self.plan_move(rank).is_some() {
                 self.settle(rank);
-            } else if stage == Stage::Running && self.can_leave(rank, host) {
-                self.begin_migration(rank, None, MoveCause::Drained);
             }
         }
-        self.look_at_migrations();
-    }
-
-    /// Whether a rank that nothing moves yet can move to another host.
-    fn can_leave(&self, rank: Rank, host: u32) -> bool {
-        let moves = self.migrations.iter().any(|m| m.rank == rank && m.is_active());
-        !moves
-            && !self.settings.together
-            && self.may_move_any().is_ok()
-            && self.why_it_stays(rank).is_none()
-            && self.ranks[rank.index()].moves_to.is_none()
-            && self.other_than(host, 1).is_some()
     }
 }

@@ -444,27 +444,3 @@ fn a_host_without_ranks_can_be_drained_though_the_others_are_full() {
     dispatcher.handle(S, Input::Drain { host: 2 });
     assert!(dispatcher.is_drained(2));
 }
-
-#[test]
-fn ranks_that_run_on_a_drained_host_as_last_resort_leave_it_when_another_is_back() {
-    let mut dispatcher = running(settings(2, 2, "pessimistic"));
-    dispatcher.handle(S, Input::Drain { host: 1 });
-    moves(&mut dispatcher, 1, 0, 1);
-    arrives(&mut dispatcher, 1, 1);
-    assert_eq!(dispatcher.living_on(1), []);
-    let why = || "it is gone".to_owned();
-    dispatcher.handle(3 * S, Input::AgentLost { host: 0, why: why(), silent: false });
-    dispatcher.handle(4 * S, Input::AgentFailed { host: 0, why: why() });
-    assert_eq!(dispatcher.living_on(1), [Rank(0), Rank(1)], "the drained host is better than none");
-    hello(&mut dispatcher, 0, 1);
-    hello(&mut dispatcher, 1, 2);
-    let before = dispatcher.migrations().len();
-    dispatcher.handle(5 * S, Input::AgentUp { host: 0 });
-    let leaving: Vec<Rank> = dispatcher.migrations()[before..].iter().map(|m| m.rank).collect();
-    assert_eq!(leaving, [Rank(0), Rank(1)]);
-    for (rank, incarnation) in [(0, 1), (1, 2)] {
-        moves(&mut dispatcher, rank, incarnation, 9);
-        arrives(&mut dispatcher, rank, incarnation + 1);
-    }
-    assert_eq!(dispatcher.living_on(1), []);
-}
