@@ -141,14 +141,16 @@ impl Agent {
 
     /// Sends a signal to the process that is the rank: to a wrapper, before the rank says hello. An
     /// incarnation whose image is being fetched ends without a process. A process that is being
-    /// started gets the signal then.
+    /// started gets the signal then. Signals that stop a process or let it go on are for a process
+    /// that is there.
     pub(super) fn kill(&mut self, rank: Rank, signal: i32) {
-        if let Some(incarnation) = self.ranks.cancel_fetch(rank) {
+        let ends = !matches!(signal, libc::SIGSTOP | libc::SIGCONT);
+        if ends && let Some(incarnation) = self.ranks.cancel_fetch(rank) {
             let ending = Ending::Signal(signal);
             let report = Report::Ended { ending, seen_ns: 0, fault: None };
             return self.link.report(rank, incarnation, report);
         }
-        if self.ranks.kill_when_started(rank, signal) {
+        if ends && self.ranks.kill_when_started(rank, signal) {
             return;
         }
         if let Some(process) = self.ranks.newest_mut(rank) {

@@ -99,7 +99,7 @@ impl Dispatcher {
         if let Some(verdict) = verdict.filter(|v| v.named.recovery == Recovery::Migrate)
             && !self.ended
         {
-            self.hosts.wait(host, self.now + verdict.patience, why);
+            self.hosts.wait(host, self.now.saturating_add(verdict.patience), why);
             self.shun_and_leave(&verdict, Some(host));
         }
         self.look_at_hosts();
