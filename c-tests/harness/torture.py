@@ -19,6 +19,8 @@ KINDS = ["sparse", "shared", "huge", "memfd", "brk", "stack", "files", "deleted"
          "children", "openmp",
          "units", "interpreter"]
 FAILED = "it does not compile"
+# Where small files return with the ranks.
+PROTOCOL = {"base": ["--protocol", "coordinated"]}
 # Over sockets: over shared memory, descriptors of the library could be in a program's way.
 OPTIONS = {"few": ["--transport", "tcp"], "fewest": ["--transport", "tcp"]}
 # Milliseconds between two failures. On a slow machine the time grows, so that images are taken in between.
@@ -90,7 +92,7 @@ def torture_kind(setting: Setting, parts: list[str | Path], kind: str, wanted: i
         steps = min(STEPS, 400 * (wanted - done) + 400)
         command = [
             *user, launcher, "-n", str(RANKS), "--ckpt-interval", "150ms", "--report", file,
-            "--max-restarts", "500", *setting.protocol_options(),
+            "--max-restarts", "500", *(PROTOCOL.get(kind) or setting.protocol_options()),
             "--inject", f"kill:every={every}ms,count={wanted - done},seed={setting.seed + passes}",
             *OPTIONS.get(kind, []), *parts, "--what", kind, "--steps", str(steps),
         ]

@@ -18,22 +18,27 @@ pub struct RankEnv {
     /// When the last incarnation on this host ended (nanoseconds since 1970), if that is known and
     /// the other ranks have gone on since; else 0. Later changes of a file come from others.
     pub died: u64,
+    /// Whether all ranks of the job return together
+    /// ([`ProtocolTraits::all_return`](crate::ProtocolTraits::all_return)): then files that the
+    /// program changes in place return, too.
+    pub together: bool,
     /// [`RankEnv::mark_of`] the program that becomes the process of the image, where the command
     /// first starts others (which enter a container, say); 0: whichever program is executed.
     pub program: u32,
 }
 
 impl RankEnv {
-    /// `rank=0000000003,incarnation=0000000001,restore=0,died=…,program=…`: of one length, so
-    /// that stacks begin at one place in all incarnations
+    /// `rank=0000000003,incarnation=0000000001,restore=0,died=…,together=0,program=…`: of one
+    /// length, so that stacks begin at one place in all incarnations
     #[must_use]
     pub fn encode(&self) -> String {
         format!(
-            "rank={:010},incarnation={:010},restore={},died={:020},program={:08x}",
+            "rank={:010},incarnation={:010},restore={},died={:020},together={},program={:08x}",
             self.rank.0,
             self.incarnation.0,
             u8::from(self.restore),
             self.died,
+            u8::from(self.together),
             self.program
         )
     }
@@ -44,15 +49,17 @@ impl RankEnv {
         let mut parts = text.split(',');
         let rank = parts.next()?.strip_prefix("rank=")?.parse().ok()?;
         let incarnation = parts.next()?.strip_prefix("incarnation=")?.parse().ok()?;
-        let restore = match parts.next()?.strip_prefix("restore=")? {
-            "0" => false,
-            "1" => true,
-            _ => return None,
+        let bit = |text| match text {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
         };
+        let restore = bit(parts.next()?.strip_prefix("restore=")?)?;
         let died = parts.next()?.strip_prefix("died=")?.parse().ok()?;
+        let together = bit(parts.next()?.strip_prefix("together=")?)?;
         let program = u32::from_str_radix(parts.next()?.strip_prefix("program=")?, 16).ok()?;
         let (rank, incarnation) = (Rank(rank), Incarnation(incarnation));
-        Some(Self { rank, incarnation, restore, died, program })
+        Some(Self { rank, incarnation, restore, died, together, program })
     }
 
     /// A number for the name by which a program was executed; never 0.
@@ -74,8 +81,14 @@ impl RankEnv {
 mod tests {
     use super::*;
 
-    const ENV: RankEnv =
-        RankEnv { rank: Rank(1), incarnation: Incarnation(2), restore: false, died: 0, program: 0 };
+    const ENV: RankEnv = RankEnv {
+        rank: Rank(1),
+        incarnation: Incarnation(2),
+        restore: false,
+        died: 0,
+        together: false,
+        program: 0,
+    };
 
     #[test]
     fn the_rank_variable_has_one_width_and_survives() {
@@ -86,9 +99,10 @@ mod tests {
                 incarnation: Incarnation(incarnation),
                 restore,
                 died,
+                together: restore,
                 program: rank,
             };
-            assert_eq!(env.encode().len(), 91);
+            assert_eq!(env.encode().len(), 102);
             assert_eq!(RankEnv::decode(&env.encode()), Some(env));
         }
         assert_eq!(RankEnv::decode("rank=1,incarnation=x"), None);

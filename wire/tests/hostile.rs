@@ -198,6 +198,7 @@ fn the_variable_of_a_rank_is_read_or_refused() {
         incarnation: ftmpi_wire::Incarnation(7),
         restore: true,
         died: 1_700_000_000_000_000_000,
+        together: true,
         program: 0xbeef,
     }
     .encode();

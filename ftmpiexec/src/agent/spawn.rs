@@ -102,6 +102,7 @@ pub fn spawn(
         incarnation: start.incarnation,
         restore: restored,
         died,
+        together: job.view.traits.all_return(),
         program: match recorded {
             Some(recorded) if recorded.contained => RankEnv::mark_of(&recorded.file),
             _ => 0,

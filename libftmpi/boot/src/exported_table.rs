@@ -51,7 +51,7 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     table.incarnation.store(env.incarnation.0, Ordering::Relaxed);
     table.window_base = WINDOW_BASE as u64;
     table.window_len = window_len as u64;
-    rank::begin(table, state);
+    rank::begin(table, state, env.together);
     standard_stream::remember(standard_stream::current());
     of_the_caller::remember_given();
     thread_state::find_tid_address();

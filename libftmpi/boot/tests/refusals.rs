@@ -270,9 +270,11 @@ fn children_and_shells_do_not_notice_the_library() {
     let shell = "echo x | cat; sleep 0.01; grep -c 10000000000- /proc/self/maps; true";
     assert_eq!(sane(Command::new("sh").args(["-c", shell])), "x\n0\n");
     // A variable without the descriptors, and values that are no variable.
-    for value in
-        ["rank=0000000001,incarnation=0000000000,restore=1,died=00000000000000000000", "x", ""]
-    {
+    for value in [
+        "rank=0000000001,incarnation=0000000000,restore=1,died=00000000000000000000,together=0,program=00000000",
+        "x",
+        "",
+    ] {
         let shell = "echo ok";
         let command = &mut Command::new("sh");
         assert_eq!(sane(command.env("FTMPI_RANK", value).args(["-c", shell])), "ok\n");

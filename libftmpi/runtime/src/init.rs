@@ -203,6 +203,7 @@ fn rank_of_this_process(boot: Option<&Boot>) -> Option<RankEnv> {
             incarnation: Incarnation(boot.0.incarnation()),
             restore: false,
             died: 0,
+            together: false,
             program: 0,
         });
     }

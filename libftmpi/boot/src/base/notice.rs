@@ -30,18 +30,15 @@ pub enum Notice<'a> {
     WrittenSince {
         path: Shown<'a>,
     },
-    /// A file that the program changes in place is too large for images.
-    NotTakenBack {
+    /// A file is not cut to what it was at the image.
+    NotCut {
         path: Shown<'a>,
+        why: Stays,
     },
-    NotCutOthersHaveItOpen {
+    /// A file that the program changes in place does not get its contents back.
+    NotGivenBack {
         path: Shown<'a>,
-    },
-    NotCutOtherHosts {
-        path: Shown<'a>,
-    },
-    NotCutWrittenSince {
-        path: Shown<'a>,
+        why: Stays,
     },
     /// `what` is "lock" or "lease".
     LockNotTaken {
@@ -51,10 +48,55 @@ pub enum Notice<'a> {
     },
 }
 
+/// Why a file that was written to since the image stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stays {
+    OthersHaveItOpen,
+    OtherHosts,
+    WrittenSince,
+    /// A journal or the like lies beside it.
+    Companion,
+    /// Only this rank has returned, or its cluster.
+    OthersGoOn,
+    /// On another host, or after a start of this one: its time of birth does not tell that it is
+    /// the same.
+    OtherBirth,
+    /// Too large, or it could not be read.
+    NotInImage,
+}
+
+impl fmt::Display for Stays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stays::OthersHaveItOpen => {
+                "was written to since the image, and others have it open, or had it open then"
+            }
+            Stays::OtherHosts => {
+                "was written to since the image, and its file system does not tell whether other \
+                 hosts write to it"
+            }
+            Stays::WrittenSince => "was written to by others after this rank had died",
+            Stays::Companion => {
+                "was written to since the image, and a journal of it tells of later changes"
+            }
+            Stays::OthersGoOn => {
+                "was written to since the image, and ranks that have not returned may have written \
+                 to it"
+            }
+            Stays::OtherBirth => {
+                "was written to since the image, or is another file: it is not known to be the one \
+                 of the image here"
+            }
+            Stays::NotInImage => {
+                "was written to since the image, and its contents are not in images (16 MiB at \
+                 most)"
+            }
+        })
+    }
+}
+
 impl fmt::Display for Notice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const TWICE: &str = "it is not cut to what it was at the image, and may have twice what the \
-                             rank added since";
         match *self {
             Notice::AreaTaken => f.write_str("the address range that images need is taken"),
             Notice::RseqNotReleased => f.write_str("restartable sequences cannot be switched off"),
@@ -80,22 +122,20 @@ impl fmt::Display for Notice<'_> {
                 "{path}, which this rank reads, was written to after its image: the rank may read \
                  other data than before"
             ),
-            Notice::NotTakenBack { path } => write!(
+            Notice::NotCut { path, why } => write!(
                 f,
-                "{path}, which this rank reads and writes, was written to after its image, and its \
-                 contents are not in images (16 MiB at most): what was overwritten since stays"
+                "{path} {why}: it is not cut to what it was at the image, and may have twice what \
+                 the rank added since"
             ),
-            Notice::NotCutOthersHaveItOpen { path } => {
-                write!(f, "{path} was written to since the image, and others have it open: {TWICE}")
-            }
-            Notice::NotCutOtherHosts { path } => write!(
+            Notice::NotGivenBack { path, why } => write!(
                 f,
-                "{path} was written to since the image, and its file system does not tell whether \
-                 other hosts write to it: {TWICE}"
+                "{path}, which this rank changes in place, {why}: the rank may read later data than \
+                 it wrote before its image ({})",
+                match why {
+                    Stays::OthersGoOn => "files of MPI, or the protocol coordinated, avoid that",
+                    _ => "files of MPI avoid that",
+                }
             ),
-            Notice::NotCutWrittenSince { path } => {
-                write!(f, "{path} was written to by others after this rank had died: {TWICE}")
-            }
             Notice::LockNotTaken { what, why, path } => write!(
                 f,
                 "the {what} that it had on {path} cannot be taken again ({why}); the rank goes \

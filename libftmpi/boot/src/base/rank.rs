@@ -2,7 +2,7 @@
 
 use crate::base::refusal::Refusal;
 use crate::base::syscalls;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use ftmpi_checkpoint::boot_abi::BootTable;
 
 /// Whether images of this process can be taken. The constructor decides.
@@ -21,6 +21,9 @@ static PID: AtomicI32 = AtomicI32::new(0);
 /// How often this process image was restored. A wait compares it to notice that clocks may have
 /// jumped.
 static RESTORES: AtomicU32 = AtomicU32::new(0);
+
+/// [`ftmpi_wire::control::RankEnv::together`]
+static TOGETHER: AtomicBool = AtomicBool::new(false);
 
 /// The exported table, once this process is a rank.
 static TABLE: AtomicPtr<BootTable> = AtomicPtr::new(core::ptr::null_mut());
@@ -74,20 +77,27 @@ pub fn name() -> (u32, u32) {
     table().map_or((0, 0), |table| (table.rank, table.incarnation()))
 }
 
+/// Whether all ranks of the job return together.
+pub fn returns_together() -> bool {
+    TOGETHER.load(Ordering::Relaxed)
+}
+
 /// Length of the window for the shared memory of the runtime, in bytes.
 pub fn window_len() -> u64 {
     table().map_or(0, |table| table.window_len)
 }
 
 /// The first incarnation begins: the table is filled.
-pub fn begin(table: &'static BootTable, state: State) {
+pub fn begin(table: &'static BootTable, state: State, together: bool) {
+    TOGETHER.store(together, Ordering::Relaxed);
     TABLE.store(core::ptr::from_ref(table).cast_mut(), Ordering::Relaxed);
     PID.store(syscalls::getpid(), Ordering::Relaxed);
     STATE.store(state as u32, Ordering::Relaxed);
 }
 
 /// A later incarnation begins, from an image. The restored process has one thread now.
-pub fn resume(incarnation: u32) {
+pub fn resume(incarnation: u32, together: bool) {
+    TOGETHER.store(together, Ordering::Relaxed);
     if let Some(table) = table() {
         table.restored.store(1, Ordering::Relaxed);
         table.incarnation.store(incarnation, Ordering::Relaxed);

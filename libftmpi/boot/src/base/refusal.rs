@@ -261,6 +261,11 @@ pub enum Refusal<'a> {
         path: Shown<'a>,
         errno: Errno,
     },
+    /// The file is open, but its contents of the image cannot be written to it.
+    NotGivenBack {
+        path: Shown<'a>,
+        errno: Errno,
+    },
     OtherKindOfFile {
         path: Shown<'a>,
     },
@@ -327,6 +332,7 @@ impl Refusal<'_> {
             | R::SocketNotMade { errno, .. }
             | R::NotSealed { errno, .. }
             | R::NotOpened { errno, .. }
+            | R::NotGivenBack { errno, .. }
             | R::OwnerNotSet { errno, .. }
             | R::GuardsNotMade { errno, .. }
             | R::NoDirectory { errno, .. }

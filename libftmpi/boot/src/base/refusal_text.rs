@@ -290,6 +290,12 @@ impl fmt::Display for Refusal<'_> {
                 "{path}, which was open as descriptor {fd}, cannot be opened again: {}",
                 error_text(errno)
             ),
+            R::NotGivenBack { path, errno } => write!(
+                f,
+                "{path} cannot get back the contents that it had at the image: {}; mend that (room \
+                 on its disk?) and continue the job with --restart",
+                error_text(errno)
+            ),
             R::OtherKindOfFile { path } => write!(f, "{path} is now another kind of file"),
             R::FileReplaced { fd, path } => write!(
                 f,

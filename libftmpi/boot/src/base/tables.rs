@@ -63,6 +63,8 @@ pub struct Control {
     pub incarnation: u32,
     /// [`ftmpi_wire::control::RankEnv::died`]
     pub died: u64,
+    /// [`ftmpi_wire::control::RankEnv::together`]
+    pub together: u64,
     pub streams: [StreamIdentity; 3],
     /// Lines for standard error, for each way in which the restorer can fail.
     pub line_broken_off: [u8; 160],

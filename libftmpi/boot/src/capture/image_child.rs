@@ -11,7 +11,7 @@ use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
-use crate::descriptors::{kept_files, memfd_or_deleted, regular_file};
+use crate::descriptors::{kept_files, memfd_or_deleted, regular_file, small_files};
 use crate::memory::page_attributes;
 use crate::memory::page_scanner::Scanner;
 use crate::memory::{mapped_files, mappings};
@@ -33,6 +33,7 @@ pub fn run(
     let process = area.process_state();
     let table = &mut area.descriptors()[..process.descriptors as usize];
     regular_file::mark_own_logs(table);
+    process.contents = small_files::leave_out_shared(area, table, process.contents);
     kept_files::offer(table, process.image_no);
     // Pipes and sockets of the program must not stay open because of this child.
     close_all_but(fd);

@@ -351,7 +351,7 @@ fn examine(
     process.descriptors = checkpoint::gather(area, &mut strings, (job.fd, job.own.list()), true)?;
     let table = &mut area.descriptors()[..process.descriptors as usize];
     regular_file::mark_guarded(table, job.guarded.list().unwrap_or_default());
-    if job.take != 0 {
+    if job.take != 0 && rank::returns_together() {
         small_files::choose(&strings, table);
     }
     if job.take != 0 {
@@ -380,7 +380,7 @@ fn examine(
             return Err(area.refuse(Refusal::TimerFired));
         }
     }
-    let table = &area.descriptors()[..process.descriptors as usize];
+    let table = &mut area.descriptors()[..process.descriptors as usize];
     process.contents =
         if job.take == 0 { 0 } else { contents::copy(area, &strings, table, copies)? };
     job.estimate = procfs::anonymous_bytes()

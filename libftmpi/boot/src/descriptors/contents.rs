@@ -24,16 +24,19 @@ use ftmpi_wire::control::fds;
 pub fn copy(
     area: &ReservedArea,
     strings: &Strings,
-    table: &[Descriptor],
+    table: &mut [Descriptor],
     copies: &mut Copies,
 ) -> Result<u32, Refused> {
-    for (index, entry) in table.iter().enumerate() {
+    for (index, entry) in table.iter_mut().enumerate() {
         match entry.how {
             how::RECREATE => memfd_or_deleted::copy(area, index, entry, copies),
             how::PIPE => pipe::copy(area, index, entry, copies),
             how::PAIR => socket_pair::copy(area, index, entry, copies),
             how::SOCKET => socket::copy(area, index, entry, copies),
-            _ if entry.has_contents() => small_files::copy(area, index, entry, copies),
+            _ if entry.has_contents() => {
+                small_files::copy(area, index, entry, copies);
+                Ok(())
+            }
             _ => Ok(()),
         }
         .map_err(|errno| {

@@ -3,9 +3,10 @@
 //! Guarantees: a regular file is the one that was open at the image, or the restore is refused, or
 //! a line tells that it is another one. If the path does not lead to the file any more, the agent
 //! may have kept the file ([`kept_files`]). A file that is only read and has been written to since
-//! is told.
+//! is told. So is one that is changed in place and that stays as it is
+//! ([`small_files`]).
 
-use crate::base::notice::Notice;
+use crate::base::notice::{Notice, Stays};
 use crate::base::procfs::numbered;
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::report;
@@ -27,12 +28,16 @@ pub struct Incarnation<'a> {
     /// When the rank's previous incarnation ended, in nanoseconds since 1970, if others have gone
     /// on since then; otherwise 0.
     pub died: u64,
+    /// All ranks of the job have returned together.
+    pub together: bool,
     /// The image was taken on this boot of this host.
     pub same_boot: bool,
     /// The launcher's standard error: the program may have put another file in its place.
     pub stderr: i32,
     /// All descriptors of the image.
     pub table: &'a [Descriptor],
+    /// The texts of the image.
+    pub strings: &'a Strings,
 }
 
 /// Which file was opened.
@@ -40,6 +45,9 @@ pub struct Incarnation<'a> {
 enum Found {
     /// The file of the image, as far as anybody can tell.
     Same,
+    /// What the path leads to, on another host or after a start of this one. Nothing tells whether
+    /// it is the file of the image.
+    ByPath,
     /// A copy of it, at the path that the file had.
     Copy,
     /// Another file, which the program goes on writing.
@@ -69,6 +77,16 @@ struct Reopening<'a> {
     flags: i32,
 }
 
+/// How a file was found.
+struct AsFound<'a> {
+    found: Found,
+    /// It is the file that this process alone had open for writing.
+    own: bool,
+    /// Nobody else on this host has it open now.
+    exclusive: bool,
+    stat: &'a libc::stat,
+}
+
 /// Opens the file again.
 pub fn restore(
     area: &ReservedArea,
@@ -80,7 +98,7 @@ pub fn restore(
     let flags = entry.open_flags as i32 & !drop | libc::O_NOCTTY;
     let it = Reopening { area, entry, path: strings.c_str(entry.path), incarnation, flags };
     let fd = entry.fd;
-    let saved = Saved::take(entry);
+    let saved = Saved::take(entry).map_err(|errno| it.failed(errno))?;
     let (opened, found) = it.find()?;
     syscalls::move_descriptor(opened, fd, 0).map_err(|errno| it.failed(errno))?;
     let stat = syscalls::fstat(fd).map_err(|errno| it.failed(errno))?;
@@ -93,14 +111,12 @@ pub fn restore(
     let own = entry.how == how::REOPEN_CUT && found != Found::Other;
     // Also for a file that has not grown: the next image must find this process alone with it.
     let exclusive = own && is_soon_exclusive(fd);
-    if own && small_files::is_changed_in_place(entry) && !it.is_unchanged(fd) {
-        match it.why_not_cut(&stat, exclusive).filter(|_| found == Found::Same) {
-            Some(notice) => it.print(notice),
-            None => it.take_back(saved, &stat)?,
-        }
+    let as_found = AsFound { found, own, exclusive, stat: &stat };
+    if it.is_regular() && small_files::is_changed_in_place(entry) {
+        it.settle_in_place(saved, &as_found)?;
     } else if own && stat.st_size as u64 > entry.size {
-        match it.why_not_cut(&stat, exclusive).filter(|_| found == Found::Same) {
-            Some(notice) => it.print(notice),
+        match it.why_not_cut(&as_found) {
+            Some(why) => it.print(Notice::NotCut { path: it.shown(), why }),
             None => it.cut()?,
         }
     }
@@ -192,7 +208,10 @@ impl<'a> Reopening<'a> {
                 syscalls::close(kept);
                 result
             }
-            None => here.map(|fd| (fd, Found::Same)),
+            None => here.map(|fd| {
+                let known = key.birth != 0 && syscalls::birth(fd) == key.birth;
+                (fd, if known { Found::Same } else { Found::ByPath })
+            }),
         }
     }
 
@@ -302,30 +321,68 @@ impl<'a> Reopening<'a> {
             .map_err(|errno| self.failed(errno))
     }
 
-    /// The program has changed the file in place since the image: the file gets its contents back.
-    fn take_back(&self, saved: Option<Saved>, stat: &libc::stat) -> Result<(), Refused> {
-        match saved {
-            Some(saved) => {
-                saved.give_back(self.area, self.entry.fd).map_err(|errno| self.failed(errno))
-            }
-            None => {
-                if self.entry.size > 0 {
-                    self.print(Notice::NotTakenBack { path: self.shown() });
-                }
-                if stat.st_size as u64 > self.entry.size { self.cut() } else { Ok(()) }
-            }
+    /// A file that the program changes in place: it gets its contents back, or a line tells that it
+    /// may have later ones.
+    fn settle_in_place(&self, saved: Option<Saved>, as_found: &AsFound<'_>) -> Result<(), Refused> {
+        let fd = self.entry.fd;
+        let longer = as_found.stat.st_size as u64 > self.entry.size;
+        let failed = |errno| self.area.refuse(Refusal::NotGivenBack { path: self.shown(), errno });
+        let differs = match &saved {
+            Some(saved) => saved.differs(self.area, fd).map_err(failed)?,
+            None => !self.is_unchanged(fd),
+        };
+        if !differs || as_found.found == Found::Other {
+            // A line about another file has been printed.
+            return Ok(());
         }
+        let (table, strings) = (self.incarnation.table, self.incarnation.strings);
+        let why = if !as_found.own {
+            Stays::OthersHaveItOpen
+        } else if let Some(why) = self.why_not_cut(as_found) {
+            why
+        } else if small_files::has_companion(strings, table, self.path) {
+            Stays::Companion
+        } else if !self.incarnation.together {
+            Stays::OthersGoOn
+        } else if as_found.found == Found::ByPath {
+            Stays::OtherBirth
+        } else if let Some(saved) = saved {
+            return saved.give_back(self.area, fd).map_err(failed);
+        } else {
+            Stays::NotInImage
+        };
+        let may_be_cut = matches!(why, Stays::OthersGoOn | Stays::OtherBirth | Stays::NotInImage);
+        if may_be_cut && longer {
+            self.cut()?;
+        }
+        // An empty file that was cut is what it was.
+        if !(may_be_cut && self.entry.size == 0) && !self.is_told() {
+            self.print(Notice::NotGivenBack { path: self.shown(), why });
+        }
+        Ok(())
     }
 
-    /// Why a file that has grown since the image may hold what others wrote.
-    fn why_not_cut(&self, stat: &libc::stat, exclusive: bool) -> Option<Notice<'a>> {
-        let (fd, path, died) = (self.entry.fd, self.shown(), self.incarnation.died);
-        if !exclusive {
-            Some(Notice::NotCutOthersHaveItOpen { path })
+    /// Whether an earlier descriptor of the same file has told what there is to tell.
+    fn is_told(&self) -> bool {
+        let entry = self.entry;
+        self.incarnation.table.iter().any(|other| {
+            other.fd < entry.fd
+                && (other.device, other.inode) == (entry.device, entry.inode)
+                && small_files::is_changed_in_place(other)
+        })
+    }
+
+    /// Why a file that was written to since the image may hold what others wrote.
+    fn why_not_cut(&self, as_found: &AsFound<'_>) -> Option<Stays> {
+        let (fd, died) = (self.entry.fd, self.incarnation.died);
+        if as_found.found == Found::Copy {
+            None
+        } else if !as_found.exclusive {
+            Some(Stays::OthersHaveItOpen)
         } else if !leases_hold_everywhere(fd) {
-            Some(Notice::NotCutOtherHosts { path })
-        } else if died != 0 && syscalls::modified(stat) > died {
-            Some(Notice::NotCutWrittenSince { path })
+            Some(Stays::OtherHosts)
+        } else if died != 0 && syscalls::modified(as_found.stat) > died {
+            Some(Stays::WrittenSince)
         } else {
             None
         }

@@ -4,6 +4,7 @@ use crate::base::refusal::Refused;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::tables::Control;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::reopen::Incarnation;
 use crate::descriptors::{
@@ -15,13 +16,11 @@ use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
 
 /// Makes the descriptors what they were. Everything below [`FIRST_LIBRARY`] except standard
 /// streams, what the caller passed on, and what [`crate::descriptors::contents`] made, is closed.
-/// `died`: when the rank's previous incarnation ended, if that is known and others have gone on
-/// since then.
 pub fn restore(
     area: &ReservedArea,
     process: &ProcessState,
     strings: &Strings,
-    died: u64,
+    control: &Control,
 ) -> Result<(), Refused> {
     let table = &area.descriptors()[..process.descriptors as usize];
     // Copies of the launcher's streams: others may take their numbers. A stream that this
@@ -32,8 +31,15 @@ pub fn restore(
             syscalls::fcntl(fd as i32, libc::F_DUPFD_CLOEXEC, FIRST_LIBRARY as usize).unwrap_or(-1);
     }
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
-    let incarnation =
-        Incarnation { rank: process.rank, died, stderr: streams[2], same_boot, table };
+    let incarnation = Incarnation {
+        rank: process.rank,
+        died: control.died,
+        together: control.together != 0,
+        stderr: streams[2],
+        same_boot,
+        table,
+        strings,
+    };
     // In ascending order, so that a descriptor comes before its duplicates.
     let result = table.iter().try_for_each(|entry| match entry.how {
         how::KEEP => standard_stream::restore(entry),

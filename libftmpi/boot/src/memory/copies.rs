@@ -49,6 +49,11 @@ impl Copies {
         Ok(unsafe { core::slice::from_raw_parts_mut(copy as *mut u8, len) })
     }
 
+    /// Takes the last piece out of the table.
+    pub fn drop_piece(&mut self) {
+        self.pieces -= 1;
+    }
+
     /// Pieces in the table.
     pub fn pieces(&self) -> usize {
         self.pieces

@@ -257,6 +257,7 @@ fn prepare(
         rank: env.rank.0,
         incarnation: env.incarnation.0,
         died: env.died,
+        together: u64::from(env.together),
         streams,
         line_broken_off: [0; 160],
         line_damaged: [0; 160],

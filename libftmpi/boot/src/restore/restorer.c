@@ -24,7 +24,7 @@ struct control {
     u64 keep_count;
     struct keep keep[16];
     u32 rank, incarnation;
-    u64 died;
+    u64 died, together;
     struct stream_id streams[3];
     char line_broken_off[160], line_damaged[160], line_map[160], line_state[160];
 };

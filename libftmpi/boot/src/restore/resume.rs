@@ -75,13 +75,13 @@ fn restore_kernel_state(area: &ReservedArea) {
         .and_then(|()| process_state::restore(area, process, &strings))
         .and_then(|()| system_v_memory::restore(area, same_boot))
         .and_then(|()| system_v_objects::restore(area, same_boot))
-        .and_then(|()| descriptors::restore::restore(area, process, &strings, control.died));
+        .and_then(|()| descriptors::restore::restore(area, process, &strings, &control));
     if let Err(Refused(errno)) = result {
         let gone = errno == libc::ESTALE;
         let code = if gone { EXIT_IMAGE_FILE_GONE } else { EXIT_IMAGE_MISFIT };
         report::fail(control.rank, area, code);
     }
-    rank::resume(control.incarnation);
+    rank::resume(control.incarnation, control.together != 0);
     let same_boot = process.boot == 0 || process.boot == process_state::boot_id();
     let (threads, maps) = (process.threads as usize, process.maps as usize);
     // SAFETY: the threads' blocks were restored, and none of the threads runs.

@@ -75,6 +75,8 @@ pub struct Job {
     pub library: Option<PathBuf>,
     /// When the previous incarnation ended, from the agent; nanoseconds since 1970.
     pub died: u64,
+    /// All ranks of the job return together.
+    pub together: bool,
     /// Leaves the address layout to chance, as containers do that forbid `personality`.
     pub randomised: bool,
     /// Forbids `kcmp`, as many containers do.
@@ -97,6 +99,7 @@ impl Job {
             folder: None,
             library: None,
             died: 0,
+            together: true,
             randomised: std::env::var_os("FTMPI_TEST_RANDOMISED").is_some(),
             without_kcmp: false,
             kept: Kept::default(),
@@ -117,6 +120,7 @@ impl Job {
             incarnation: Incarnation(incarnation),
             restore: image.is_some(),
             died: self.died,
+            together: self.together,
             program: 0,
         };
         let mut command = Command::new(&self.program);

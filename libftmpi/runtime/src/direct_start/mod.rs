@@ -184,7 +184,15 @@ fn join_through(
     }
     agent::enter(&job, own.node, rank, app_number)?;
     let (rank, incarnation) = (Rank(rank), Incarnation(0));
-    let env = RankEnv { rank, incarnation, restore: false, died: 0, program: 0 };
+    let env = RankEnv {
+        rank,
+        incarnation,
+        restore: false,
+        died: 0,
+        // Without a protocol nobody returns.
+        together: false,
+        program: 0,
+    };
     // SAFETY: MPI_Init may change the environment. By this, what the process starts knows that it
     // is no rank of this job.
     unsafe { std::env::set_var(RANK_ENV, env.encode()) };
