@@ -58,11 +58,19 @@ impl Agent {
         if let Some(limit) = self.memory_kills.ended(&pids, killed, Instant::now()) {
             process.set_ending(Ending::Memory(limit));
         }
-        if self.job.as_ref().is_some_and(|job| !job.view.traits.in_waves()) {
-            self.ranks.record_death(rank);
-        }
+        let refused = process.resumed_from().is_some() && !process.has_said_hello();
+        self.note_death((rank, incarnation), !refused);
         self.broker.forget(rank);
         self.report_end_if_drained(rank);
+    }
+
+    /// Notes when an incarnation ended, if other ranks go on meanwhile. `ran`: the program may have
+    /// gone on in it.
+    pub(super) fn note_death(&mut self, key: RankKey, ran: bool) {
+        if self.job.as_ref().is_none_or(|job| job.view.traits.all_return()) {
+            return;
+        }
+        if ran { self.ranks.record_death(key) } else { self.ranks.never_ran(key) }
     }
 
     /// One stream of a rank's output has been read to its end.

@@ -25,9 +25,18 @@ pub struct Ranks {
     being_started: BTreeMap<Rank, (Incarnation, StartWish)>,
     /// Incarnations that found an image damaged which was not checked as a whole before.
     checked: BTreeMap<Rank, Incarnation>,
-    /// When each rank last died, in nanoseconds since 1970. Kept only under protocols where the
-    /// other ranks go on ([`ftmpi_wire::control::RankEnv::died`]).
-    deaths: BTreeMap<Rank, u64>,
+    /// How each rank last died here. Kept only under protocols where other ranks go on
+    /// ([`ftmpi_wire::control::RankEnv::died`]).
+    deaths: BTreeMap<Rank, Death>,
+}
+
+/// A death of a rank.
+#[derive(Debug, Clone, Copy)]
+struct Death {
+    /// The newest incarnation up to which the rank has not run again.
+    incarnation: Incarnation,
+    /// In nanoseconds since 1970.
+    at: u64,
 }
 
 impl Ranks {
@@ -100,7 +109,9 @@ impl Ranks {
 
     /// The fetch for a rank is void; the incarnation that it was for.
     pub fn cancel_fetch(&mut self, rank: Rank) -> Option<Incarnation> {
-        self.starting.remove(&rank)
+        let incarnation = self.starting.remove(&rank)?;
+        self.never_ran((rank, incarnation));
+        Some(incarnation)
     }
 
     /// The fetch for this incarnation has ended. `false`: the fetch was void by then.
@@ -150,15 +161,37 @@ impl Ranks {
         self.checked.get(&rank) == Some(&incarnation)
     }
 
-    /// A rank has died now.
-    pub fn record_death(&mut self, rank: Rank) {
+    /// This incarnation has died now.
+    pub fn record_death(&mut self, (rank, incarnation): RankKey) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.deaths.insert(rank, now.as_nanos() as u64);
+        self.deaths.insert(rank, Death { incarnation, at: now.as_nanos() as u64 });
     }
 
-    /// When a rank last died, in nanoseconds since 1970; 0: never.
-    pub fn last_death(&self, rank: Rank) -> u64 {
-        self.deaths.get(&rank).copied().unwrap_or(0)
+    /// This incarnation has ended before the program went on: the death before it counts.
+    pub fn never_ran(&mut self, (rank, incarnation): RankKey) {
+        if let Some(death) = self.deaths.get_mut(&rank)
+            && death.is_right_before(incarnation)
+        {
+            death.incarnation = incarnation;
+        }
+    }
+
+    /// When the rank died whose incarnation is to be started, in nanoseconds since 1970; 0 if it
+    /// did not run here last. `returns`: the ranks that return with it, whose later deaths count.
+    pub fn died_before(&self, (rank, incarnation): RankKey, returns: impl Fn(Rank) -> bool) -> u64 {
+        match self.deaths.get(&rank).filter(|death| death.is_right_before(incarnation)) {
+            None => 0,
+            Some(own) => {
+                let others = self.deaths.iter().filter(|(rank, _)| returns(**rank));
+                others.map(|(_, death)| death.at).fold(own.at, u64::max)
+            }
+        }
+    }
+}
+
+impl Death {
+    fn is_right_before(&self, incarnation: Incarnation) -> bool {
+        incarnation.0.checked_sub(self.incarnation.0).is_some_and(|later| later <= 1)
     }
 }
 
@@ -181,5 +214,32 @@ mod tests {
         assert_eq!(ranks.start_ended(first), None, "the later one counts");
         assert_eq!(ranks.start_ended(second), Some(StartWish::Run));
         assert!(!ranks.is_here(Rank(3)));
+    }
+
+    #[test]
+    fn the_death_right_before_a_start_counts() {
+        let mut ranks = Ranks::default();
+        let key = |rank, incarnation| (Rank(rank), Incarnation(incarnation));
+        let alone = |_| false;
+        assert_eq!(ranks.died_before(key(3, 1), alone), 0);
+        ranks.record_death(key(3, 0));
+        let first = ranks.died_before(key(3, 1), alone);
+        assert!(first > 0);
+        assert_eq!(ranks.died_before(key(3, 2), alone), 0, "it ran elsewhere in between");
+        // It was not started in between.
+        ranks.fetch_began(Rank(3), Incarnation(1));
+        assert_eq!(ranks.cancel_fetch(Rank(3)), Some(Incarnation(1)));
+        assert_eq!(ranks.died_before(key(3, 2), alone), first);
+        // It refused an image.
+        ranks.never_ran(key(3, 2));
+        assert_eq!(ranks.died_before(key(3, 2), alone), first);
+        // Of ranks that return together the last death counts.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        ranks.record_death(key(4, 0));
+        assert_eq!(ranks.died_before(key(3, 3), alone), first);
+        let last = ranks.died_before(key(4, 1), alone);
+        assert!(last > first);
+        assert_eq!(ranks.died_before(key(3, 3), |rank| rank.0 == 4), last);
+        assert_eq!(ranks.died_before(key(5, 1), |_| true), 0, "it did not run here");
     }
 }

@@ -21,6 +21,7 @@ use super::watched::watched;
 use super::{Agent, processes};
 use crate::agent_protocol::{Job, ProcessId, Report, Start};
 use ftmpi_protocols::dispatcher::ImageFacts;
+use ftmpi_protocols::registry;
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits};
 use rustix::thread::CpuSet;
@@ -37,7 +38,11 @@ impl Agent {
         if let Some(old) = self.ranks.remove(rank) {
             // The launcher knows that the old process is dead, or would not start another one. Make
             // sure.
+            let (key, ended) = ((old.rank, old.incarnation), old.has_ended());
             self.bury(old);
+            if !ended {
+                self.note_death(key, true);
+            }
         }
         self.ranks.cancel_fetch(rank);
         self.ranks.cancel_start(rank);
@@ -167,7 +172,14 @@ impl Agent {
             let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
             cpus.assign(rank, number as usize, |other| self.ranks.is_here(other))
         });
-        let died = self.ranks.last_death(rank);
+        let clusters = registry::clusters(&job.view.protocol, job.view.incarnations.len());
+        let died = self.ranks.died_before((rank, start.incarnation), |other| {
+            // Nobody repeats what was written after the last rank of the cluster had died.
+            clusters.as_ref().is_some_and(|all| {
+                let [one, other] = [rank, other].map(|rank| all.get(rank.index()));
+                one.is_some() && one == other
+            })
+        });
         let prepared = Box::new(Prepared { start, control, page, facts });
         let programs = self.kept_programs.clone();
         Ok(StartOrder { job, programs, descriptors, died, cpus, prepared })
