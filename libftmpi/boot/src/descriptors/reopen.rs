@@ -356,7 +356,8 @@ impl<'a> Reopening<'a> {
             self.cut()?;
         }
         // An empty file that was cut is what it was.
-        if !(may_be_cut && self.entry.size == 0) && !self.is_told() {
+        let is_right = may_be_cut && self.entry.size == 0;
+        if !is_right && !self.is_told() {
             self.print(Notice::NotGivenBack { path: self.shown(), why });
         }
         Ok(())

@@ -125,7 +125,8 @@ pub fn has_companion(strings: &Strings, table: &[Descriptor], path: &CStr) -> bo
         name[len] = 0;
         let there = CStr::from_bytes_with_nul(&name[..=len]).map(syscalls::stat);
         let absent = matches!(there, Ok(Err(libc::ENOENT | libc::ENAMETOOLONG)));
-        !absent && !(is_journal && returns(&name[..len]))
+        let comes_back = is_journal && returns(&name[..len]);
+        !absent && !comes_back
     })
 }
 
