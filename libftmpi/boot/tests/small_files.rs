@@ -147,7 +147,7 @@ fn a_file_that_others_had_open_at_the_image_stays() {
     let case = Case { job, image, _folder: folder, data };
     assert!(!case.has_contents());
     case.write("later");
-    case.stays("later", "others have it open, or had it open then");
+    case.stays("later", "was open more than once when it was taken");
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub enum Notice<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stays {
     OthersHaveItOpen,
+    /// At the image.
+    OpenMoreThanOnce,
     OtherHosts,
     WrittenSince,
     /// A journal or the like lies beside it.
@@ -68,8 +70,9 @@ pub enum Stays {
 impl fmt::Display for Stays {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stays::OthersHaveItOpen => {
-                "was written to since the image, and others have it open, or had it open then"
+            Stays::OthersHaveItOpen => "was written to since the image, and others have it open",
+            Stays::OpenMoreThanOnce => {
+                "was written to since the image, and was open more than once when it was taken"
             }
             Stays::OtherHosts => {
                 "was written to since the image, and its file system does not tell whether other \

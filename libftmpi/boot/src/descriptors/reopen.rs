@@ -337,7 +337,7 @@ impl<'a> Reopening<'a> {
         }
         let (table, strings) = (self.incarnation.table, self.incarnation.strings);
         let why = if !as_found.own {
-            Stays::OthersHaveItOpen
+            Stays::OpenMoreThanOnce
         } else if let Some(why) = self.why_not_cut(as_found) {
             why
         } else if small_files::has_companion(strings, table, self.path) {

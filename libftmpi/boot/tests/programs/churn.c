@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     /* Emptied: an incarnation from an image of an earlier moment finds what the one before it wrote. */
     int log = open("log", O_WRONLY | O_CREAT | O_APPEND | O_TRUNC, 0600);
     int null = open("/dev/null", O_RDWR);
-    int twin = dup(log), other = open("text", O_RDONLY | O_CLOEXEC);
+    int twin = dup(log), other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     require(log >= 0 && null >= 0 && twin >= 0 && other >= 0);
     int out = dup(1);
     long text_bytes = 0, log_bytes = 0;

@@ -209,8 +209,8 @@ int main(int argc, char **argv)
         break;
     case 'm':
         fd = memfd_create("x", 0);
-        require(ftruncate(fd, 4096) == 0);
-        memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        require(ftruncate(fd, 8192) == 0);
+        memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         close(fd);
         fd = -1;
         break;
