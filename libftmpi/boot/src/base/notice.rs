@@ -54,6 +54,8 @@ pub enum Stays {
     OthersHaveItOpen,
     /// At the image.
     OpenMoreThanOnce,
+    /// As shared memory, by this rank.
+    Mapped,
     OtherHosts,
     WrittenSince,
     /// A journal or the like lies beside it.
@@ -73,6 +75,9 @@ impl fmt::Display for Stays {
             Stays::OthersHaveItOpen => "was written to since the image, and others have it open",
             Stays::OpenMoreThanOnce => {
                 "was written to since the image, and was open more than once when it was taken"
+            }
+            Stays::Mapped => {
+                "was written to since the image, and is shared memory that this rank has mapped"
             }
             Stays::OtherHosts => {
                 "was written to since the image, and its file system does not tell whether other \

@@ -20,7 +20,7 @@ use crate::descriptors::lease::is_soon_exclusive;
 use crate::descriptors::regular_file::{is_deleted, is_of_the_kernel};
 use crate::descriptors::small_files::{self, Saved};
 use core::ffi::CStr;
-use ftmpi_checkpoint::stream::{Descriptor, descriptor as how};
+use ftmpi_checkpoint::stream::{Descriptor, descriptor as how, map};
 
 /// What the restore knows about this incarnation and the one before.
 pub struct Incarnation<'a> {
@@ -336,7 +336,10 @@ impl<'a> Reopening<'a> {
             return Ok(());
         }
         let (table, strings) = (self.incarnation.table, self.incarnation.strings);
-        let why = if !as_found.own {
+        let why = if self.is_mapped() {
+            // By an open of its own, for which the kernel refuses the lease.
+            Stays::Mapped
+        } else if !as_found.own {
             Stays::OpenMoreThanOnce
         } else if let Some(why) = self.why_not_cut(as_found) {
             why
@@ -361,6 +364,17 @@ impl<'a> Reopening<'a> {
             self.print(Notice::NotGivenBack { path: self.shown(), why });
         }
         Ok(())
+    }
+
+    /// Whether the file is mapped as shared memory.
+    fn is_mapped(&self) -> bool {
+        let (area, strings) = (self.area, self.incarnation.strings);
+        let process = area.process_state();
+        let (maps, files) = (process.maps as usize, process.files as usize);
+        area.maps()[..maps].iter().filter(|map| map.flags & map::SHARED != 0).any(|map| {
+            let file = area.files()[..files].get(map.file as usize);
+            file.is_some_and(|file| strings.get(file.path) == self.path.to_bytes())
+        })
     }
 
     /// Whether an earlier descriptor of the same file has told what there is to tell.
