@@ -122,15 +122,25 @@ impl ForeignLauncher {
     pub fn for_a_program(&self) -> String {
         let Self { name, variable, processes, at_least } = self;
         let number = if *at_least { "at least " } else { "" };
+        let (ranks, jobs) = self.ranks();
         let other_way = match *name {
             "srun" => ", or with: srun --mpi=pmi2 PROGRAM",
             _ => "",
         };
         format!(
             "{name} started this program as one of {number}{processes} processes ({variable}), which ftmpi cannot join to one \
-             job; start it with: ftmpiexec -n {processes} PROGRAM{other_way} (or set {ALLOW}=1 for {processes} \
-             separate jobs of one rank)"
+             job; start it with: ftmpiexec -n {ranks} PROGRAM{other_way} (or set {ALLOW}=1 for {jobs}separate \
+             jobs of one rank)"
         )
+    }
+
+    /// The number to type for the ranks, and the number of separate jobs. A launcher that tells no
+    /// number leaves it to the user: each process would name another one.
+    fn ranks(&self) -> (String, String) {
+        match self.at_least {
+            true => ("N".to_owned(), String::new()),
+            false => (self.processes.to_string(), format!("{} ", self.processes)),
+        }
     }
 
     /// What `ftmpiexec` says that was started so.
@@ -138,9 +148,10 @@ impl ForeignLauncher {
     pub fn for_ftmpiexec(&self) -> String {
         let Self { name, variable, processes, at_least } = self;
         let number = if *at_least { "at least " } else { "" };
+        let (ranks, jobs) = self.ranks();
         format!(
             "{name} started ftmpiexec {number}{processes} times ({variable}), and each would start the whole job; call \
-             ftmpiexec -n {processes} PROGRAM once, without {name} before it (or set {ALLOW}=1 for {processes} jobs)"
+             ftmpiexec -n {ranks} PROGRAM once, without {name} before it (or set {ALLOW}=1 for {jobs}separate jobs)"
         )
     }
 }
@@ -191,5 +202,7 @@ mod tests {
     fn a_launcher_that_tells_no_number_is_known_by_the_second_process() {
         let text = found(&[("PMIX_RANK", "2"), ("PMIX_NAMESPACE", "x")]).unwrap();
         assert!(text.contains("one of at least 3 processes (PMIX_RANK)"), "{text}");
+        // (The next process would name another number.)
+        assert!(text.contains("ftmpiexec -n N PROGRAM") && text.contains("for separate"), "{text}");
     }
 }
