@@ -48,7 +48,8 @@ fn objects_of_the_kernel_come_back() {
 
 #[test]
 fn children_that_have_ended_come_back() {
-    items_come_back("torture_children.c", None, &[("children", 800), ("any", 800)]);
+    let items = [("children", 800), ("any", 800), ("left", 400), ("cores", 800)];
+    items_come_back("torture_children.c", None, &items);
 }
 
 /// Many containers forbid `kcmp`, the call that compares descriptors.

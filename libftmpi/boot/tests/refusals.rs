@@ -5,6 +5,8 @@ mod driver;
 
 use driver::{End, Job, boot_library, compile, raw};
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_DAMAGED, EXIT_IMAGE_FILE_GONE, EXIT_IMAGE_MISFIT};
+use ftmpi_wire::control::RankEnv;
+use ftmpi_wire::{Incarnation, Rank};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -270,11 +272,9 @@ fn children_and_shells_do_not_notice_the_library() {
     let shell = "echo x | cat; sleep 0.01; grep -c 10000000000- /proc/self/maps; true";
     assert_eq!(sane(Command::new("sh").args(["-c", shell])), "x\n0\n");
     // A variable without the descriptors, and values that are no variable.
-    for value in [
-        "rank=0000000001,incarnation=0000000000,restore=1,died=00000000000000000000,together=0,program=00000000",
-        "x",
-        "",
-    ] {
+    let (rank, incarnation) = (Rank(1), Incarnation(0));
+    let env = RankEnv { rank, incarnation, restore: true, died: 0, together: false, program: 0 };
+    for value in [env.encode().as_str(), "x", ""] {
         let shell = "echo ok";
         let command = &mut Command::new("sh");
         assert_eq!(sane(command.env("FTMPI_RANK", value).args(["-c", shell])), "ok\n");

@@ -60,8 +60,10 @@ pub enum Refusal<'a> {
 
     // Capture: the process as a whole.
     LayoutNotFixed,
-    /// A thread is inside of a call that waits for children, or the kernel does not show them.
+    /// The kernel does not show the children.
     ChildProcesses,
+    /// A call that takes numbers of children is on its way.
+    CallAboutChildren,
     /// A child has not ended.
     ChildLives {
         pid: i32,
@@ -380,6 +382,7 @@ impl Refusal<'_> {
             R::ForkedProcess => libc::EPERM,
             R::PreviousImage
             | R::ChildProcesses
+            | R::CallAboutChildren
             | R::ChildLives { .. }
             | R::PopenStream
             | R::ChildOfAnotherGroup { .. } => libc::EBUSY,

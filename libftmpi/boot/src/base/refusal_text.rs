@@ -65,8 +65,13 @@ impl fmt::Display for Refusal<'_> {
                  'personality' on this host, or use a kernel with CONFIG_CHECKPOINT_RESTORE",
             ),
             R::ChildProcesses => f.write_str(
-                "the program has started other processes, and the kernel does not show them, or a \
-                 thread just waits for one",
+                "the program has started other processes, and the kernel does not show them (a \
+                 kernel with CONFIG_PROC_CHILDREN is needed)",
+            ),
+            R::CallAboutChildren => f.write_str(
+                "the program has an ended child that it has not waited for, and a thread is inside \
+                 of a function such as waitpid, or has just left it by a jump: the next image is \
+                 tried as usual",
             ),
             R::ChildLives { pid, name } => write!(
                 f,

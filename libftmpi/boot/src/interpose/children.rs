@@ -4,7 +4,8 @@
 use crate::base::errno::set_errno;
 use crate::base::syscalls;
 use crate::interpose::next_function::next;
-use crate::process::ended_children::{Call, count_stream, forget, has_dumped, kernels, programs};
+use crate::process::child_calls::{Call, Frame};
+use crate::process::ended_children::{count_stream, forget, has_dumped, kernels, programs};
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use libc::{FILE, idtype_t, pid_t, rusage, siginfo_t};
 
@@ -46,7 +47,8 @@ unsafe fn collected(pid: pid_t, status: *mut c_int) -> pid_t {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wait(status: *mut c_int) -> pid_t {
     let next = next!(c"wait", -1, fn(*mut c_int) -> pid_t);
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     // SAFETY: by the caller.
     unsafe { collected(next(status), status) }
 }
@@ -58,7 +60,8 @@ pub unsafe extern "C" fn wait(status: *mut c_int) -> pid_t {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t {
     let next = next!(c"waitpid", -1, fn(pid_t, *mut c_int, c_int) -> pid_t);
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     // SAFETY: by the caller.
     unsafe { collected(next(wanted(pid), status, options), status) }
 }
@@ -70,7 +73,8 @@ pub unsafe extern "C" fn waitpid(pid: pid_t, status: *mut c_int, options: c_int)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wait3(status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
     let next = next!(c"wait3", -1, fn(*mut c_int, c_int, *mut rusage) -> pid_t);
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     // SAFETY: by the caller.
     unsafe { collected(next(status, options, used), status) }
 }
@@ -87,7 +91,8 @@ pub unsafe extern "C" fn wait4(
     used: *mut rusage,
 ) -> pid_t {
     let next = next!(c"wait4", -1, fn(pid_t, *mut c_int, c_int, *mut rusage) -> pid_t);
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     // SAFETY: by the caller.
     unsafe { collected(next(wanted(pid), status, options, used), status) }
 }
@@ -104,7 +109,8 @@ pub unsafe extern "C" fn waitid(
     options: c_int,
 ) -> c_int {
     let next = next!(c"waitid", -1, fn(idtype_t, c_uint, *mut siginfo_t, c_int) -> c_int);
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     let by_number = which == libc::P_PID || which == libc::P_PGID;
     let id = if by_number { kernels(id as pid_t) as c_uint } else { id };
     // SAFETY: by the caller.
@@ -135,7 +141,8 @@ pub unsafe extern "C" fn waitid(
 pub unsafe extern "C" fn kill(pid: pid_t, signal: c_int) -> c_int {
     let next = next!(c"kill", -1, fn(pid_t, c_int) -> c_int);
     // A handler of this process may leave the call by a jump.
-    let _call = (pid > 0 && pid != syscalls::getpid()).then(Call::begin);
+    let frame = Frame::new();
+    let _call = (pid > 0 && pid != syscalls::getpid()).then(|| Call::begin(&frame));
     // SAFETY: no memory involved.
     unsafe { next(wanted(pid), signal) }
 }
@@ -147,7 +154,8 @@ pub unsafe extern "C" fn kill(pid: pid_t, signal: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn killpg(group: pid_t, signal: c_int) -> c_int {
     let next = next!(c"killpg", -1, fn(pid_t, c_int) -> c_int);
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     // SAFETY: no memory involved.
     unsafe { next(kernels(group), signal) }
 }
@@ -159,7 +167,8 @@ pub unsafe extern "C" fn killpg(group: pid_t, signal: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getpgid(pid: pid_t) -> pid_t {
     let next = next!(c"getpgid", -1, fn(pid_t) -> pid_t);
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     // SAFETY: no memory involved.
     programs(unsafe { next(kernels(pid)) })
 }
@@ -170,7 +179,8 @@ pub unsafe extern "C" fn getpgid(pid: pid_t) -> pid_t {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pidfd_open(pid: pid_t, flags: c_uint) -> c_int {
-    let _call = Call::begin();
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
     // By the system call: C libraries before 2.36 have no such function.
     // SAFETY: no memory involved.
     let made = unsafe { syscalls::call!(libc::SYS_pidfd_open, kernels(pid), flags) };

@@ -13,6 +13,7 @@ use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
 use crate::base::text::Shown;
+use crate::process::child_calls;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
@@ -54,32 +55,12 @@ const DUMPED: u64 = 1 << 63;
 /// Whether [`RENAMED`] has ever had an entry.
 static ANY_RENAMED: AtomicU32 = AtomicU32::new(0);
 
-/// Threads that are inside of a function that takes the number of a child.
-static CALLERS: AtomicI32 = AtomicI32::new(0);
-
 /// Streams of `popen` that are open: the C library waits for their children by itself.
 static STREAMS: AtomicI32 = AtomicI32::new(0);
 
 /// A stream of `popen` is open, or is closed.
 pub fn count_stream(by: i32) {
     STREAMS.fetch_add(by, Ordering::Relaxed);
-}
-
-/// A call that takes numbers of children is on its way. Until its end there is no image with ended
-/// children: the number may be the kernel's already, and a restored process has others.
-pub struct Call(());
-
-impl Call {
-    pub fn begin() -> Self {
-        CALLERS.fetch_add(1, Ordering::SeqCst);
-        Self(())
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        CALLERS.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 fn renamed() -> &'static [AtomicU64] {
@@ -158,8 +139,8 @@ pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
         // A child that no thread has: the list is not to be relied upon.
         return Err(area.refuse(Refusal::ChildProcesses));
     }
-    if CALLERS.load(Ordering::SeqCst) != 0 {
-        return Err(area.refuse(Refusal::ChildProcesses));
+    if child_calls::any() {
+        return Err(area.refuse(Refusal::CallAboutChildren));
     }
     forget_others(&list[..len]);
     OF_IMAGE.len.store(len as u32, Ordering::Relaxed);
@@ -240,25 +221,37 @@ pub fn restore(area: &ReservedArea) -> Result<(), Refused> {
     // SAFETY: only this thread uses it (see `OfImage`).
     let list = unsafe { &*OF_IMAGE.list.get() };
     let list = &list[..(OF_IMAGE.len.load(Ordering::Relaxed) as usize).min(MOST)];
-    CALLERS.store(0, Ordering::SeqCst);
-    // (A forked process is known by its number, which is not set yet.)
-    let find_free = |before: i32| {
-        let entries = RENAMED.iter().map(|slot| (slot, slot.load(Ordering::Relaxed)));
-        let mut renamed = entries.clone().filter(|(_, entry)| *entry != 0);
-        let known = renamed.find(|(_, entry)| numbers(*entry).1 == before);
-        let mut free = entries.filter(|(_, entry)| *entry == 0);
-        known.map_or_else(
-            || free.next().map(|(slot, _)| (slot, before)),
-            |(slot, entry)| Some((slot, numbers(entry).0)),
-        )
-    };
-    for it in list {
-        let made = make(it).map_err(|errno| area.refuse(Refusal::NoChildAgain { errno }))?;
-        // There is a place for each child of an image.
-        let Some((slot, programs)) = find_free(it.pid) else { continue };
+    child_calls::forget_all();
+    let again = |it: &Ended| make(it);
+    renumber(&RENAMED, list, again)
+        .map_err(|errno| area.refuse(Refusal::NoChildAgain { errno }))?;
+    if !list.is_empty() {
+        ANY_RENAMED.store(1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Makes each child and fills the table with the new numbers. The numbers of the image and the new
+/// ones may overlap: what the program calls each child is looked up before the first new number
+/// stands in the table. (A forked process is known by its number, which is not set yet: this reads
+/// the table itself.)
+fn renumber(
+    table: &[AtomicU64; MOST],
+    list: &[Ended],
+    mut make: impl FnMut(&Ended) -> Result<i32, Errno>,
+) -> Result<(), Errno> {
+    let mut called = [0; MOST];
+    for (called, it) in called.iter_mut().zip(list) {
+        let entries = table.iter().map(|slot| slot.load(Ordering::Relaxed));
+        let known =
+            entries.filter(|entry| *entry != 0).map(numbers).find(|known| known.1 == it.pid);
+        *called = known.map_or(it.pid, |known| known.0);
+    }
+    table.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
+    for ((slot, programs), it) in table.iter().zip(called).zip(list) {
+        let made = make(it)?;
         let dumped = if it.code == libc::CLD_DUMPED { DUMPED } else { 0 };
         slot.store(dumped | (programs as u64) << 32 | u64::from(made as u32), Ordering::Relaxed);
-        ANY_RENAMED.store(1, Ordering::Relaxed);
     }
     Ok(())
 }
@@ -301,6 +294,9 @@ fn end(it: &Ended) -> ! {
             let (none, default) = ([0u64; 2], [0u64; 4]);
             let core = libc::RLIMIT_CORE;
             let _ = syscalls::call!(libc::SYS_prlimit64, 0, core, none.as_ptr(), 0);
+            // A `core_pattern` that is a pipe ignores that limit, and would get all memory of the
+            // rank. (A child that had left a core dump has its mark in the table.)
+            let _ = syscalls::call!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
             let at = default.as_ptr();
             let _ = syscalls::call!(libc::SYS_rt_sigaction, it.status, at, 0, 8);
             syscalls::set_signal_mask(0);
@@ -308,4 +304,56 @@ fn end(it: &Ended) -> ! {
         }
     }
     syscalls::exit(it.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(pid: i32, status: i32) -> Ended {
+        Ended { pid, code: libc::CLD_EXITED, status, leads: false }
+    }
+
+    /// The children are made with these numbers. Gives the number of the program, the kernel's, and
+    /// how that child ended.
+    fn made(table: &[AtomicU64; MOST], list: &[Ended], new: &[i32]) -> [(i32, i32, i32); 2] {
+        let (mut ends, mut next) = ([(0, 0); 2], 0);
+        renumber(table, list, |it| {
+            ends[next] = (new[next], it.status);
+            next += 1;
+            Ok(new[next - 1])
+        })
+        .unwrap();
+        let mut found = [(0, 0, 0); 2];
+        for (found, slot) in found.iter_mut().zip(table) {
+            let (programs, kernels) = numbers(slot.load(Ordering::Relaxed));
+            let end = ends.iter().find(|end| end.0 == kernels).unwrap();
+            *found = (programs, kernels, end.1);
+        }
+        found
+    }
+
+    #[test]
+    fn new_numbers_that_are_old_ones_do_not_swap_children() {
+        let table = [const { AtomicU64::new(0) }; MOST];
+        // In a namespace of its own, with one process more than before.
+        let first = made(&table, &[ended(3, 1), ended(4, 2)], &[4, 5]);
+        assert_eq!(first, [(3, 4, 1), (4, 5, 2)]);
+        // The next image has the kernel's numbers, in any order.
+        let second = made(&table, &[ended(5, 2), ended(4, 1)], &[4, 5]);
+        assert_eq!(second, [(4, 4, 2), (3, 5, 1)]);
+        // One was collected; another one was started by the program itself.
+        table[0].store(0, Ordering::Relaxed);
+        let third = made(&table, &[ended(4, 7), ended(5, 1)], &[5, 4]);
+        assert_eq!(third, [(4, 5, 7), (3, 4, 1)]);
+    }
+
+    #[test]
+    fn the_mark_of_a_core_dump_is_no_part_of_a_number() {
+        let table = [const { AtomicU64::new(0) }; MOST];
+        let dumped = Ended { code: libc::CLD_DUMPED, ..ended(i32::MAX, libc::SIGSEGV) };
+        renumber(&table, &[dumped], |_| Ok(9)).unwrap();
+        let entry = table[0].load(Ordering::Relaxed);
+        assert_eq!((numbers(entry), entry & DUMPED), ((i32::MAX, 9), DUMPED));
+    }
 }

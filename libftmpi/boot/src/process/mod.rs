@@ -1,5 +1,6 @@
 //! What the kernel keeps for the process as a whole.
 
+pub mod child_calls;
 pub mod credentials;
 pub mod ended_children;
 pub mod limits;

@@ -3,9 +3,12 @@
 #define _GNU_SOURCE
 #include "items.h"
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 enum { CHILDREN = 5 };
@@ -99,7 +102,60 @@ static void any_step(int step)
     start(which, 3 * step);
 }
 
-static const struct item items[] = { ITEM(children), ITEM(any) };
+/* A handler jumps out of a call that waits for a living child. The child ends; images go on. */
+static sigjmp_buf back;
+static void on_alarm(int signal) { (void)signal; siglongjmp(back, 1); }
+static void left_begin(void)
+{
+    struct sigaction action = { .sa_handler = on_alarm };
+    require(sigaction(SIGALRM, &action, 0) == 0);
+}
+static void left_step(int step)
+{
+    int status;
+    siginfo_t info;
+    undisturbed(1);
+    pid_t parent = getpid();
+    child[0] = fork();
+    if (child[0] == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            sleep(60);
+        _exit(1);
+    }
+    struct itimerval soon = { .it_value.tv_usec = 2000 };
+    if (sigsetjmp(back, 1) == 0) {
+        require(setitimer(ITIMER_REAL, &soon, 0) == 0);
+        waitpid(child[0], &status, 0);
+        require(0);
+    }
+    require(kill(child[0], SIGKILL) == 0 && waitid(P_PID, child[0], &info, WEXITED | WNOWAIT) == 0);
+    undisturbed(0);
+    spin(400 + step % 7);
+    require(waitpid(child[0], &status, 0) == child[0] && WTERMSIG(status) == SIGKILL);
+}
+
+/* Children that die of signals for which a core is dumped, and that leave none. */
+static void cores_begin(void) {}
+static void cores_step(int step)
+{
+    static const int fatal[] = { SIGSEGV, SIGABRT, SIGQUIT };
+    int status, signal = fatal[step % 3];
+    siginfo_t info;
+    undisturbed(1);
+    child[0] = fork();
+    if (child[0] == 0) {
+        prctl(PR_SET_DUMPABLE, 0);
+        kill(getpid(), signal);
+    }
+    require(waitid(P_PID, child[0], &info, WEXITED | WNOWAIT) == 0);
+    undisturbed(0);
+    spin(400);
+    require(waitid(P_PID, child[0], &info, WEXITED | WNOWAIT) == 0 && info.si_code == CLD_KILLED);
+    require(waitpid(child[0], &status, 0) == child[0] && WTERMSIG(status) == signal && !WCOREDUMP(status));
+}
+
+static const struct item items[] = { ITEM(children), ITEM(any), ITEM(left), ITEM(cores) };
 
 int main(int argc, char **argv)
 {
