@@ -127,6 +127,9 @@ fn main() -> ExitCode {
         }
         Err(error) => return terminal::refuse(NAME, &error),
     };
+    for note in plan.notes.iter().filter(|_| plan.verbose) {
+        eprintln!("{NAME}: {note}");
+    }
     match launcher::run(plan, from_caller) {
         // A thread that waits for standard input must not keep the process alive.
         Ok(code) => std::process::exit(exit_code(code)),

@@ -6,6 +6,7 @@
 //! | [`plan`], `restart` | the plan of a new job, and of one that goes on |
 //! | `machinefile`, `placement`, `locality` | hosts, and the ranks on them |
 //! | `allocation`, `starter` | hosts of a batch system; how other hosts are reached |
+//! | `hints` | variables of other launchers that do not hold here |
 //! | `protocol` | the protocol with its settings |
 //! | `protocol_choice` | what `--protocol auto` chooses |
 //! | `recovery` | detectors and recoveries, from a file |
@@ -17,6 +18,7 @@ mod allocation;
 mod effects;
 mod environment;
 mod errors;
+mod hints;
 #[cfg(test)]
 mod hostile_tests;
 mod locality;

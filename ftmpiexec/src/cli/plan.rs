@@ -3,6 +3,7 @@
 use super::allocation::Allocation;
 use super::effects;
 use super::errors::PlanError;
+use super::hints::Here;
 use super::machinefile::{self, Machine};
 use super::placement::{machines, merge, place, slots};
 use super::protocol_choice::{AUTO, Choice, Facts};
@@ -136,6 +137,8 @@ pub struct Plan {
     pub verbose: bool,
     /// Options in their one form, for the plan file.
     pub options: Vec<String>,
+    /// Lines about variables that do not count, for `--verbose`.
+    pub notes: Vec<String>,
     /// The earlier run that `--restart` continues.
     pub continued: Option<Box<EarlierRun>>,
     /// Time after which the job ends; zero: no limit.
@@ -212,9 +215,9 @@ impl Plan {
     /// # Errors
     /// What makes no sense, in one line.
     pub fn new(line: &CommandLine) -> Result<Self, PlanError> {
+        let Here { line, allocation } = Here::look(line, |line| line.cli.clone())?;
         let (cli, parts) = (recovery::without_cleanup(&line.cli, &line.given())?, &line.parts);
         let cli = &*cli;
-        let allocation = Allocation::current(cli.placement.rmk)?;
         let here = || machinefile::parse_list("localhost").unwrap_or_default();
         let named = machines(cli, allocation.as_ref())?;
         let ranks_asked = match &named {
@@ -235,7 +238,9 @@ impl Plan {
             .collect();
         let placed = Placed { machines, allocation: allocation.as_ref() };
         let plan = Self::build(cli, &line.given(), placed, programs, program_of)?;
-        Ok(Self { options: line.options.clone(), ..plan })
+        plan.starter.check_options(&line)?;
+        let CommandLine { options, notes, .. } = line.clone();
+        Ok(Self { options, notes, ..plan })
     }
 
     /// Takes note of the hosts whose agents or servers are started by `starter`.
@@ -273,9 +278,7 @@ impl Plan {
         let traits = registry::traits(&protocol);
         let clusters = registry::clusters(&protocol, ranks);
         check_companions(cli, given)?;
-        let recovery = recovery::of(cli, &protocol.name, traits)?;
         let starter = Starter::of(cli, allocation)?;
-        let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
         let own = std::env::current_exe()
             .map_err(|error| PlanError::System { what: "the path of this program", error })?;
         let mut plan = Self {
@@ -285,6 +288,7 @@ impl Plan {
             program_of,
             ckpt_policy: policy(cli, &protocol.name, clusters.is_some())?,
             commitment: commitment(cli, &protocol.name, traits)?,
+            recovery: recovery::of(cli, &protocol.name, traits)?,
             protocol,
             choice,
             event_loggers,
@@ -318,7 +322,6 @@ impl Plan {
                 && traits.logger,
             binding: binding(cli)?,
             max_restarts: cli.fault_tolerance.max_restarts,
-            recovery,
             ppn: cli.placement.ppn,
             storage_patience: cli.fault_tolerance.storage_patience,
             times: Times::of(cli.fault_tolerance.detect),
@@ -341,12 +344,14 @@ impl Plan {
             remote: HashSet::new(),
             remote_path: cli.network.remote_path.clone().unwrap_or(own),
             verbose: cli.output.verbose,
-            options: Vec::new(),
             continued: None,
+            options: Vec::new(),
+            notes: Vec::new(),
             timeout: cli.batch.timeout.unwrap_or_default(),
             grace: cli.batch.grace.unwrap_or(GRACE),
             grace_at_sigterm: cli.batch.grace.is_some() || cli.batch.job_dir.is_some(),
         };
+        let names: Vec<String> = plan.machines.iter().map(|it| it.name.clone()).collect();
         plan.note_remote(names.into_iter());
         plan.check_users()?;
         Ok(plan)

@@ -2,9 +2,9 @@
 //! changes.
 
 use super::CommandLine;
-use super::allocation::Allocation;
 use super::effects;
 use super::errors::PlanError;
+use super::hints::Here;
 use super::placement::{machines, together};
 use super::plan::{Placed, Plan};
 use super::protocol_choice::{AUTO, Choice, Reason};
@@ -54,13 +54,15 @@ impl Plan {
         if let Some(fixed) = FIXED_AT_RESTART.iter().find(|fixed| !same_line && line.gave(fixed)) {
             return Err(PlanError::RestartFixed(format!("--{}", fixed.replace('_', "-"))));
         }
-        let stored = std::iter::once("ftmpiexec".to_owned()).chain(saved.options.iter().cloned());
-        let earlier = match ftmpi_options::ftmpiexec::read(stored.collect()) {
-            Ok(earlier) => earlier.cli,
+        let earlier = match ftmpi_options::ftmpiexec::read_saved(&saved.options) {
+            Ok(earlier) => earlier,
             Err(Answer::Wrong(error)) => return Err(PlanError::RestartOptions(error.to_string())),
             Err(Answer::Help(_)) => return Err(PlanError::RestartOptions("--help".to_owned())),
         };
-        let mut cli = line.over(earlier);
+        let over = |line: &CommandLine| line.over(earlier.cli.clone());
+        let Here { line, allocation } = Here::look(&line.after(&earlier), over)?;
+        let line = &line;
+        let mut cli = over(line);
         // What images depend on is what the first command line led to, also on other hosts.
         let choice = (cli.fault_tolerance.protocol == AUTO)
             .then(|| Choice { name: saved.protocol.name.clone(), reason: Reason::Continued });
@@ -71,7 +73,6 @@ impl Plan {
             // The plan has what the file said; the file may have changed since.
             cli.fault_tolerance.recovery = None;
         }
-        let allocation = Allocation::current(cli.placement.rmk)?;
         let machines = match machines(&line.cli, allocation.as_ref())? {
             Some(machines) => {
                 saved.move_servers(&machines).map_err(PlanError::RestartPlan)?;
@@ -87,6 +88,8 @@ impl Plan {
             plan.placement = together(&plan.machines, &saved.node_of);
         }
         plan.anchor_files(line, &saved);
+        plan.starter.check_options(line)?;
+        plan.notes.clone_from(&line.notes);
         if !plan.traits.is_fault_tolerant() {
             return Err(PlanError::RestartNothing);
         }

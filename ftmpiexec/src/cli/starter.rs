@@ -1,5 +1,6 @@
 //! How agents and servers on other hosts are started.
 
+use super::CommandLine;
 use super::allocation::{Allocation, BatchSystem};
 use super::errors::PlanError;
 use crate::shell::shell_word;
@@ -91,6 +92,25 @@ impl Starter {
         })
     }
 
+    /// Refuses options of this command line that have no effect.
+    ///
+    /// # Errors
+    /// There is such an option.
+    pub fn check_options(&self, line: &CommandLine) -> Result<(), PlanError> {
+        let what = match self {
+            Self::Fork => "agents start on this host, without ssh (--launcher fork)",
+            Self::Srun => "srun starts the agents, not ssh",
+            Self::Remote(_) => return Ok(()),
+        };
+        match line.gave("rsh_options") {
+            true => Err(PlanError::value(
+                "--rsh-options",
+                format!("{what}; drop it, or write --launcher ssh"),
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// The words that run a command on a host; `None`: nothing is started on other hosts.
     pub fn words(&self, host: &str, command: &[&OsStr]) -> Option<Vec<OsString>> {
         match self {
@@ -127,6 +147,21 @@ mod tests {
         let starter = Starter::of(&read(words).unwrap().cli, None).unwrap();
         let words = starter.words("n1", &["true".as_ref()]).unwrap();
         assert_eq!(words[words.len() - 5..], ["-x", "-p", "2222", "n1", "true"]);
+    }
+
+    #[test]
+    fn options_for_ssh_are_refused_where_nothing_calls_it() {
+        let check = |starter: &Starter, words: &str| {
+            let words = format!("ftmpiexec {words} ./p");
+            let line = read(words.split_whitespace().map(str::to_owned).collect()).unwrap();
+            starter.check_options(&line).map_err(|error| error.to_string())
+        };
+        for starter in [Starter::Srun, Starter::Fork] {
+            let error = check(&starter, "--rsh-options=-v").unwrap_err();
+            assert!(error.starts_with("--rsh-options: "), "{error}");
+            assert_eq!(check(&starter, ""), Ok(()));
+        }
+        assert_eq!(check(&Starter::Remote(Vec::new()), "--rsh-options=-v"), Ok(()));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! A whole command line of `ftmpiexec`: options, programs, and what continues an earlier one.
 
+use super::hydra_variables::{self, Hint};
 use super::normalize::{self, Normal, normalize};
-use super::{Cli, LaterPart, Part, config_file, hydra_variables, page};
+use super::{Cli, LaterPart, Part, config_file, page};
+use crate::choices::{BatchSystemChoice, LauncherKind};
 use crate::errors::OptionError;
 use crate::render;
 use clap::parser::ValueSource;
@@ -18,8 +20,12 @@ pub struct CommandLine {
     pub parts: Vec<Part>,
     /// The options of the first part in their one form, without the program.
     pub options: Vec<String>,
+    /// Lines about variables that do not count, for `--verbose`.
+    pub notes: Vec<String>,
     /// Names of the fields that were given, not left at their defaults.
     given: HashSet<String>,
+    /// Those of them that a variable gave.
+    hints: Vec<Hint>,
 }
 
 /// Why there is no [`CommandLine`].
@@ -50,6 +56,57 @@ impl CommandLine {
         let mut given: Vec<&str> = self.given.iter().map(String::as_str).collect();
         given.sort_unstable();
         given
+    }
+
+    /// Whether the option of this field comes from a variable.
+    #[must_use]
+    pub fn gave_by_variable(&self, field: &str) -> bool {
+        self.hints.iter().any(|hint| hint.field == field)
+    }
+
+    /// Without the option of this field, if it comes from a variable: the variable does not count,
+    /// for this reason.
+    #[must_use]
+    pub fn without_variable(&self, field: &str, why: &str) -> Self {
+        let mut line = self.clone();
+        let Some(at) = line.hints.iter().position(|hint| hint.field == field) else { return line };
+        let hint = line.hints.remove(at);
+        line.notes.push(hint.note(why));
+        line.given.remove(field);
+        if let Some(at) = line.options.iter().position(|word| *word == hint.word) {
+            line.options.remove(at);
+        }
+        let (placement, network) = (&mut line.cli.placement, &mut line.cli.network);
+        match field {
+            "machinefile" => placement.machinefile = None,
+            "rmk" => placement.rmk = BatchSystemChoice::Auto,
+            "launcher" => network.launcher = LauncherKind::Auto,
+            "rsh" => network.rsh = None,
+            _ => network.rsh_options = None,
+        }
+        line
+    }
+
+    /// As the command line that continues this earlier one. A variable stands for what neither of
+    /// them has. A machine file of the same name is read again, whoever names it.
+    #[must_use]
+    pub fn after(&self, earlier: &Self) -> Self {
+        const HOW: &[&str] = &["launcher", "rsh"];
+        let file = |line: &Self| line.cli.placement.machinefile.clone();
+        let mut line = self.clone();
+        for (field, alternatives) in [
+            ("machinefile", ["hosts", "machinefile"].as_slice()),
+            ("launcher", HOW),
+            ("rsh", HOW),
+            ("rsh_options", &["rsh_options"]),
+            ("rmk", &["rmk"]),
+        ] {
+            let same = field == "machinefile" && file(self) == file(earlier);
+            if !same && alternatives.iter().any(|field| earlier.gave(field)) {
+                line = line.without_variable(field, "the first command line says it");
+            }
+        }
+        line
     }
 
     /// The options of an earlier command line, replaced where this one has them. What is part of
@@ -111,7 +168,20 @@ pub fn read(arguments: Vec<String>) -> Result<CommandLine, Answer> {
     read_with(arguments, |name| std::env::var(name).ok())
 }
 
-fn read_with(
+/// Reads the options that an earlier command line led to. Variables of today change nothing.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_saved(options: &[String]) -> Result<CommandLine, Answer> {
+    let words = std::iter::once("ftmpiexec".to_owned()).chain(options.iter().cloned());
+    read_with(words.collect(), |_| None)
+}
+
+/// As [`read`], with these variables.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
     arguments: Vec<String>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<CommandLine, Answer> {
@@ -131,9 +201,9 @@ fn read_with(
         matches = matches_of(&first)?;
     }
     let gave = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let by_variables = hydra_variables::words(gave, variable)?;
-    if !by_variables.is_empty() {
-        first.splice(1..1, by_variables);
+    let (hints, notes) = hydra_variables::find(gave, variable);
+    if !hints.is_empty() {
+        first.splice(1..1, hints.iter().map(|hint| hint.word.clone()));
         matches = matches_of(&first)?;
     }
     let cli = cli_of(&matches)?;
@@ -149,7 +219,7 @@ fn read_with(
     for group in rest {
         parts.push(later_part(group)?);
     }
-    Ok(CommandLine { cli, parts, options, given })
+    Ok(CommandLine { cli, parts, options, notes, given, hints })
 }
 
 fn matches_of(words: &[String]) -> Result<ArgMatches, OptionError> {
@@ -277,6 +347,8 @@ mod tests {
             "iface",
             "oversubscribe",
             "allow_run_as_root",
+            "advise",
+            "mtbf",
             "short_help",
             "help",
             "version",
@@ -334,6 +406,59 @@ mod tests {
         assert!(line.options.contains(&"--machinefile=/etc/mpi/hostfile".to_owned()));
         let line = read("ftmpiexec -hosts a -n 2 ./prog");
         assert_eq!(line.cli.placement.machinefile, None);
+    }
+
+    fn with(line: &str, variables: &[(&str, &str)]) -> CommandLine {
+        let words = line.split_whitespace().map(str::to_owned).collect();
+        let get = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
+        };
+        read_with(words, get).unwrap()
+    }
+
+    #[test]
+    fn a_saved_line_beats_variables_and_options_beat_both() {
+        let variables =
+            [("HYDRA_HOST_FILE", "new"), ("HYDRA_LAUNCHER", "ssh"), ("HYDRA_RMK", "pbs")];
+        let first = with("ftmpiexec -f old --rsh my -n 2 ./prog", &[]);
+        let earlier = read_saved(&first.options).unwrap();
+        let merged = |line: &CommandLine| {
+            let line = line.after(&earlier);
+            (line.over(earlier.cli.clone()), line)
+        };
+        let (cli, line) = merged(&with("ftmpiexec --restart d", &variables));
+        assert_eq!(cli.placement.machinefile, Some("old".into()));
+        assert!(!line.gave("machinefile") && line.cli.placement.machinefile.is_none());
+        assert_eq!(
+            (cli.network.launcher, cli.network.rsh.as_deref()),
+            (LauncherKind::Auto, Some("my"))
+        );
+        assert_eq!(cli.placement.rmk, BatchSystemChoice::Pbs, "the first line did not say it");
+        assert!(
+            line.notes[0].starts_with("HYDRA_HOST_FILE=new counts as not set"),
+            "{:?}",
+            line.notes
+        );
+        let (cli, line) = merged(&with("ftmpiexec --restart d -f newer --rmk lsf", &variables));
+        assert_eq!(cli.placement.machinefile, Some("newer".into()));
+        assert!(cli.placement.rmk == BatchSystemChoice::Lsf && line.gave("machinefile"));
+        // The file of the first line has other hosts now.
+        let (_, line) = merged(&with("ftmpiexec --restart d", &[("HYDRA_HOST_FILE", "old")]));
+        assert!(line.gave("machinefile"));
+    }
+
+    #[test]
+    fn a_variable_that_does_not_count_leaves_nothing() {
+        let line = with("ftmpiexec -n 2 ./prog --rmk=pbs", &[("HYDRA_RMK", "pbs")]);
+        assert!(line.gave_by_variable("rmk") && line.options.contains(&"--rmk=pbs".to_owned()));
+        let line = line.without_variable("rmk", "why");
+        assert!(!line.gave("rmk") && !line.gave_by_variable("rmk"));
+        assert_eq!((line.cli.placement.rmk, line.options.len()), (BatchSystemChoice::Auto, 1));
+        assert_eq!(line.notes, ["HYDRA_RMK=pbs counts as not set: why"]);
+        assert_eq!(line.parts[0].command, ["./prog", "--rmk=pbs"]);
+        // An option stays.
+        let line = with("ftmpiexec --rmk pbs -n 2 ./prog", &[]).without_variable("rmk", "why");
+        assert!(line.gave("rmk") && line.notes.is_empty());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Variables that scripts and batch systems set for Hydra and for Intel MPI's launcher. Each stands
 //! for an option, where the command line does not give that option.
 //!
-//! Guarantees: an option of the command line wins. A variable without a value counts as not set.
-
-use crate::errors::OptionError;
+//! Guarantees: an option of the command line wins. A variable without a value counts as not set. A
+//! variable is a hint that a site sets for all launchers: with a word that means nothing here it
+//! counts as not set, too, and a note tells so.
 
 /// The machine file. Kubernetes' MPI operator names it so.
 const HOST_FILE: &[&str] = &["HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"];
@@ -25,70 +25,101 @@ const LAUNCHERS: &[&str] = &["ssh", "rsh", "slurm", "fork"];
 /// Words of [`BATCH_SYSTEM`], as `--rmk` has them.
 const BATCH_SYSTEMS: &[&str] = &["user", "slurm", "pbs", "lsf", "sge", "cobalt"];
 
-/// The options that the variables stand for. `gave`: whether the command line has the option of a
-/// field.
-///
-/// # Errors
-/// A variable has a value that means nothing here.
-pub fn words(
+/// An option that a variable stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// The field of the option.
+    pub field: &'static str,
+    /// The variable.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// The option as a word of a command line.
+    pub word: String,
+}
+
+impl Hint {
+    fn new(field: &'static str, (variable, value): (&'static str, String)) -> Self {
+        let word = format!("--{}={value}", field.replace('_', "-"));
+        Self { field, variable, value, word }
+    }
+
+    /// What a user is told about a variable that does not count.
+    #[must_use]
+    pub fn note(&self, why: &str) -> String {
+        note(self.variable, &self.value, why)
+    }
+}
+
+fn note(variable: &str, value: &str, why: &str) -> String {
+    format!("{variable}={value} counts as not set: {why}")
+}
+
+/// The options that the variables stand for, and notes about variables that do not count. `gave`:
+/// whether the command line has the option of a field.
+pub fn find(
     gave: impl Fn(&str) -> bool,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Vec<String>, OptionError> {
+) -> (Vec<Hint>, Vec<String>) {
     let find = |names: &[&'static str]| {
         names.iter().find_map(|name| {
             let value = variable(name)?.trim().to_owned();
             (!value.is_empty()).then_some((*name, value))
         })
     };
-    let one_of = |words: &[&str], (name, value): (&str, String)| {
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
+    let mut known = |words: &[&str], (name, value): &(&'static str, String)| {
         let known = words.contains(&value.as_str());
-        known.then(|| value.clone()).ok_or_else(|| OptionError::Word {
-            option: name.to_owned(),
-            value,
-            words: words.iter().map(|word| (*word).to_owned()).collect(),
-            near: None,
-        })
+        if !known {
+            notes.push(note(name, value, &format!("known are {}", words.join(", "))));
+        }
+        known
     };
-    let mut found = Vec::new();
-    if let Some((_, file)) = find(HOST_FILE).filter(|_| !gave("hosts") && !gave("machinefile")) {
-        found.push(format!("--machinefile={file}"));
+    if let Some(file) = find(HOST_FILE).filter(|_| !gave("hosts") && !gave("machinefile")) {
+        found.push(Hint::new("machinefile", file));
     }
     // Together they say how hosts are reached: one option of the command line replaces both.
+    let mut by_ssh = true;
     if !gave("launcher") && !gave("rsh") {
-        let launcher = find(LAUNCHER).map(|found| one_of(LAUNCHERS, found)).transpose()?;
-        let command = find(COMMAND).map(|(_, command)| command);
-        match (launcher.as_deref(), command) {
-            (Some("rsh"), command) => {
-                found.push("--launcher=ssh".to_owned());
-                found.push(format!("--rsh={}", command.as_deref().unwrap_or("rsh")));
-            }
-            (Some("ssh"), command) => {
-                found.push("--launcher=ssh".to_owned());
-                found.extend(command.map(|command| format!("--rsh={command}")));
-            }
-            // The command is for another launcher.
-            (Some(other), _) => found.push(format!("--launcher={other}")),
-            (None, command) => found.extend(command.map(|command| format!("--rsh={command}"))),
+        let (launcher, command) = (find(LAUNCHER), find(COMMAND));
+        by_ssh = launcher.as_ref().is_none_or(|(_, name)| ["ssh", "rsh"].contains(&name.as_str()));
+        // The command, and its options, may be for another launcher.
+        let command = command.filter(|_| by_ssh);
+        if let Some((variable, name)) = launcher.filter(|launcher| known(LAUNCHERS, launcher)) {
+            let is_rsh = name == "rsh";
+            let kind = if is_rsh { "ssh".to_owned() } else { name };
+            found.push(Hint::new("launcher", (variable, kind)));
+            let own = is_rsh.then(|| (variable, "rsh".to_owned()));
+            found.extend(command.or(own).map(|command| Hint::new("rsh", command)));
+        } else {
+            found.extend(command.map(|command| Hint::new("rsh", command)));
         }
     }
-    if let Some((_, options)) = find(COMMAND_OPTIONS).filter(|_| !gave("rsh_options")) {
-        found.push(format!("--rsh-options={options}"));
+    if let Some(options) = find(COMMAND_OPTIONS).filter(|_| by_ssh && !gave("rsh_options")) {
+        found.push(Hint::new("rsh_options", options));
     }
-    if let Some(system) = find(BATCH_SYSTEM).filter(|_| !gave("rmk")) {
-        found.push(format!("--rmk={}", one_of(BATCH_SYSTEMS, system)?));
+    if let Some(system) = find(BATCH_SYSTEM).filter(|_| !gave("rmk"))
+        && known(BATCH_SYSTEMS, &system)
+    {
+        found.push(Hint::new("rmk", system));
     }
-    Ok(found)
+    (found, notes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(gave: &[&str], variables: &[(&str, &str)]) -> Result<Vec<String>, OptionError> {
+    fn of(gave: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+        both(gave, variables).0
+    }
+
+    fn both(gave: &[&str], variables: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
         };
-        words(|field| gave.contains(&field), variable)
+        let (hints, notes) = find(|field| gave.contains(&field), variable);
+        (hints.into_iter().map(|hint| hint.word).collect(), notes)
     }
 
     #[test]
@@ -96,31 +127,43 @@ mod tests {
         let operator =
             [("HYDRA_HOST_FILE", "/m"), ("HYDRA_LAUNCH_EXTRA_ARGS", "-o ConnectionAttempts=10")];
         let both = ["--machinefile=/m", "--rsh-options=-o ConnectionAttempts=10"];
-        assert_eq!(of(&[], &operator).unwrap(), both);
-        assert_eq!(of(&["hosts"], &operator).unwrap(), both[1..]);
-        assert_eq!(of(&["machinefile", "rsh_options"], &operator).unwrap(), [""; 0]);
-        assert_eq!(of(&[], &[("HYDRA_HOST_FILE", " ")]).unwrap(), [""; 0]);
-        assert_eq!(of(&[], &[("HYDRA_RMK", "pbs")]).unwrap(), ["--rmk=pbs"]);
-        assert_eq!(of(&["rmk"], &[("HYDRA_RMK", "pbs")]).unwrap(), [""; 0]);
+        assert_eq!(of(&[], &operator), both);
+        assert_eq!(of(&["hosts"], &operator), both[1..]);
+        assert_eq!(of(&["machinefile", "rsh_options"], &operator), [""; 0]);
+        assert_eq!(of(&[], &[("HYDRA_HOST_FILE", " ")]), [""; 0]);
+        assert_eq!(of(&[], &[("HYDRA_RMK", "pbs")]), ["--rmk=pbs"]);
+        assert_eq!(of(&["rmk"], &[("HYDRA_RMK", "pbs")]), [""; 0]);
     }
 
     #[test]
     fn launchers_and_their_commands_go_together() {
-        let launcher = |variables: &[(&str, &str)]| of(&[], variables).unwrap().join(" ");
+        let launcher = |variables: &[(&str, &str)]| of(&[], variables).join(" ");
         assert_eq!(launcher(&[("HYDRA_LAUNCHER", "rsh")]), "--launcher=ssh --rsh=rsh");
         let both = [("HYDRA_BOOTSTRAP", "ssh"), ("HYDRA_BOOTSTRAP_EXEC", "/my/ssh")];
         assert_eq!(launcher(&both), "--launcher=ssh --rsh=/my/ssh");
         let other = [("HYDRA_LAUNCHER", "slurm"), ("HYDRA_LAUNCHER_EXEC", "/my/srun")];
         assert_eq!(launcher(&other), "--launcher=slurm");
         assert_eq!(launcher(&[("HYDRA_LAUNCHER_EXEC", "/my/ssh -x")]), "--rsh=/my/ssh -x");
-        assert_eq!(of(&["launcher"], &both).unwrap(), [""; 0]);
+        assert_eq!(of(&["launcher"], &both), [""; 0]);
     }
 
     #[test]
-    fn a_word_that_means_nothing_is_refused_with_the_name_of_its_variable() {
-        for variable in ["HYDRA_LAUNCHER", "HYDRA_RMK"] {
-            let error = of(&[], &[(variable, "manual")]).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("{variable}: `manual` is unknown")), "{error}");
+    fn a_word_that_means_nothing_counts_as_not_set_and_is_told() {
+        for (variable, word) in
+            [("I_MPI_HYDRA_BOOTSTRAP", "lsf"), ("HYDRA_LAUNCHER", "manual"), ("HYDRA_RMK", "ll")]
+        {
+            let (words, notes) = both(&[], &[(variable, word)]);
+            assert_eq!(words, [""; 0]);
+            let begin = format!("{variable}={word} counts as not set: known are ");
+            assert!(notes.len() == 1 && notes[0].starts_with(&begin), "{notes:?}");
+            assert_eq!(both(&["launcher", "rmk"], &[(variable, word)]).1, [""; 0]);
         }
+        // What belongs to a launcher that is unknown is not for ssh.
+        let lsf = [
+            ("I_MPI_HYDRA_BOOTSTRAP", "lsf"),
+            ("I_MPI_HYDRA_BOOTSTRAP_EXEC", "blaunch"),
+            ("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "-z"),
+        ];
+        assert_eq!(of(&[], &lsf), [""; 0]);
     }
 }

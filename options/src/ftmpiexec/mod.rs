@@ -13,7 +13,7 @@ mod notes;
 mod placement;
 mod running;
 
-pub use command_line::{Answer, CommandLine, parse, read};
+pub use command_line::{Answer, CommandLine, parse, read, read_saved, read_with};
 pub use fault_tolerance::FaultTolerance;
 pub use images::{Checkpoints, Storage};
 pub use notes::POINTS;

@@ -154,8 +154,9 @@ fn hydra() -> Vec<Block> {
             "Variables of Hydra stand for options that are not given: HYDRA_HOST_FILE for -f, \
              HYDRA_LAUNCHER for -launcher, HYDRA_LAUNCHER_EXEC for -launcher-exec, \
              HYDRA_LAUNCHER_EXTRA_ARGS for --rsh-options, HYDRA_RMK for -rmk, MPIEXEC_TIMEOUT for \
-             --timeout; so do those of Intel MPI (I_MPI_HYDRA_HOST_FILE, I_MPI_HYDRA_BOOTSTRAP and \
-             their like).",
+             --timeout. Variables of Intel MPI mean the same (I_MPI_HYDRA_HOST_FILE, \
+             I_MPI_HYDRA_BOOTSTRAP and their like). A variable with a word that ftmpiexec does not \
+             know, or with a batch system that is not there, counts as not set: -v names it.",
         ),
         text(
             "Options of Open MPI, Intel MPI and Slurm that mean the same are accepted, too: -x \
