@@ -96,11 +96,18 @@ impl Agent {
             self.link.report(rank, incarnation, Report::OtherMpi { path });
         }
         let tried = process.resumed_from().filter(|_| !process.has_said_hello());
-        if let (Ending::Code(code), Some(image)) = (ending, tried)
-            && let Some(why) = why_unusable(code)
-        {
+        let began_anew = process.end.began_anew.then(|| {
+            let name = process.name_in_image();
+            let why = format!("the command did not execute {name} again, of which it is an image");
+            (boot_abi::EXIT_IMAGE_MISFIT, why)
+        });
+        let refused = began_anew.or_else(|| match ending {
+            Ending::Code(code) => why_unusable(code).map(|why| (code, why.to_owned())),
+            _ => None,
+        });
+        if let (Some((code, why)), Some(image)) = (refused, tried) {
             if !process.end.killed {
-                return self.try_next_image(process, image, code, why);
+                return self.try_next_image(process, image, code, &why);
             }
             ending = Ending::Signal(libc::SIGKILL);
         }

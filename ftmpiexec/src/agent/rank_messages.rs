@@ -3,7 +3,7 @@
 use super::checkpoint::Begun;
 use super::control::Datagram;
 use super::kept_files::Need;
-use super::{Agent, segments};
+use super::{Agent, processes, segments};
 use crate::agent_protocol::{Job, Report};
 use crate::tuning::{LOG_BYTES_MIN, LOGS_MEMORY_SHARE};
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
@@ -123,6 +123,21 @@ impl Agent {
                  a job of several ranks each rank is one program; start ftmpiexec for each"
             );
             return self.link.report(rank, incarnation, Report::CannotStart { code, why });
+        }
+        let alone = self.job.as_ref().is_none_or(|job| job.view.size == 1);
+        // (A script of a rank that is alone may run another program before that of the image.)
+        if let Some(process) = self.ranks.get_mut(rank, incarnation)
+            && process.begins_anew(resumed)
+            && !alone
+        {
+            // All others take it for the process of the image. It tries another image, or ends.
+            process.end.began_anew = true;
+            processes::signal_process(pid, libc::SIGKILL);
+            let started = process.id().pid;
+            if process.owns(started) {
+                processes::signal_group(started, libc::SIGKILL);
+            }
+            return;
         }
         let Some(doorbell) = descriptors.into_iter().next() else {
             return self.link.notice(format!("rank {rank} said hello without its doorbell"));

@@ -59,6 +59,8 @@ pub struct EndState {
     pub control_lost: bool,
     /// The control socket does not work, though the rank has not closed it.
     pub broken: bool,
+    /// The agent killed the process because it began anew instead of from its image.
+    pub began_anew: bool,
 }
 
 impl EndState {
@@ -205,6 +207,22 @@ impl RankProcess {
         self.resumed_from
     }
 
+    /// Whether a hello that names this image comes from a program that has begun from its start,
+    /// though the process was to continue an image: the command has not executed the program by the
+    /// name of the image.
+    pub fn begins_anew(&self, resumed: Option<ImageNo>) -> bool {
+        begins_anew(self.resumed_from, resumed, self.has_said_hello())
+    }
+
+    /// The name by which the program of the image was executed.
+    pub fn name_in_image(&self) -> String {
+        let command = self.start.actual_command.as_ref();
+        command.map_or_else(
+            || self.program(),
+            |command| String::from_utf8_lossy(&command.file).into_owned(),
+        )
+    }
+
     /// Queues a message for the rank; `wake`: also interrupts a rank that computes.
     pub fn send(&self, message: &ToRank, descriptors: Vec<OwnedFd>, wake: bool) {
         let bytes = control::encode(message);
@@ -288,7 +306,8 @@ impl RankProcess {
     /// Whether the process died by SIGKILL that the agent did not send.
     pub fn was_killed_by_others(&self) -> bool {
         let killed = matches!(self.ending, Some((Ending::Signal(libc::SIGKILL), _)));
-        killed && !self.end.killed && !self.end.control_lost
+        let by_agent = self.end.killed || self.end.control_lost || self.end.began_anew;
+        killed && !by_agent
     }
 
     /// More is known about how the process ended.
@@ -317,6 +336,11 @@ impl RankProcess {
     }
 }
 
+/// See [`RankProcess::begins_anew`]. A process that has said hello before runs a second program.
+fn begins_anew(ordered: Option<ImageNo>, resumed: Option<ImageNo>, has_said_hello: bool) -> bool {
+    ordered.is_some() && resumed.is_none() && !has_said_hello
+}
+
 /// The signal that a wrapper tells by its exit code, which is above [`SIGNAL_CODE_BASE`]: shells
 /// add it to that number, and Python subtracts it from 256.
 fn signal_in(code: i32) -> i32 {
@@ -339,6 +363,15 @@ mod tests {
             assert_eq!(signal_in(code), signal, "{code}");
         }
         assert_eq!(signal_in(255), libc::SIGKILL);
+    }
+
+    #[test]
+    fn a_hello_without_the_image_that_was_ordered_is_of_a_new_beginning() {
+        let image = Some(ImageNo(3));
+        assert!(begins_anew(image, None, false));
+        assert!(!begins_anew(image, image, false));
+        assert!(!begins_anew(image, None, true), "a second program of the process");
+        assert!(!begins_anew(None, None, false));
     }
 
     #[test]
