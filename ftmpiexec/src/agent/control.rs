@@ -174,9 +174,9 @@ unsafe fn control_messages(head: &libc::msghdr) -> (Vec<OwnedFd>, Option<u32>) {
     let (mut descriptors, mut sender) = (Vec::new(), None);
     // SAFETY: by the caller, here and below: messages lie within the room, with their lengths.
     let mut message = unsafe { libc::CMSG_FIRSTHDR(head) };
-    loop {
+    while !message.is_null() {
         // SAFETY: as above.
-        let Some(it) = (unsafe { message.as_ref() }) else { break };
+        let it = unsafe { &*message };
         // SAFETY: as above.
         let (data, begin) = unsafe { (libc::CMSG_DATA(message), libc::CMSG_LEN(0) as usize) };
         let len = it.cmsg_len.saturating_sub(begin);

@@ -29,8 +29,8 @@ unsafe fn collected(pid: pid_t, status: *mut c_int) -> pid_t {
     if pid <= 0 {
         return pid;
     }
-    // SAFETY: by the caller.
     if has_dumped(pid)
+        // SAFETY: by the caller.
         && let Some(status) = unsafe { status.as_mut() }
     {
         *status |= CORE_DUMPED;
@@ -115,8 +115,8 @@ pub unsafe extern "C" fn waitid(
     let id = if by_number { kernels(id as pid_t) as c_uint } else { id };
     // SAFETY: by the caller.
     let result = unsafe { next(which, id, info, options) };
-    // SAFETY: by the caller.
     if result == 0
+        // SAFETY: by the caller.
         && let Some(info) = unsafe { info.cast::<[i32; 32]>().as_mut() }
         && info[4] > 0
     {
