@@ -192,8 +192,11 @@ impl Dispatcher {
                 continue;
             };
             together = Some(target).filter(|_| self.settings.together);
-            self.hosts.moved(host, target);
-            self.ranks[rank.index()].host = target;
+            let state = &mut self.ranks[rank.index()];
+            state.host = target;
+            if !state.without_slot {
+                self.hosts.moved(host, target);
+            }
             if waits {
                 moved.entry(target).or_default().push(rank);
             }

@@ -198,6 +198,13 @@ impl Hosts {
         self.condition[host as usize] == Condition::Up
     }
 
+    /// Whether it is lost, and may take processes again when it has an agent again.
+    pub(super) fn comes_back(&self, host: u32) -> bool {
+        let comes = self.condition[host as usize] == Condition::Coming { before: true };
+        let takes = self.places[host as usize].slots > 0 && !self.is_left(host);
+        comes && takes && !self.is_joining(host)
+    }
+
     pub(super) fn is_gone(&self, host: u32) -> bool {
         matches!(self.condition[host as usize], Condition::Gone(_) | Condition::Tried)
     }
@@ -359,6 +366,16 @@ impl Hosts {
         let full = |host: u32| then(host) > self.places[host as usize].slots;
         let able = self.all().filter(named).filter(takes);
         able.min_by_key(|host| (full(*host), then(*host), *host))
+    }
+
+    /// Whether each of these hosts takes one more new process, or as many as it is named here.
+    pub(super) fn take_new(&self, hosts: &[u32]) -> bool {
+        let mut more = BTreeMap::new();
+        hosts.iter().all(|host| {
+            let takes = self.for_new(&more, &[*host]).is_some();
+            *more.entry(*host).or_insert(0) += 1;
+            takes
+        })
     }
 
     /// A process joins this host.

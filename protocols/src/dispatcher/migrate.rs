@@ -93,7 +93,8 @@ impl Dispatcher {
         if state.moves_to.is_some() || self.migrations.iter().any(active) {
             return Err(Refusal::Moving { rank });
         }
-        for peer in self.moves_with(rank) {
+        // It may have left the waves.
+        for peer in std::iter::once(rank).chain(self.moves_with(rank)) {
             match self.why_it_stays(peer) {
                 Some(MoveFailure::NoImage) => return Err(Refusal::NoImageOf { rank: peer }),
                 Some(_) => return Err(Refusal::RankEnds { rank: peer }),
@@ -108,7 +109,8 @@ impl Dispatcher {
     /// # Errors
     /// Why not.
     pub fn may_drain(&self, host: u32) -> Result<(), Refusal> {
-        let count = self.ranks.iter().filter(|state| state.host == host).count();
+        let all = (0..self.ranks.len() as u32).map(Rank);
+        let count = all.filter(|rank| self.counts_on(*rank, host)).count();
         let most = self.living_on(host).len().max(1) as u32;
         let name = || self.settings.hosts[host as usize].clone();
         if count == 0 {
@@ -168,6 +170,7 @@ impl Dispatcher {
         let state = &self.ranks[rank.index()];
         match state.stage {
             Stage::Done(_) | Stage::Ignored => Some(MoveFailure::RankEnds),
+            _ if self.waits_for_other_worlds(rank) => None,
             _ if state.finalizing || state.exiting.is_some() => Some(MoveFailure::RankEnds),
             Stage::Running if !state.can_image => Some(MoveFailure::NoImage),
             _ => None,
@@ -196,7 +199,7 @@ impl Dispatcher {
         }
         let name = self.settings.hosts[host as usize].clone();
         let here = (0..self.ranks.len() as u32).map(Rank);
-        let here: Vec<Rank> = here.filter(|rank| self.ranks[rank.index()].host == host).collect();
+        let here: Vec<Rank> = here.filter(|rank| self.counts_on(*rank, host)).collect();
         if let Err(refusal) = self.may_drain(host) {
             // Monitoring may say so of a host that cannot be emptied.
             if !by_user {
@@ -293,6 +296,20 @@ impl Dispatcher {
         self.commands.push_back(Command::StartAgent { host });
     }
 
+    /// Whether a rank is on this host, and was not dropped: it may have to begin again there.
+    fn counts_on(&self, rank: Rank, host: u32) -> bool {
+        let state = &self.ranks[rank.index()];
+        state.host == host && state.stage != Stage::Ignored
+    }
+
+    /// There will be no later incarnation of a rank.
+    pub(super) fn migrates_no_more(&mut self, rank: Rank) {
+        let active = |m: &Migration| m.rank == rank && m.is_active();
+        while let Some(number) = self.migrations.iter().position(active) {
+            self.migration_fails(number, MoveFailure::RankEnds);
+        }
+    }
+
     fn has_ended_program(&self, rank: Rank) -> bool {
         matches!(self.ranks[rank.index()].stage, Stage::Done(_) | Stage::Ignored)
     }
@@ -355,7 +372,9 @@ impl Dispatcher {
                     let ranks = self.clusters[cluster].waves.ranks().iter();
                     ranks.copied().find_map(|peer| self.why_it_stays(peer))
                 };
-                seen.staying.entry(cluster).or_insert_with(look).clone()
+                // It may have left the waves.
+                let own = self.why_it_stays(rank);
+                own.or_else(|| seen.staying.entry(cluster).or_insert_with(look).clone())
             }
         }
     }
@@ -461,8 +480,9 @@ impl Dispatcher {
     }
 
     fn say_if_empty(&mut self, host: u32) {
-        let left =
-            |state: &super::RankState| state.host == host && !matches!(state.stage, Stage::Done(_));
+        let left = |state: &super::RankState| {
+            state.host == host && !matches!(state.stage, Stage::Done(_) | Stage::Ignored)
+        };
         let moving = |m: &Migration| m.from == host && m.is_active();
         if self.hosts.is_drained(host)
             && !self.ranks.iter().any(left)

@@ -171,7 +171,10 @@ impl Dispatcher {
             return None;
         }
         let from = self.ranks[rank.index()].host;
-        let here = |other: &Rank| self.ranks[other.index()].host == from;
+        let here = |other: &Rank| {
+            let state = &self.ranks[other.index()];
+            state.host == from && state.stage != Stage::Ignored
+        };
         let all: Vec<Rank> = match self.settings.together {
             true => (0..self.ranks.len() as u32).map(Rank).filter(here).collect(),
             false => vec![rank],
@@ -191,7 +194,9 @@ impl Dispatcher {
     pub(super) fn begins_next_on(&mut self, rank: Rank, to: u32) {
         let state = &mut self.ranks[rank.index()];
         let before = state.moves_to.replace(to).unwrap_or(state.host);
-        self.hosts.moved(before, to);
+        if !state.without_slot {
+            self.hosts.moved(before, to);
+        }
     }
 
     /// A rank without a process is on the host that was chosen for it.
@@ -236,8 +241,10 @@ impl Dispatcher {
         };
         let all: Vec<Rank> = (0..self.ranks.len() as u32).map(Rank).filter(follows).collect();
         for rank in all {
-            self.hosts.moved(to, from);
             self.ranks[rank.index()].moves_to = None;
+            if !self.ranks[rank.index()].without_slot {
+                self.hosts.moved(to, from);
+            }
         }
         if self.plan_move(rank).is_none() {
             self.use_again(&[from]);
@@ -249,7 +256,8 @@ impl Dispatcher {
         let can_move = |rank: &Rank| {
             let state = &self.ranks[rank.index()];
             let leaves = state.finalizing || state.exiting.is_some() || self.all_exiting;
-            !leaves && !matches!(state.stage, Stage::Done(_)) && state.moves_to.is_none()
+            let over = matches!(state.stage, Stage::Done(_) | Stage::Ignored);
+            !leaves && !over && state.moves_to.is_none()
         };
         let moving: Vec<Rank> = ranks.iter().copied().filter(can_move).collect();
         let mut ending = Vec::new();

@@ -143,7 +143,8 @@ impl Dispatcher {
     pub(super) fn forget_cuts(&mut self, host: u32) {
         self.cuts.cuts.retain(|&(a, b), _| a != host && b != host);
         for state in &mut self.ranks {
-            if let Some(to) = state.moves_to.take_if(|to| state.host == host || *to == host) {
+            let stays = state.moves_to.take_if(|to| state.host == host || *to == host);
+            if let Some(to) = stays.filter(|_| !state.without_slot) {
                 self.hosts.moved(to, state.host);
             }
         }
@@ -151,7 +152,9 @@ impl Dispatcher {
 
     /// Answers a cut between hosts that both have ranks.
     pub(super) fn look_at_cuts(&mut self) {
-        let moves = |s: &RankState| s.moves_to.is_some() && !matches!(s.stage, Stage::Done(_));
+        let moves = |s: &RankState| {
+            s.moves_to.is_some() && !matches!(s.stage, Stage::Done(_) | Stage::Ignored)
+        };
         let moving = self.ranks.iter().any(moves);
         let busy = moving || self.clusters.iter().any(|c| c.is_rolling());
         if self.cuts.cuts.is_empty() || busy || self.ended || self.all_exiting {
@@ -199,9 +202,10 @@ impl Dispatcher {
         alive.map(|state| state.host).collect()
     }
 
-    /// All ranks of a host. A rank that has ended may have to return.
+    /// All ranks of a host. A rank that has ended may have to return, one that was dropped not.
     fn ranks_of(&self, host: u32) -> Vec<Rank> {
-        let ranks = self.ranks.iter().enumerate().filter(|(_, state)| state.host == host);
+        let here = |state: &RankState| state.host == host && state.stage != Stage::Ignored;
+        let ranks = self.ranks.iter().enumerate().filter(|(_, state)| here(state));
         ranks.map(|(rank, _)| Rank(rank as u32)).collect()
     }
 

@@ -38,6 +38,8 @@ pub(super) struct RankState {
     pub(super) images: Images,
     /// The host of its next incarnation, if that is another one.
     pub(super) moves_to: Option<u32>,
+    /// It counts on no host: its world was spawned, and it has ended or was dropped.
+    pub(super) without_slot: bool,
 }
 
 impl RankState {
@@ -53,6 +55,7 @@ impl RankState {
             joined: false,
             images: Images::default(),
             moves_to: None,
+            without_slot: false,
         }
     }
 

@@ -34,8 +34,9 @@ pub(super) struct Cluster {
     rolling: bool,
     /// Waves without an image of some rank, since the last complete one.
     void_in_row: u32,
-    /// A channel between two of them, which nothing but a return repairs.
-    lost_channel: Option<(Duration, LostChannel)>,
+    /// Channels between two of them, which nothing but a return repairs, in the order of their
+    /// loss.
+    lost_channels: Vec<(Duration, LostChannel)>,
 }
 
 impl Cluster {
@@ -57,7 +58,7 @@ pub(super) fn clusters(of: &[u32]) -> (Vec<Cluster>, Vec<usize>) {
         waves: Waves::of(ranks),
         rolling: false,
         void_in_row: 0,
-        lost_channel: None,
+        lost_channels: Vec::new(),
     };
     let clusters = ranks.into_values().map(cluster).collect();
     (clusters, of.iter().map(|name| places[name]).collect())
@@ -240,6 +241,10 @@ impl Dispatcher {
             }
         }
         self.commands.push_back(Command::WaveOver(over));
+        if self.has_several_worlds() {
+            // Worlds that wait in `MPI_Finalize` may have waited for the wave.
+            self.look_at_barriers();
+        }
     }
 
     /// This rank has no image, because another rank of its cluster has none. Where logs of others
@@ -356,7 +361,7 @@ impl Dispatcher {
         }
         cluster.waves.abandon();
         cluster.rolling = true;
-        cluster.lost_channel = None;
+        cluster.lost_channels.clear();
         let wave = cluster.waves.newest();
         let returning = cluster.waves.ranks().to_vec();
         let all = self.clusters.len() == 1;
@@ -471,8 +476,12 @@ impl Dispatcher {
                 .iter()
                 .filter(|rank| self.cluster_of(**rank) == Some(cluster))
                 .partition(|rank| self.ranks[rank.index()].stage == Stage::Stopping);
+            let dropped = stopping.iter().any(|rank| self.is_dropped(*rank));
             for rank in stopping {
                 self.is_stopped(rank);
+            }
+            if dead.is_empty() && dropped && !self.ended {
+                self.go_on(cluster);
             }
             if dead.is_empty() || self.ended {
                 continue;
@@ -497,16 +506,32 @@ impl Dispatcher {
             && let Some(cluster) = self.cluster_of(a)
             && self.cluster_of(b) == Some(cluster)
         {
-            self.clusters[cluster].lost_channel.get_or_insert((self.now, ends));
+            let lost = &mut self.clusters[cluster].lost_channels;
+            if !lost.iter().any(|(_, known)| *known == ends || *known == [ends[1], ends[0]]) {
+                lost.push((self.now, ends));
+            }
         }
+    }
+
+    /// Whether a channel broke because a world has ended since, or is about to: others go on.
+    fn is_explained(&self, ends: &LostChannel) -> bool {
+        let stays = |&(rank, incarnation): &(Rank, Incarnation)| {
+            let state = &self.ranks[rank.index()];
+            state.stage == Stage::Running
+                && state.incarnation == incarnation
+                && !self.is_released(rank)
+        };
+        self.has_several_worlds() && !ends.iter().all(stays)
     }
 
     pub(super) fn look_at_lost_channels(&mut self) {
         for number in 0..self.clusters.len() {
             let now = self.now;
-            let lost = &mut self.clusters[number].lost_channel;
-            let over = lost.take_if(|(since, _)| now >= *since + LOST_CHANNEL_PATIENCE);
-            if let Some((_, [(a, _), (b, _)])) = over
+            let is_over = |(since, _): &mut (Duration, _)| now >= *since + LOST_CHANNEL_PATIENCE;
+            let lost = &mut self.clusters[number].lost_channels;
+            let over: Vec<_> = lost.extract_if(.., is_over).collect();
+            let unexplained = over.iter().find(|(_, ends)| !self.is_explained(ends));
+            if let Some((_, [(a, _), (b, _)])) = unexplained.copied()
                 && !self.all_exiting
             {
                 let failure =

@@ -60,23 +60,34 @@ impl Dispatcher {
 
     /// Answers what had to wait.
     pub(super) fn look_at_spawns(&mut self) {
-        while !self.spawns.is_empty() && !self.holds_spawns() {
-            if let Some((asker, wanted)) = self.spawns.pop_front() {
-                // The rank may have died meanwhile; its next incarnation asks again.
-                self.spawn(asker, wanted);
-            }
+        for (asker, wanted) in std::mem::take(&mut self.spawns) {
+            // The rank may have died meanwhile; its next incarnation asks again.
+            self.spawn(asker, wanted);
         }
     }
 
     fn begin_world(&mut self, asker: Asker, wanted: Vec<Wanted>) {
-        let placed = match self.place_new(&wanted) {
+        let dropped = self.dropped_like(asker, &wanted);
+        let before: Vec<u32> = dropped.map_or_else(Vec::new, |index| {
+            self.states_of(index).map(|(_, state)| state.host).collect()
+        });
+        // Ranks know the hosts of others: a process is the same only where it was.
+        let again = dropped.filter(|_| self.hosts.take_new(&before));
+        let placed = match again {
+            Some(_) => Ok(before.clone()),
+            None => self.place_new(&wanted),
+        };
+        if again.is_none() && self.waits_for_hosts(&wanted, &before, placed.is_err()) {
+            return self.spawns.push_back((asker, wanted));
+        }
+        let placed = match placed {
             Ok(placed) => placed,
             Err(why) => {
                 return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
             }
         };
         let after = self.clusters.first().map_or(ImageNo(0), |first| first.waves.last_issued());
-        let world = match self.dropped_like(asker.rank, &wanted, &placed) {
+        let world = match again {
             Some(index) => {
                 let world = self.worlds[index].world;
                 let (course, wanted) = (Course::Begins(asker), wanted);
@@ -105,15 +116,25 @@ impl Dispatcher {
         world.processes().for_each(|rank| self.start(Rank(rank)));
     }
 
-    /// The first world that this rank had asked for and that was dropped, if it asks for the same,
-    /// and the same hosts take it. (Ranks know the hosts of others.)
-    fn dropped_like(&self, asker: Rank, wanted: &[Wanted], placed: &[u32]) -> Option<usize> {
-        let hosts = |index| self.states_of(index).map(|(_, state)| state.host);
-        self.worlds.iter().enumerate().position(|(index, state)| {
+    /// Whether new processes wait for a host that is lost and may come back: no other one takes
+    /// them, or they are to be the same again there.
+    fn waits_for_hosts(&self, wanted: &[Wanted], before: &[u32], none_fits: bool) -> bool {
+        let is_named = |host: u32| {
+            wanted.iter().any(|part| part.hosts.is_empty() || part.hosts.contains(&host))
+        };
+        let serves = |host: u32| before.contains(&host) || (none_fits && is_named(host));
+        let mut hosts = 0..self.settings.hosts.len() as u32;
+        self.in_waves() && hosts.any(|host| serves(host) && self.hosts.comes_back(host))
+    }
+
+    /// The world that was dropped and that this rank had asked for, if it asks for the same again.
+    /// Numbers of questions are in its images, so they are the same in another execution.
+    fn dropped_like(&self, asker: Asker, wanted: &[Wanted]) -> Option<usize> {
+        self.worlds.iter().rposition(|state| {
             state.course == Course::Dropped
-                && state.world.parent == Some(asker)
+                && state.world.parent == Some(asker.rank)
+                && state.question == asker.number
                 && state.wanted == wanted
-                && hosts(index).eq(placed.iter().copied())
         })
     }
 
@@ -161,6 +182,8 @@ impl Dispatcher {
         let Course::Begins(asker) = self.worlds[index].course else { return };
         if self.states_of(index).all(|(_, state)| state.stage == Stage::Running) {
             self.worlds[index].course = Course::Runs;
+            // Until now no wave could begin.
+            self.wave_due_since = self.wave_due_since.map(|_| self.now);
             let outcome = Ok(Rank(self.worlds[index].world.first));
             self.commands.push_back(Command::SpawnOver { asker, outcome });
         }
@@ -179,7 +202,8 @@ impl Dispatcher {
             let incarnation = state.incarnation;
             let runs = !is_over(state) && other != rank;
             state.stage = Stage::Ignored;
-            self.hosts.left(state.host);
+            self.gives_slot_back(other);
+            self.migrates_no_more(other);
             if runs {
                 self.commands.push_back(Command::Kill { rank: other, incarnation });
             }

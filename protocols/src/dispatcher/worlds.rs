@@ -55,6 +55,8 @@ pub(super) enum Course {
 pub(super) struct WorldState {
     pub(super) world: World,
     pub(super) course: Course,
+    /// The number of the question for it.
+    pub(super) question: u32,
     /// What was asked for.
     pub(super) wanted: Vec<Wanted>,
     /// The highest number of a wave when it began.
@@ -75,9 +77,11 @@ impl WorldState {
     }
 
     pub(super) fn new(world: World, course: Course, wanted: Vec<Wanted>, after: ImageNo) -> Self {
+        let question = if let Course::Begins(asker) = course { asker.number } else { 0 };
         Self {
             world,
             course,
+            question,
             wanted,
             after,
             connected: BTreeSet::new(),
@@ -126,8 +130,16 @@ impl Dispatcher {
     /// A process of a later world has ended in order: its slot is free.
     pub(super) fn leaves_slot(&mut self, rank: Rank) {
         if self.world_index(rank) > 0 {
-            let host = self.ranks[rank.index()].host;
-            self.hosts.left(host);
+            self.gives_slot_back(rank);
+        }
+    }
+
+    /// The rank counts on its host no more, or on the one where its next incarnation was to begin.
+    pub(super) fn gives_slot_back(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank.index()];
+        let counts_on = state.moves_to.take().unwrap_or(state.host);
+        if !std::mem::replace(&mut state.without_slot, true) {
+            self.hosts.left(counts_on);
         }
     }
 
@@ -159,6 +171,7 @@ impl Dispatcher {
         if !self.has_several_worlds() {
             return;
         }
+        let in_wave = self.clusters.iter().any(|cluster| cluster.waves.is_under_way());
         for index in 0..self.worlds.len() {
             if !matches!(self.worlds[index].course, Course::Begins(_) | Course::Runs) {
                 continue;
@@ -168,8 +181,10 @@ impl Dispatcher {
                 let mut states = joined.iter().flat_map(|index| self.states_of(*index));
                 states.all(|(_, state)| test(state) || is_over(state))
             };
-            let finalized = all(|state| state.finalizing);
-            let exiting = finalized && all(|state| state.exiting.is_some());
+            // An image that is taken after they hear it knows that all were there; an earlier image
+            // does not: they hear it when no wave is under way.
+            let finalized = all(|state| state.finalizing) && !in_wave;
+            let exiting = all(|state| state.finalizing && state.exiting.is_some());
             let over = all(|_| false);
             let living: Vec<(Rank, Incarnation)> = self
                 .states_of(index)
@@ -180,15 +195,12 @@ impl Dispatcher {
             let tell_finalized = finalized && !std::mem::replace(&mut known.finalized, finalized);
             let tell_exiting = exiting && !std::mem::replace(&mut known.exiting, exiting);
             let world = known.world;
-            if over && index > 0 {
-                known.course = Course::Over;
+            if over {
                 self.leaves_waves(world);
-                self.commands.push_back(Command::WorldOver(world));
             }
-            if tell_finalized {
-                // An image that is taken after this knows that all were there; an earlier image
-                // does not.
-                self.clusters.iter_mut().for_each(|cluster| cluster.waves.void());
+            if over && index > 0 {
+                self.worlds[index].course = Course::Over;
+                self.commands.push_back(Command::WorldOver(world));
             }
             for (rank, incarnation) in living {
                 if tell_finalized {
@@ -311,22 +323,18 @@ impl Dispatcher {
 
     /// Processes of a world that had ended begin again.
     fn takes_slots_again(&mut self, index: usize) {
-        let done = |(_, state): &(Rank, &RankState)| matches!(state.stage, Stage::Done(_));
-        let hosts: Vec<u32> =
-            self.states_of(index).filter(done).map(|(_, state)| state.host).collect();
-        hosts.into_iter().for_each(|host| self.hosts.took(host));
+        for rank in self.worlds[index].world.processes().map(Rank) {
+            let state = &mut self.ranks[rank.index()];
+            if std::mem::take(&mut state.without_slot) {
+                self.hosts.took(state.moves_to.unwrap_or(state.host));
+            }
+        }
     }
 
     fn drop_rank(&mut self, rank: Rank, dead: &[Rank]) {
         self.waits_no_more(rank);
         let state = &mut self.ranks[rank.index()];
-        let (incarnation, host) = (state.incarnation, state.host);
-        state.moves_to = None;
-        if matches!(state.stage, Stage::Done(_)) {
-            state.stage = Stage::Ignored;
-            return;
-        }
-        self.hosts.left(host);
+        let incarnation = state.incarnation;
         state.stage = match state.stage {
             Stage::Starting | Stage::Spawned | Stage::Running if !dead.contains(&rank) => {
                 self.commands.push_back(Command::Kill { rank, incarnation });
@@ -335,5 +343,7 @@ impl Dispatcher {
             Stage::Stopping if !dead.contains(&rank) => Stage::Stopping,
             _ => Stage::Ignored,
         };
+        self.gives_slot_back(rank);
+        self.migrates_no_more(rank);
     }
 }

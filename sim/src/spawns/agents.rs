@@ -192,10 +192,7 @@ impl World {
                 );
             }
             Moment::Ends => {
-                let process = self.processes.get_mut(&key).expect("it lives");
-                process.lives = false;
-                let course = process.course.clone();
-                self.done.insert(rank, course);
+                self.processes.get_mut(&key).expect("it lives").lives = false;
                 self.report(host, ended(key, Ending::Code(0), self.now));
             }
         }
@@ -300,6 +297,8 @@ impl World {
         let process = self.processes.get_mut(&key).expect("seen");
         if process.said_hello && process.lives && !std::mem::replace(&mut process.exiting, true) {
             let (host, (rank, incarnation)) = (process.host, key);
+            // How it ends does not matter once nobody needs it.
+            self.done.insert(rank, process.course.clone());
             self.report(host, Input::Exiting { rank, incarnation, code: 0 });
         }
     }

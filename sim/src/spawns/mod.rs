@@ -66,7 +66,7 @@ pub(super) struct World {
     ended: BTreeMap<Rank, u64>,
     begun: BTreeMap<ImageNo, u64>,
     under_way: Option<ImageNo>,
-    /// Where processes were when they ended.
+    /// Where processes were when they had nothing more to do.
     done: BTreeMap<Rank, Course>,
     mutant: Option<Mutant>,
     struck: bool,
