@@ -218,6 +218,13 @@ pub enum PlanError {
         directory = .1.display()
     )]
     RestartGrown(u32, PathBuf),
+    /// Ranks had opened ports or published names.
+    #[error(
+        "--restart: ranks of the job in {directory} had opened ports or published names, and a later launcher \
+         does not know these; start the job again without --restart",
+        directory = .0.display()
+    )]
+    RestartPorts(PathBuf),
     /// What is written in the directory of the job.
     #[error("--restart: {0:#}")]
     RestartPlan(anyhow::Error),

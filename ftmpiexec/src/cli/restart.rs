@@ -44,6 +44,9 @@ impl Plan {
             let joined = saved.worlds.iter().map(|world| world.size).sum();
             return Err(PlanError::RestartGrown(joined, directory));
         }
+        if saved.had_ports {
+            return Err(PlanError::RestartPorts(directory));
+        }
         if same_line && !line.parts.iter().map(|part| &part.command).eq(saved.commands()) {
             return Err(PlanError::OtherProgram(directory));
         }

@@ -51,6 +51,9 @@ pub struct Saved {
     /// Worlds that joined the job.
     #[serde(default)]
     pub worlds: Vec<World>,
+    /// A rank has opened a port or published a name, which only this launcher knows.
+    #[serde(default)]
+    pub had_ports: bool,
     /// Files that return to a wave with the ranks.
     #[serde(default)]
     pub files: Vec<String>,
@@ -150,6 +153,7 @@ impl Saved {
             oversubscribed: false,
             shares_memory: false,
             worlds: Vec::new(),
+            had_ports: false,
             files: Vec::new(),
             files_since: ImageNo(0),
             stack_limit,
@@ -267,6 +271,7 @@ mod tests {
             oversubscribed: true,
             shares_memory: true,
             worlds: vec![World { first: 3, size: 2, parent: Some(Rank(1)) }],
+            had_ports: true,
             files: vec!["/somewhere/file".into()],
             files_since: ImageNo(4),
             stack_limit: (8 << 20, u64::MAX),

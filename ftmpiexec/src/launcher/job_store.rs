@@ -131,6 +131,16 @@ impl JobStore {
         self.plan_changed = true;
     }
 
+    /// A rank opens a port or publishes a name.
+    pub fn has_ports(&mut self) {
+        self.plan_changed |= !std::mem::replace(&mut self.saved.had_ports, true);
+    }
+
+    /// Whether [`Self::has_ports`] was called.
+    pub fn had_ports(&self) -> bool {
+        self.saved.had_ports
+    }
+
     /// A host is to join the job.
     pub fn add_machine(&mut self, machine: Machine) {
         self.saved.machines.push(machine);

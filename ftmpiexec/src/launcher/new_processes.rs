@@ -33,6 +33,9 @@ impl Launcher {
             self.held_questions.push_back((asker, question));
             return None;
         }
+        if matches!(question, JobQuestion::OpenPort | JobQuestion::Publish { .. }) {
+            self.store.has_ports();
+        }
         if let Some(answer) = self.ports.answer(asker.rank, &question) {
             self.answer_rank(asker, answer);
             return None;
@@ -69,7 +72,8 @@ impl Launcher {
 
     /// A wave begins: its images know of these ports and names.
     pub(super) fn wave_begins(&mut self, wave: ImageNo) {
-        if self.plan.traits.all_return() && self.ports.remember(wave) && self.has_grown() {
+        let first = self.plan.traits.all_return() && self.ports.remember(wave);
+        if first && (self.has_grown() || self.store.had_ports()) {
             let saved = self.store.save_changes();
             self.report_unsaved(saved);
         }

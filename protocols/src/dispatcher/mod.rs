@@ -55,6 +55,8 @@ mod rollback_tests;
 mod settings;
 mod spawns;
 #[cfg(test)]
+mod spawns_ends_tests;
+#[cfg(test)]
 mod spawns_tests;
 mod suspend;
 #[cfg(test)]

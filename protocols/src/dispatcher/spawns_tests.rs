@@ -4,21 +4,30 @@ use super::tests::{S, drain, ended, hello, running, settings};
 use super::*;
 use ftmpi_wire::new_processes::World;
 
-const KILLED: Ending = Ending::Signal(9);
+pub(super) const KILLED: Ending = Ending::Signal(9);
 
 fn asker(incarnation: u32) -> Asker {
     Asker { rank: Rank(0), incarnation: Incarnation(incarnation), number: 0 }
 }
 
-fn ask(dispatcher: &mut Dispatcher, incarnation: u32, program: u64) -> Vec<Command> {
-    let wanted = vec![Wanted { count: 2, hosts: Vec::new(), program }];
-    let (now, asker) = (dispatcher.now, asker(incarnation));
+pub(super) fn ask(dispatcher: &mut Dispatcher, incarnation: u32, program: u64) -> Vec<Command> {
+    ask_with(dispatcher, asker(incarnation), program, 2)
+}
+
+pub(super) fn ask_with(
+    dispatcher: &mut Dispatcher,
+    asker: Asker,
+    program: u64,
+    count: u32,
+) -> Vec<Command> {
+    let wanted = vec![Wanted { count, hosts: Vec::new(), program }];
+    let now = dispatcher.now;
     dispatcher.handle(now, Input::Spawn { asker, wanted });
     drain(dispatcher)
 }
 
 /// Who begins, in which incarnation, from which image.
-fn starts(commands: &[Command]) -> Vec<(u32, u32, Option<u64>)> {
+pub(super) fn starts(commands: &[Command]) -> Vec<(u32, u32, Option<u64>)> {
     let of = |command: &Command| match command {
         Command::Start { rank, incarnation, images, or_beginning, .. } => {
             assert_eq!(*or_beginning, images.is_empty());
@@ -30,7 +39,7 @@ fn starts(commands: &[Command]) -> Vec<(u32, u32, Option<u64>)> {
 }
 
 /// Begins the next wave: who takes an image, and its number.
-fn begin_wave(dispatcher: &mut Dispatcher) -> (Vec<u32>, u64) {
+pub(super) fn begin_wave(dispatcher: &mut Dispatcher) -> (Vec<u32>, u64) {
     let now = dispatcher.now + 9 * S;
     dispatcher.handle(now, Input::Tick);
     let of = |command: &Command| match command {
@@ -41,7 +50,7 @@ fn begin_wave(dispatcher: &mut Dispatcher) -> (Vec<u32>, u64) {
     (all.iter().map(|(rank, _)| *rank).collect(), all.first().map_or(0, |(_, image)| *image))
 }
 
-fn commit(dispatcher: &mut Dispatcher, ranks: &[u32], incarnation: u32, image: u64) {
+pub(super) fn commit(dispatcher: &mut Dispatcher, ranks: &[u32], incarnation: u32, image: u64) {
     for &rank in ranks {
         let now = dispatcher.now;
         let image = ImageFacts { image: ImageNo(image), bytes: 1, written: [0; 2], consumed: 0 };
@@ -51,8 +60,13 @@ fn commit(dispatcher: &mut Dispatcher, ranks: &[u32], incarnation: u32, image: u
 }
 
 /// A job of two ranks, of which rank 0 has had two others spawned.
-fn grown() -> Dispatcher {
-    let mut dispatcher = running(settings(2, 1, "coordinated"));
+pub(super) fn grown() -> Dispatcher {
+    grown_on(settings(2, 1, "coordinated"))
+}
+
+/// The same on other hosts.
+pub(super) fn grown_on(settings: Settings) -> Dispatcher {
+    let mut dispatcher = running(settings);
     assert_eq!(starts(&ask(&mut dispatcher, 0, 7)), [(2, 0, None), (3, 0, None)]);
     assert_eq!(begin_wave(&mut dispatcher), (vec![], 0), "the next wave waits for the world");
     hello(&mut dispatcher, 2, 0);
@@ -63,7 +77,11 @@ fn grown() -> Dispatcher {
 }
 
 /// These ranks end by being killed, and so do those that are ended then.
-fn all_die(dispatcher: &mut Dispatcher, ranks: &[u32], incarnation: u32) -> Vec<Command> {
+pub(super) fn all_die(
+    dispatcher: &mut Dispatcher,
+    ranks: &[u32],
+    incarnation: u32,
+) -> Vec<Command> {
     let now = dispatcher.now;
     for &rank in ranks {
         dispatcher.handle(now, ended(rank, incarnation, KILLED, 1));
