@@ -306,7 +306,9 @@ impl World {
     // ---- what fails ---------------------------------------------------------------------------
 
     fn fault(&mut self) {
-        if self.now > FAULTS_UNTIL {
+        // What a bug has done must stay; an answer that comes late is seen after the next return.
+        let done = self.struck && self.mutant != Some(Mutant::AnswerOvertaken);
+        if self.now > FAULTS_UNTIL || done {
             return;
         }
         let next = 200 + self.below(4000);
