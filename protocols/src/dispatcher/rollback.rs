@@ -158,7 +158,8 @@ impl Dispatcher {
         let is_due = scheduler.wave_is_due(self.now, 0) && due.is_empty() && !under_way;
         self.wave_due_since = is_due.then(|| self.wave_due_since.unwrap_or(self.now));
         for number in due {
-            self.images_of_worlds(&self.clusters[number as usize].waves.ranks().to_vec());
+            let ranks = self.clusters[number as usize].waves.ranks().to_vec();
+            self.images_of_worlds(&ranks);
             let cluster = &mut self.clusters[number as usize];
             let (image, keep) = (cluster.waves.begin(self.now), Some(cluster.waves.kept()));
             for &rank in cluster.waves.ranks() {
