@@ -135,17 +135,17 @@ impl World {
                 self.report(host, Input::Spawned { rank, incarnation });
                 later(self, 120, Moment::Hello(image));
             }
-            Command::Kill { .. } | Command::Die { .. } => {
-                if self.processes.get(&key).is_some_and(|process| process.lives) {
-                    let code = match command {
-                        Command::Die { code, .. } => Ending::Code(code),
-                        _ => Ending::Signal(9),
-                    };
-                    if !self.strikes(Mutant::EndReportedEarly) {
-                        self.processes.get_mut(&key).expect("seen").lives = false;
-                    }
-                    self.report(host, ended(key, code, self.now));
+            Command::Kill { .. } | Command::Die { .. }
+                if self.processes.get(&key).is_some_and(|process| process.lives) =>
+            {
+                let code = match command {
+                    Command::Die { code, .. } => Ending::Code(code),
+                    _ => Ending::Signal(9),
+                };
+                if !self.strikes(Mutant::EndReportedEarly) {
+                    self.processes.get_mut(&key).expect("seen").lives = false;
                 }
+                self.report(host, ended(key, code, self.now));
             }
             Command::SpawnOver { asker, outcome } => {
                 let Some(process) = self.processes.get_mut(&key).filter(|p| p.lives) else {

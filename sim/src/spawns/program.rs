@@ -55,7 +55,7 @@ pub fn steps(seed: u64, identity: &Identity) -> Vec<Step> {
 
 /// Whether this world gives its communicator with its parents back before it ends.
 pub fn disconnects(seed: u64, path: &[usize]) -> bool {
-    mixed(seed, &Identity { path: path.to_vec(), place: 99 }) % 2 == 0
+    mixed(seed, &Identity { path: path.to_vec(), place: 99 }).is_multiple_of(2)
 }
 
 /// Where a process is in its course: what an image has of it.
