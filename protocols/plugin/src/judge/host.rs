@@ -209,7 +209,7 @@ mod tests {
             let Fact::Host { host, .. } = case.fact else { return None };
             self.0 += 1;
             let why = format!("loss {} ({settings})", self.0);
-            (self.0 % 2 == 0).then(|| Found { why, hosts: vec![host] })
+            self.0.is_multiple_of(2).then(|| Found { why, hosts: vec![host] })
         }
 
         fn recover(&mut self, _: &str, _: &str, _: &Case, found: &Found) -> Option<Steps> {
