@@ -193,6 +193,37 @@ pub unsafe extern "C" fn pidfd_open(pid: pid_t, flags: c_uint) -> c_int {
     )
 }
 
+/// See `system(3)`. Inside, the C library waits for its child by the kernel's number.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn system(command: *const c_char) -> c_int {
+    let next = next!(c"system", -1, fn(*const c_char) -> c_int);
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
+    // SAFETY: by the caller.
+    unsafe { next(command) }
+}
+
+/// See `wordexp(3)`, which runs commands as `system` does.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn wordexp(
+    words: *const c_char,
+    expanded: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    // (`WRDE_NOSPACE`)
+    let next = next!(c"wordexp", 1, fn(*const c_char, *mut c_void, c_int) -> c_int);
+    let frame = Frame::new();
+    let _call = Call::begin(&frame);
+    // SAFETY: by the caller.
+    unsafe { next(words, expanded, flags) }
+}
+
 /// See `popen(3)`.
 ///
 /// # Safety
