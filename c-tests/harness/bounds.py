@@ -15,8 +15,8 @@ GROUP_BYTES = 512 << 20
 LOGS_PART = 4
 # A disk that is full after some messages. An image does not fit.
 DISK_BYTES = 6 << 20
-# All messages of 3000 rounds of two ranks do not fit on this disk.
-LOGS_DISK_BYTES = 300 << 20
+# All messages of so many rounds of two ranks do not fit on this disk.
+LOGS_ROUNDS, LOGS_DISK_BYTES = 6000, 600 << 20
 
 
 def memory_group() -> tuple[Path, str] | str:
@@ -126,9 +126,9 @@ def logs_ask_for_images(setting: Setting) -> None:
         return
     try:
         outcome = run([*setting.mpiexec(2, "--protocol", "channel-memory", "--storage-patience", "20s", "--memory-limit",
-                                        "1", "--ckpt-interval", "1h", "--job-dir", small / "job"), program, "3000"],
+                                        "1", "--ckpt-interval", "1h", "--job-dir", small / "job"), program, str(LOGS_ROUNDS)],
                       timeout=max(setting.timeout, 150), cwd=where)
-        problem = problem_of(outcome, expected_text="flood of 3000 rounds: ok")
+        problem = problem_of(outcome, expected_text=f"flood of {LOGS_ROUNDS} rounds: ok")
         if problem is None and outcome.err.count("images are taken now") != 1:
             problem = f"it is not said once that images are taken: {outcome.output_tail()}"
         setting.results.check(test, problem, f"{outcome.seconds:.1f} s")

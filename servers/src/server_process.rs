@@ -112,6 +112,10 @@ impl LogRoom {
 
     /// The logs in this directory have so many bytes.
     pub fn look(&mut self, dir: &Path, bytes: u64) {
+        // A look at a file system that does not answer would hold up the server.
+        if !self.has_grown(bytes) || bytes <= LOGS_MIN {
+            return;
+        }
         let Ok(about) = rustix::fs::statvfs(dir) else { return };
         let free = about.f_bavail.saturating_mul(about.f_frsize);
         if !self.is_due(bytes, free) || !self.to_launcher {
@@ -127,11 +131,17 @@ impl LogRoom {
 
     /// Whether images are to be asked for: once, and again when the logs have grown by an eighth.
     fn is_due(&mut self, bytes: u64, free: u64) -> bool {
-        let floor = self.floor.map(|floor| floor.min(bytes));
-        let grown = floor.is_none_or(|floor| bytes > floor + floor / 8);
-        let due = bytes > free.max(LOGS_MIN) && grown;
-        self.floor = if due { Some(bytes) } else { floor };
+        let due = self.has_grown(bytes) && bytes > free.max(LOGS_MIN);
+        if due {
+            self.floor = Some(bytes);
+        }
         due
+    }
+
+    /// Whether the logs have grown by an eighth since images were asked for and they were shortest.
+    fn has_grown(&mut self, bytes: u64) -> bool {
+        self.floor = self.floor.map(|floor| floor.min(bytes));
+        self.floor.is_none_or(|floor| bytes > floor + floor / 8)
     }
 }
 

@@ -22,8 +22,8 @@ pub mod connection {
 pub(crate) mod log_room {
     use std::time::Duration;
 
-    /// Interval between two looks.
-    pub const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+    /// Interval between two looks: logs may grow by hundreds of MiB in a second.
+    pub const LOOK_INTERVAL: Duration = Duration::from_millis(250);
     /// Bytes of logs that never lead to images: less than an image takes.
     pub const LOGS_MIN: u64 = 4 << 20;
 }
