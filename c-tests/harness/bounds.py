@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from . import build
@@ -68,28 +70,42 @@ def logs_follow_the_control_group(setting: Setting) -> None:
             pass
 
 
-def channel_memory_without_room(setting: Setting) -> None:
-    test = "a channel memory without room on its disk: the job ends after --storage-patience and can go on"
+@contextmanager
+def flood_on_a_small_disk(setting: Setting, test: str, size: int) -> Iterator[tuple[Path, Path] | None]:
+    """The program `flood` and a file system of so many bytes, below a folder of its own. None: the reason is reported."""
     program, made = build.build(setting, TESTS / "programs" / "flood.c")
     if program is None:
         setting.results.bad(test, made.output_tail())
+        yield None
         return
     if os.geteuid() != 0:
         setting.results.skip(test, "needs root for a small file system")
+        yield None
         return
-    where = setting.new_folder("bounds")
-    small = where / "small"
+    small = setting.new_folder("bounds") / "small"
     small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=755", "tmpfs", str(small)],
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(small)],
                              capture_output=True, text=True)
     if mounted.returncode != 0:
         setting.results.skip(test, f"cannot mount: {mounted.stderr.strip()}")
+        yield None
         return
-    job = small / "job"
     try:
+        yield program, small
+    finally:
+        subprocess.run(["umount", "-l", str(small)], capture_output=True)
+
+
+def channel_memory_without_room(setting: Setting) -> None:
+    test = "a channel memory without room on its disk: the job ends after --storage-patience and can go on"
+    with flood_on_a_small_disk(setting, test, DISK_BYTES) as there:
+        if there is None:
+            return
+        program, small = there
+        job = small / "job"
         outcome = run([*setting.mpiexec(2, "--protocol", "channel-memory", "--storage-patience", "2s", "--memory-limit",
                                         "1", "--ckpt-interval", "1s", "--job-dir", job), program, "400"],
-                      timeout=60, cwd=where)
+                      timeout=60, cwd=small.parent)
         problem = problem_of(outcome, code=75)
         for text in ("cannot store what ranks send", "could not store what ranks sent for 2 s", "--restart"):
             if problem is None and text not in outcome.err:
@@ -99,41 +115,25 @@ def channel_memory_without_room(setting: Setting) -> None:
             return
         # With room the job goes on.
         roomy = subprocess.run(["mount", "-o", "remount,size=400m", str(small)], capture_output=True, text=True)
-        outcome = run([setting.launcher, "--restart", job], timeout=60, cwd=where)
+        outcome = run([setting.launcher, "--restart", job], timeout=60, cwd=small.parent)
         problem = roomy.stderr.strip() or problem_of(outcome, expected_text="flood of 400 rounds: ok")
         setting.results.check("with room the job goes on where its channel memory stood still", problem or None)
-    finally:
-        subprocess.run(["umount", "-l", str(small)], capture_output=True)
 
 
 def logs_ask_for_images(setting: Setting) -> None:
     """All messages together do not fit on the disk, and no image is due."""
     test = "logs that take more of a disk than they leave lead to images, which cut them"
-    program, made = build.build(setting, TESTS / "programs" / "flood.c")
-    if program is None:
-        setting.results.bad(test, made.output_tail())
-        return
-    if os.geteuid() != 0:
-        setting.results.skip(test, "needs root for a small file system")
-        return
-    where = setting.new_folder("bounds")
-    small = where / "small"
-    small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={LOGS_DISK_BYTES},mode=755", "tmpfs", str(small)],
-                             capture_output=True, text=True)
-    if mounted.returncode != 0:
-        setting.results.skip(test, f"cannot mount: {mounted.stderr.strip()}")
-        return
-    try:
+    with flood_on_a_small_disk(setting, test, LOGS_DISK_BYTES) as there:
+        if there is None:
+            return
+        program, small = there
         outcome = run([*setting.mpiexec(2, "--protocol", "channel-memory", "--storage-patience", "20s", "--memory-limit",
                                         "1", "--ckpt-interval", "1h", "--job-dir", small / "job"), program, str(LOGS_ROUNDS)],
-                      timeout=max(setting.timeout, 150), cwd=where)
+                      timeout=max(setting.timeout, 150), cwd=small.parent)
         problem = problem_of(outcome, expected_text=f"flood of {LOGS_ROUNDS} rounds: ok")
         if problem is None and outcome.err.count("images are taken now") != 1:
             problem = f"it is not said once that images are taken: {outcome.output_tail()}"
         setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
-    finally:
-        subprocess.run(["umount", "-l", str(small)], capture_output=True)
 
 
 def bounds(setting: Setting) -> None:
