@@ -170,7 +170,7 @@ def expected_sum(ranks: int, steps: list[str]) -> str:
 
 def lacks(output: str, *texts: str) -> str | None:
     wanted = [text for text in texts if text not in output]
-    return f"no `{wanted[0]}` in: {' | '.join(output.splitlines()[-6:])[:600]}" if wanted else None
+    return f"no `{wanted[0]}` in: …{' | '.join(output.splitlines()[-8:])[-900:]}" if wanted else None
 
 
 def ranks_of(output: str, ranks: int, steps: list[str] = STEPS) -> list[str]:
@@ -286,8 +286,10 @@ def a_script_of_ftmpiexec(setting: Setting, jobs: Jobs) -> None:
     while continued not in output and time.monotonic() < until:
         jobs.run("scontrol", "update", f"JobId={job}", "StartTime=now")
         output = jobs.wait_for(folder, continued, 2)
-    setting.results.check("slurm: a script of ftmpiexec returns to the queue and continues",
-                          problem or lacks(output, "2 of 2 ranks from images", *ranks_of(output, 2, SHORT)))
+    problem = problem or lacks(output, "2 of 2 ranks from images", *ranks_of(output, 2, SHORT))
+    if problem:
+        problem += " | Slurm: " + " ".join(jobs.run("scontrol", "show", "job", job).out.split())[:900]
+    setting.results.check("slurm: a script of ftmpiexec returns to the queue and continues", problem)
     (folder / "output").unlink()
     job = submit()
     jobs.run("scancel", job)

@@ -36,10 +36,15 @@ while kill -0 $child 2>/dev/null; do
     code=$?
 done
 if [ $code -eq 75 ]; then
-    # A job that was cancelled does not come back.
-    if [ "$(squeue -h -j "$SLURM_JOB_ID" -o %T)" = RUNNING ]; then
-        scontrol requeue "$SLURM_JOB_ID"
-    fi
+    # A busy controller may not answer at once. A job that was cancelled is no longer RUNNING, and does not come back.
+    for attempt in 1 2 3 4 5 6 7 8; do
+        if state=$(squeue -h -j "$SLURM_JOB_ID" -o %T); then
+            [ "$state" = RUNNING ] || exit $code
+            scontrol requeue "$SLURM_JOB_ID" && exit $code
+        fi
+        sleep 4
+    done
+    echo "ftmpiexec: Slurm did not put the job back into its queue; to go on: scontrol requeue $SLURM_JOB_ID" >&2
 elif [ $code -eq 0 ] && [ -z "$FTMPI_JOB_DIR" ]; then
     rm -rf "$directory"
 fi
