@@ -304,9 +304,11 @@ def main():
     count = Count()
 
     def step(name, work, *given):
-        begin = time.monotonic()
+        begin, (busy_before, all_before) = time.monotonic(), processor_time()
         result = work(*given)
-        print(f"check: step {name}: {time.monotonic() - begin:.0f} s", flush=True)
+        busy, whole = processor_time()
+        share = 100 * (busy - busy_before) // max(1, whole - all_before)
+        print(f"check: step {name}: {time.monotonic() - begin:.0f} s, processors busy for {share} %", flush=True)
         return result
 
     def lane(number):
@@ -343,6 +345,12 @@ def main():
         for name, command in LONG:
             step(name, run_suite, count, name, [sys.executable, *command, "--dist", dist])
     finish(count)
+
+
+def processor_time():
+    """The time that all processors of this machine have been busy, and all their time, in ticks since the start."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
 
 
 def finish(count):
