@@ -93,7 +93,7 @@ def measure(lab: Lab, figure: Figure) -> tuple[list[Row], list[Claim]]:
 
 def make(lab: Lab, figure: Figure, out: Path) -> dict | None:
     """Measures a figure and writes its numbers. Returns what drawing and page need."""
-    begin = time.monotonic()
+    begin, results_before = time.monotonic(), len(lab.others)
     try:
         rows, claims = measure(lab, figure)
     except Missing as why:
@@ -109,7 +109,7 @@ def make(lab: Lab, figure: Figure, out: Path) -> dict | None:
     for claim in claims:
         if claim.certain:
             lab.results.check(f"{figure.name}: {claim.text}", None if claim.holds else "does not hold")
-    about = {**figure.about(), "commit": lab.commit}
+    about = {**figure.about(), "commit": lab.commit, "others": lab.work_of_others(results_before)}
     made = {"about": about, "rows": [asdict(row) for row in rows], "claims": [asdict(claim) for claim in claims]}
     (out / f"{figure.file}.txt").write_text(page.text_of(made))
     (out / f"{figure.file}.json").write_text(json.dumps(made))
@@ -162,7 +162,7 @@ def draw(lab: Lab, made: list[dict], out: Path, peers: Path) -> None:
 
 
 def finish(lab: Lab, made: list[dict], args: argparse.Namespace) -> None:
-    about = {"commit": lab.commit, "machine": lab.machine, "rounds": lab.rounds, "load": lab.loads(),
+    about = {"commit": lab.commit, "machine": lab.machine, "rounds": lab.rounds, "others": lab.work_of_others(),
              "when": time.strftime("%Y-%m-%d", time.gmtime()), "seeds": list(range(1, lab.rounds + 1)),
              "npb": str(bool(args.npb)), "figures": len(ALL), "network": lab.no_network or "network namespaces"}
     (args.out / "about.json").write_text(json.dumps(about, indent=1))

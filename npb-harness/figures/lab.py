@@ -88,6 +88,22 @@ class Result:
         return float(value)
 
 
+def other_work() -> float:
+    """The share of the processors that other work has now: the smaller of two looks, because a job that has just ended
+    may still be cleaning up."""
+    def ticks() -> tuple[int, int]:
+        values = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(values) - values[3] - values[4], sum(values)
+
+    shares = []
+    for _ in range(2):
+        busy, whole = ticks()
+        time.sleep(0.1)
+        busy_then, whole_then = ticks()
+        shares.append((busy_then - busy) / max(1, whole_then - whole))
+    return min(shares)
+
+
 class Lab:
     """Where jobs run."""
 
@@ -105,7 +121,7 @@ class Lab:
         self.most = 1 << 20
         self.patience = 1
         self.ran = self.reused = 0
-        self.seen_loads: list[float] = []
+        self.others: list[float] = []
         self.lock = threading.Lock()
         self.locks: dict[Path, threading.Lock] = {}
         self.suite = self.npb_suite(npb) if npb else None
@@ -131,24 +147,24 @@ class Lab:
             if path.exists():
                 self.reused += 1
                 kept = json.loads(path.read_text())
-                self.seen_loads.append(kept["load"])
+                self.others.append(kept["others"])
                 return kept["result"]
-            load = os.getloadavg()[0]
+            others = other_work()
             began = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
             result = measure()
             self.ran += 1
-            self.seen_loads.append(load)
+            self.others.append(others)
             path.parent.mkdir(parents=True, exist_ok=True)
             about = {"parameters": what, "round": number, "commit": self.commit, "machine": self.machine,
-                     "began": began, "load": load}
+                     "began": began, "others": others}
             part = path.with_suffix(".part")
             part.write_text(json.dumps({**about, "result": result}, indent=1))
             part.rename(path)
             return result
 
-    def loads(self) -> tuple[float, float]:
-        """The smallest and the largest load under which results were measured."""
-        return (min(self.seen_loads), max(self.seen_loads)) if self.seen_loads else (0.0, 0.0)
+    def work_of_others(self, since: int = 0) -> float:
+        """The largest share of the processors that other work had before a result, of all results behind the first so many."""
+        return max(self.others[since:], default=0.0)
 
     # ---- jobs --------------------------------------------------------------------------------
 

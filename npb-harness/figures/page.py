@@ -13,6 +13,8 @@ PAPERS = {
     "abaris": "ABARIS",
     "large": "Large machines",
 }
+# A share of the processors that other work may have.
+QUIET = 0.25
 # Rows of a table on the page. The files have all.
 MOST_ROWS = 30
 
@@ -88,6 +90,9 @@ def section(figure: dict, images: str) -> list[str]:
               f"Made by `npb-harness/figures.py {about['name']}`.", ""]
     if about["setting"]:
         lines += [about["setting"], ""]
+    if about["others"] > QUIET and "measured" in sources(figure):
+        lines += [f"Other work had up to {100 * about['others']:.0f} % of the processors, so times are worse and spread wider "
+                  "than on a quiet machine.", ""]
     if table := comparison(figure):
         lines += ["| case | ours | paper | ours / paper | unit |", "| --- | --- | --- | --- | --- |"]
         lines += ["| " + " | ".join(cells) + " |" for cells in table[:MOST_ROWS]] + [""]
@@ -101,14 +106,12 @@ def write(file: Path, about: dict, figures: list[dict], out: Path) -> None:
     """Writes the page, and the drawings and values into a folder of its name beside it."""
     folder = file.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    machine, low, high = about["machine"], *about["load"]
-    shared = ("The machine was shared with other work, so times are worse and spread wider than on a quiet one. "
-              if high > 1.5 * machine["processors"] else "")
+    machine = about["machine"]
     lines = [
         "# The papers' figures", "",
         "This page sets what ftmpi does beside what the five papers report, figure by figure. `make papers` makes it.", "",
         f"Run of {about['when']} at commit {about['commit']}: {machine['processors']} processors ({machine['model']}), Linux "
-        f"{machine['kernel']}, load {low:.1f} to {high:.1f}. {shared}"
+        f"{machine['kernel']}. "
         f"A value is the median of up to {about['rounds']} rounds, with the smallest and the largest in brackets. Seeds of faults: "
         f"{', '.join(map(str, about['seeds']))}.", "",
         "\"Seen\" and \"not seen\" say whether a claim about the shape, or a goal for the value, holds in these rows. "
