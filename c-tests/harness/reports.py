@@ -15,7 +15,7 @@ WHOLE = {"protocol": str, "protocol_asked": str, "events": str, "ranks": int, "h
          "exit_code": int, "failures": list, "orphans": list, "checkpoints": dict, "messages": dict, "logs": dict,
          "servers_restarted": int, "pids": list, "timeline": dict, "rank_time": dict, "summary": list}
 CHECKPOINTS = {"count": int, "failed": int, "bytes": int, "pause_ms_mean": NUMBER,
-               "pause_ms_max": NUMBER, "duration_ms_mean": NUMBER, "duration_ms_max": NUMBER}
+               "pause_ms_max": NUMBER, "cost_ms_mean": NUMBER, "duration_ms_mean": NUMBER, "duration_ms_max": NUMBER}
 MESSAGES = {"sent": int, "payload_bytes": int, "received": int, "received_bytes": int,
             "determinants": int, "gate_waits": int, "gate_wait_ms": NUMBER,
             "duplicates_dropped": int, "orphans_refused": int, "resent": int}

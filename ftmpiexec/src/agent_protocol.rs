@@ -551,6 +551,8 @@ pub enum Report {
         oldest: ImageNo,
         /// From the order to the commit.
         took_ns: u64,
+        /// By how much the image held up the rank.
+        cost_ns: u64,
     },
     /// An image was not kept.
     ImageFailed {

@@ -166,6 +166,9 @@ pub const LOG_BYTES_MIN: u64 = 4 << 20;
 
 // ---- images -------------------------------------------------------------------------------------
 
+/// Thousandths of the time that images may take, unless the user gives an interval.
+pub const IMAGE_COST_LIMIT: u32 = 20;
+
 /// Images that an agent carries at the same time. One image needs two of Tokio's 512 blocking
 /// threads (`pack` and `write`, which wait for each other). If the first halves took all threads,
 /// no second half would ever begin.

@@ -16,6 +16,8 @@
 //! Guarantees:
 //! - At most one image of a rank is under way.
 //! - The interval counts from the *end* of the last transfer, so a slow store never queues images.
+//! - Where the cost is bounded ([`Settings::cost_limit`]), the interval grows until images take no
+//!   more than that part of the time. It is never shorter than what was set.
 //! - The first images are spread over one interval, and at most `at_once_max` ranks stream at the
 //!   same time. So not all ranks reach the store together.
 //!
@@ -27,7 +29,7 @@
 
 pub mod scheduler_process;
 
-use crate::tuning::{IMAGE_PATIENCE, INTERVAL_MAX, INTERVAL_MIN, TRANSFER_PART};
+use crate::tuning::{IMAGE_PATIENCE, INTERVAL_MAX, INTERVAL_MIN, LIMITED_INTERVAL_MAX, OLD_COSTS};
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -64,8 +66,9 @@ pub struct Settings {
     pub at_once_max: usize,
     /// Who is next.
     pub policy: Policy,
-    /// The ranks leave no processor idle, so the transfer of an image takes their time as well.
-    pub no_idle_processor: bool,
+    /// Images may take so many thousandths of the time; the interval grows with their cost, up to
+    /// [`LIMITED_INTERVAL_MAX`]. `young-daly` has its own rule.
+    pub cost_limit: Option<u32>,
 }
 
 /// The scheduler.
@@ -84,10 +87,8 @@ pub struct Scheduler {
     /// What each rank has received, in all and at its last image.
     received: Vec<[u64; 2]>,
     random: u64,
-    /// Time that ranks stood still for images, and how often.
-    pauses: (Duration, u32),
-    /// Time from the begin of an image until it was durable or lost, and how often.
-    transfers: (Duration, u32),
+    /// By how much an image holds up its rank, of late.
+    cost: Option<Duration>,
     /// Failures of which each counts once, however many ranks it took.
     failures: u32,
     failed_at: Option<Duration>,
@@ -114,8 +115,7 @@ impl Scheduler {
             last: Rank(size.saturating_sub(1)),
             received: vec![[0; 2]; size as usize],
             random,
-            pauses: (Duration::ZERO, 0),
-            transfers: (Duration::ZERO, 0),
+            cost: None,
             failures: 0,
             failed_at: None,
             parts: size.max(1),
@@ -183,10 +183,7 @@ impl Scheduler {
 
     /// The transfer of this rank's image is over, well or badly, or its incarnation ended.
     pub fn ended(&mut self, now: Duration, rank: Rank) {
-        if let Some(since) = self.under_way[rank.index()].take() {
-            let (took, count) = self.transfers;
-            self.transfers = (took + now.saturating_sub(since), count + 1);
-        }
+        self.under_way[rank.index()] = None;
         let interval = self.interval(now);
         self.due[rank.index()] = now + interval;
         self.choice_due = now + interval / self.due.len().max(1) as u32;
@@ -207,9 +204,11 @@ impl Scheduler {
         }
     }
 
-    /// A rank stood still so long for an image.
-    pub fn paused(&mut self, pause: Duration) {
-        self.pauses = (self.pauses.0 + pause, self.pauses.1 + 1);
+    /// An image held up its rank for so long: it stood still, and what the image takes of the
+    /// processors was missing to the rank. The costs of late count most.
+    pub fn costs(&mut self, cost: Duration) {
+        let old = self.cost.unwrap_or(cost);
+        self.cost = Some((old * (OLD_COSTS - 1) + cost) / OLD_COSTS);
     }
 
     /// Something failed that images are there for. Ranks that fail at the same moment went with one
@@ -221,24 +220,23 @@ impl Scheduler {
         }
     }
 
-    /// The time between images: as set, or √(2 · cost of an image · time between failures of what
-    /// returns together). A rank that returns alone fails more seldom than the job, so its images
-    /// may be as much further apart: n ranks then stop a coupled program n times an interval. The
-    /// number of failures counts one more than was seen, so a job without failures takes ever fewer
-    /// images.
+    /// The time between images: as set, or longer where their cost is bounded, or √(2 · cost of an
+    /// image · time between failures of what returns together). A rank that returns alone fails
+    /// more seldom than the job, so its images may be as much further apart: n ranks then stop a
+    /// coupled program n times an interval. The number of failures counts one more than was seen,
+    /// so a job without failures takes ever fewer images.
     ///
     /// (Young, CACM 17(9), 1974; Daly, FGCS 22(3), 2006.)
     #[must_use]
     pub fn interval(&self, now: Duration) -> Duration {
-        let (paused, count) = self.pauses;
-        if self.settings.policy != Policy::YoungDaly || count == 0 {
-            return self.settings.interval;
-        }
-        let mut cost = paused.as_secs_f64() / f64::from(count);
-        let (took, transfers) = self.transfers;
-        if self.settings.no_idle_processor && transfers > 0 {
-            let rest = took.as_secs_f64() / f64::from(transfers) - cost;
-            cost += TRANSFER_PART * rest.max(0.0);
+        let Some(cost) = self.cost else { return self.settings.interval };
+        let cost = cost.as_secs_f64();
+        if self.settings.policy != Policy::YoungDaly {
+            let Some(limit) = self.settings.cost_limit else { return self.settings.interval };
+            // Each part of the job holds up the others in its turn.
+            let least = cost * f64::from(self.parts) * 1000.0 / f64::from(limit.max(1));
+            let least = Duration::try_from_secs_f64(least).unwrap_or(LIMITED_INTERVAL_MAX);
+            return self.settings.interval.max(least.min(LIMITED_INTERVAL_MAX));
         }
         let between = now.as_secs_f64() * f64::from(self.parts) / f64::from(self.failures + 1);
         let best = Duration::try_from_secs_f64((2.0 * cost * between).sqrt());
@@ -306,10 +304,7 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
 
     fn scheduler(policy: Policy, size: u32) -> Scheduler {
-        Scheduler::new(
-            Settings { interval: 4 * S, at_once_max: 8, policy, no_idle_processor: false },
-            size,
-        )
+        Scheduler::new(Settings { interval: 4 * S, at_once_max: 8, policy, cost_limit: None }, size)
     }
 
     #[test]
@@ -326,12 +321,8 @@ mod tests {
 
     #[test]
     fn no_more_than_allowed_at_once_and_the_longest_waiting_first() {
-        let settings = Settings {
-            interval: S,
-            at_once_max: 2,
-            policy: Policy::Periodic,
-            no_idle_processor: false,
-        };
+        let settings =
+            Settings { interval: S, at_once_max: 2, policy: Policy::Periodic, cost_limit: None };
         let mut scheduler = Scheduler::new(settings, 4);
         assert_eq!(scheduler.take_due(9 * S, |rank| rank != Rank(0)), vec![Rank(1), Rank(2)]);
         assert_eq!(scheduler.take_due(9 * S, |_| true), vec![]);
@@ -410,8 +401,7 @@ mod tests {
     fn the_interval_of_young_follows_cost_and_failures() {
         let mut scheduler = scheduler(Policy::YoungDaly, 2).with_clusters(1);
         assert_eq!(scheduler.interval(500 * S), 4 * S, "nothing is measured yet");
-        scheduler.paused(S);
-        scheduler.paused(3 * S);
+        scheduler.costs(2 * S);
         // √(2 · 2 s · 10 000 s)
         assert_eq!(scheduler.interval(10_000 * S), 200 * S);
         (0..3).for_each(|second| scheduler.failed(second * S));
@@ -424,7 +414,7 @@ mod tests {
     #[test]
     fn a_lost_host_is_one_failure() {
         let mut scheduler = scheduler(Policy::YoungDaly, 8).with_clusters(1);
-        scheduler.paused(2 * S);
+        scheduler.costs(2 * S);
         (0..8).for_each(|_| scheduler.failed(5000 * S));
         (0..8).for_each(|_| scheduler.failed(7000 * S));
         // √(2 · 2 s · 10 000 s / 3)
@@ -436,24 +426,43 @@ mod tests {
         let mut alone = scheduler(Policy::YoungDaly, 16);
         let mut clusters = scheduler(Policy::YoungDaly, 16).with_clusters(4);
         for scheduler in [&mut alone, &mut clusters] {
-            scheduler.paused(S / 2);
+            scheduler.costs(S / 2);
         }
         // √(2 · 0.5 s · 1600 s · 16), √(2 · 0.5 s · 1600 s · 4)
         assert_eq!(alone.interval(1600 * S), 160 * S);
         assert_eq!(clusters.interval(1600 * S), 80 * S);
     }
 
+    fn bounded(size: u32) -> Scheduler {
+        let policy = Policy::Periodic;
+        Scheduler::new(
+            Settings { interval: 30 * S, at_once_max: 8, policy, cost_limit: Some(20) },
+            size,
+        )
+    }
+
     #[test]
-    fn the_time_until_an_image_is_durable_counts_where_no_processor_is_idle() {
-        for (no_idle_processor, seconds) in [(false, 20), (true, 60)] {
-            let policy = Policy::YoungDaly;
-            let settings = Settings { interval: 4 * S, at_once_max: 8, policy, no_idle_processor };
-            let mut scheduler = Scheduler::new(settings, 1);
-            assert_eq!(scheduler.take_due(4 * S, |_| true), vec![Rank(0)]);
-            scheduler.paused(S);
-            scheduler.ended(21 * S, Rank(0));
-            // √(2 · 1 s · 200 s), √(2 · (1 + 16 / 2) s · 200 s)
-            assert_eq!(scheduler.interval(200 * S), seconds * S);
-        }
+    fn where_the_cost_is_bounded_dear_images_come_less_often() {
+        let mut scheduler = bounded(4).with_clusters(1);
+        assert_eq!(scheduler.interval(S), 30 * S, "nothing is measured yet");
+        scheduler.costs(S / 10);
+        assert_eq!(scheduler.interval(S), 30 * S, "cheap images come as set");
+        let mut dear = bounded(4).with_clusters(1);
+        dear.costs(2 * S);
+        // 2 s are two hundredths of 100 s.
+        assert_eq!(dear.interval(S), 100 * S);
+        dear.wave_ended(50 * S, 0);
+        assert!(!dear.wave_is_due(149 * S, 0) && dear.wave_is_due(150 * S, 0));
+        dear.costs(1000 * S);
+        assert_eq!(dear.interval(S), LIMITED_INTERVAL_MAX, "a failure must not cost hours");
+    }
+
+    #[test]
+    fn parts_of_the_job_share_the_bound_and_old_costs_fade() {
+        let mut scheduler = bounded(8).with_clusters(4);
+        scheduler.costs(S / 2);
+        assert_eq!(scheduler.interval(S), 100 * S);
+        (0..200).for_each(|_| scheduler.costs(S / 100));
+        assert_eq!(scheduler.interval(S), 30 * S, "the program uses less memory now");
     }
 }

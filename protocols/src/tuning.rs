@@ -84,9 +84,10 @@ pub(crate) const FAULT_TIMES_KEPT: usize = 1000;
 
 /// A rank whose image takes longer (it may be stopped) no longer holds up the others.
 pub(crate) const IMAGE_PATIENCE: Duration = Duration::from_secs(60);
-/// What the transfer of an image costs where no processor is idle, as a part of its time: it shares
-/// a processor with one rank, and the others wait for that rank.
-pub(crate) const TRANSFER_PART: f64 = 0.5;
+/// The newest cost of an image is one of so many parts of the cost that counts.
+pub(crate) const OLD_COSTS: u32 = 8;
+/// The longest interval where the cost of images is bounded: work that a failure may cost.
+pub(crate) const LIMITED_INTERVAL_MAX: Duration = Duration::from_secs(600);
 /// The shortest interval of `young-daly`: its formula has no lower bound.
 pub(crate) const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// The longest interval of `young-daly`: a job without failures still takes images.

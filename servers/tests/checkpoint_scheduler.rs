@@ -25,10 +25,7 @@ async fn connect(server: &Server) -> Link {
 }
 
 fn scheduler(policy: Policy) -> Scheduler {
-    Scheduler::new(
-        Settings { interval: INTERVAL, at_once_max: 8, policy, no_idle_processor: false },
-        3,
-    )
+    Scheduler::new(Settings { interval: INTERVAL, at_once_max: 8, policy, cost_limit: None }, 3)
 }
 
 /// Sends the messages that the desk has.
@@ -87,7 +84,7 @@ fn images_that_are_asked_for_are_ordered_at_once() {
             interval: WITHIN * 100,
             at_once_max: 8,
             policy: Policy::Periodic,
-            no_idle_processor: false,
+            cost_limit: None,
         };
         let (mut desk, begun) = (SchedulerProxy::new(Scheduler::new(slow, 3)), Instant::now());
         desk.joined(begun.elapsed());

@@ -12,6 +12,7 @@ use super::Agent;
 use super::directory::Directory;
 use super::errors::CheckpointError;
 use super::events::AgentEvent;
+use super::image_cost::{KernelTime, Seen, Sharing};
 use super::image_results::{Packed, StoredImage};
 use super::local::Copy;
 use crate::agent_protocol::Report;
@@ -57,6 +58,8 @@ pub struct Begun {
     pub counts: Counts,
     /// How long the rank stood still.
     pub pause_ns: u64,
+    /// What its process had spent in the kernel by then.
+    pub kernel_time: Option<KernelTime>,
 }
 
 /// What the packing of an image needs.
@@ -74,6 +77,9 @@ struct PackJob {
     /// Threads in addition to the one that reads the image.
     workers: usize,
     secret: Option<Secret>,
+    /// The process, and what it had spent in the kernel when its last image had been streamed.
+    process: (Option<u32>, Option<KernelTime>),
+    sharing: Sharing,
 }
 
 fn server_error(e: impl Display) -> CheckpointError {
@@ -93,7 +99,8 @@ impl Agent {
         let (key, events) = (self.key.clone(), self.events.clone());
         let host = self.host_name();
         let compression = Compression::of_level(self.job.as_ref().map_or(1, |job| job.compress));
-        let workers = workers(self.hardware.processors as usize, self.ranks.count());
+        let sharing =
+            Sharing { ranks: self.ranks.count(), processors: self.hardware.processors as usize };
         let secret = self.images.secret.clone();
         let Some(process) = self.ranks.get_mut(rank, incarnation) else { return };
         let (ours, theirs) = match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
@@ -112,7 +119,18 @@ impl Agent {
         let id = ImageId { rank, incarnation, image };
         let program = process.program();
         let copy = self.images.local.as_ref().map(|local| local.begin(id));
-        let job = PackJob { begun, host, program, known, copy, compression, workers, secret };
+        let job = PackJob {
+            begun,
+            host,
+            program,
+            known,
+            copy,
+            compression,
+            workers: workers(sharing),
+            secret,
+            process: (process.pid(), process.kernel_time),
+            sharing,
+        };
         let turns = self.images.turns.clone();
         tokio::spawn(async move {
             let turn = turns.acquire_owned().await.ok();
@@ -155,14 +173,16 @@ impl Agent {
             return;
         };
         let report = match done.outcome {
-            Ok((committed, Packed { counts, known, .. })) => {
+            Ok((committed, Packed { counts, known, cost, kernel_time, .. })) => {
+                process.kernel_time = kernel_time;
                 let Counts { written, consumed } = counts;
                 process.chains.stored(taking.chain, done.image, known);
                 let Committed { image, bytes, oldest } = committed;
                 process.written_at_image.push((image, written));
                 let image = ImageFacts { image, bytes, written, consumed };
                 let took_ns = taking.asked.elapsed().as_nanos() as u64;
-                Report::ImageCommitted { image, oldest, took_ns }
+                let cost_ns = cost.as_nanos() as u64;
+                Report::ImageCommitted { image, oldest, took_ns, cost_ns }
             }
             Err(e) => Report::ImageFailed { image: done.image, why: e.to_string() },
         };
@@ -198,8 +218,15 @@ pub(super) async fn connect(
 
 /// Threads in addition to the one that reads an image: as many as the ranks leave processors to
 /// them. Where they leave none, a second thread would only take time from the ranks.
-fn workers(processors: usize, ranks: usize) -> usize {
-    if ranks >= processors { 0 } else { (processors / ranks.max(1)).max(1) }
+fn workers(sharing: Sharing) -> usize {
+    let Sharing { ranks, processors } = sharing;
+    if sharing.leaves_no_processor() { 0 } else { (processors / ranks.max(1)).max(1) }
+}
+
+/// Processor time of the calling thread.
+fn time_of_this_thread() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
 /// Carries one image to the server.
@@ -293,7 +320,19 @@ fn pack(
     job: PackJob,
     pieces: &mpsc::Sender<Bytes>,
 ) -> Result<Packed, CheckpointError> {
-    let PackJob { begun, host, program, known, mut copy, compression, workers, secret } = job;
+    let PackJob {
+        begun,
+        host,
+        program,
+        known,
+        mut copy,
+        compression,
+        workers,
+        secret,
+        process: (pid, before),
+        sharing,
+    } = job;
+    let began = time_of_this_thread();
     let encoder = match known {
         Some(known) => Encoder::incremental(id, compression, known),
         None => Encoder::new(id, compression),
@@ -341,6 +380,7 @@ fn pack(
         send(&mut out, IMAGE_PIECE_BYTES)?;
     }
     watcher.finish().map_err(|e| stream_error(&e))?;
+    let kernel_time = pid.and_then(KernelTime::of);
     // The rank's report and its stream come on different ways. A whole stream without a report
     // means that the rank died at this moment.
     let begun = begun.blocking_recv().map_err(|_| CheckpointError::RankDied)?;
@@ -356,5 +396,14 @@ fn pack(
     };
     let (_, known) = encoder.finish_with(&image_note::encode(&note), &mut out);
     send(&mut out, 1)?;
-    Ok(Packed { counts: begun.counts, known, copy })
+    let cost = Seen {
+        pause: Duration::from_nanos(begun.pause_ns),
+        before,
+        begin: begun.kernel_time,
+        end: kernel_time,
+        packing: time_of_this_thread().saturating_sub(began),
+        sharing,
+    }
+    .cost();
+    Ok(Packed { counts: begun.counts, known, copy, cost, kernel_time })
 }

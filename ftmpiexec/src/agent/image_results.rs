@@ -2,6 +2,7 @@
 //! [`super::restore`].
 
 use super::errors::{CheckpointError, RestoreError};
+use super::image_cost::KernelTime;
 use super::local::Copy;
 use crate::agent_protocol::Start;
 use ftmpi_checkpoint::container::ChunkIndex;
@@ -10,6 +11,7 @@ use ftmpi_servers::client::Committed;
 use ftmpi_wire::ImageNo;
 use ftmpi_wire::image_store::Counts;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// How the transfer of an image to its server ended.
 #[derive(Debug)]
@@ -29,6 +31,10 @@ pub struct Packed {
     pub known: ChunkIndex,
     /// The copy on this host.
     pub copy: Option<Copy>,
+    /// By how much the image held up the rank.
+    pub cost: Duration,
+    /// What the process had spent in the kernel when the image had been streamed.
+    pub kernel_time: Option<KernelTime>,
 }
 
 /// An image that streams into a new process.

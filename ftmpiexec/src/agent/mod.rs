@@ -41,6 +41,7 @@ mod external_load;
 mod files;
 mod from_caller;
 mod health;
+mod image_cost;
 mod image_results;
 mod incremental_chains;
 mod kept_files;

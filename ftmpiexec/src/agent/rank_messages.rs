@@ -2,7 +2,9 @@
 
 use super::checkpoint::Begun;
 use super::control::Datagram;
+use super::image_cost::KernelTime;
 use super::kept_files::Need;
+use super::rank_process::RankProcess;
 use super::{Agent, processes, segments};
 use crate::agent_protocol::{Job, Report};
 use crate::tuning::{LOG_BYTES_MIN, LOGS_MEMORY_SHARE};
@@ -60,7 +62,10 @@ impl Agent {
             FromRank::OpenEventLog => self.open_event_log((rank, incarnation)),
             FromRank::ImageBegun { image, written, consumed, pause_ns, .. } => {
                 report(Report::ImageTaken { image, pause_ns });
-                let begun = Begun { image, counts: Counts { written, consumed }, pause_ns };
+                let process = self.ranks.get(rank, incarnation);
+                let kernel_time = process.and_then(RankProcess::pid).and_then(KernelTime::of);
+                let begun =
+                    Begun { image, counts: Counts { written, consumed }, pause_ns, kernel_time };
                 self.image_begun(rank, incarnation, begun);
             }
             FromRank::ImageRefused { image, why } => {

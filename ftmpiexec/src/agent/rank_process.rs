@@ -3,6 +3,7 @@
 use super::actual_command;
 use super::calls::CallCollector;
 use super::checkpoint::TakingImage;
+use super::image_cost::KernelTime;
 use super::incremental_chains::IncrementalChains;
 use super::output_hold::OutputHold;
 use super::page::Page;
@@ -91,6 +92,8 @@ pub struct RankProcess {
     pub doorbell: Option<OwnedFd>,
     pub input: Option<InputFeed>,
     pub image: Option<TakingImage>,
+    /// What the process had spent in the kernel when its last image had been streamed.
+    pub kernel_time: Option<KernelTime>,
     pub start: Start,
     /// Text that is not final yet, if such text is held.
     pub hold: Option<Arc<OutputHold>>,
@@ -146,6 +149,7 @@ impl RankProcess {
             doorbell: None,
             input,
             image: None,
+            kernel_time: None,
             start,
             hold,
             settling: None,

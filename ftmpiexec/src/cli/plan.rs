@@ -15,6 +15,7 @@ use crate::heartbeat::Times;
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::os_text::OsText;
+use crate::tuning::IMAGE_COST_LIMIT;
 use ftmpi_options::choices::{
     ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch, TransportChoice,
 };
@@ -56,6 +57,8 @@ pub struct Plan {
     pub clusters: Option<Vec<u32>>,
     /// Time between two images of a rank; `None`: no images.
     pub ckpt_interval: Option<Duration>,
+    /// Thousandths of the time that images may take before they come less often than that.
+    pub image_cost_limit: Option<u32>,
     /// Which rank takes an image next.
     pub ckpt_policy: scheduler::Policy,
     /// Object store to which checkpoint servers copy images.
@@ -279,8 +282,6 @@ impl Plan {
         let clusters = registry::clusters(&protocol, ranks);
         check_companions(cli, given)?;
         let starter = Starter::of(cli, allocation)?;
-        let own = std::env::current_exe()
-            .map_err(|error| PlanError::System { what: "the path of this program", error })?;
         let mut plan = Self {
             machines,
             placement,
@@ -295,6 +296,7 @@ impl Plan {
             channel_memories: cli.fault_tolerance.channel_memories.unwrap_or(1),
             traits,
             clusters,
+            image_cost_limit: image_cost_limit(cli, given),
             ckpt_interval: (traits.is_fault_tolerant() && cli.checkpoints.ckpt == Switch::On)
                 .then_some(cli.checkpoints.ckpt_interval),
             object_store: cli.storage.object_store.clone(),
@@ -342,7 +344,7 @@ impl Plan {
             file_patterns: [cli.output.outfile_pattern.clone(), cli.output.errfile_pattern.clone()],
             starter,
             remote: HashSet::new(),
-            remote_path: cli.network.remote_path.clone().unwrap_or(own),
+            remote_path: remote_path(cli)?,
             verbose: cli.output.verbose,
             continued: None,
             options: Vec::new(),
@@ -461,6 +463,23 @@ fn commitment(
         Switch::Off => Err(PlanError::CommittedWithoutImages(name.to_owned())),
         Switch::On => Ok(Some(Commitment::Images)),
     }
+}
+
+/// The path of this program on other hosts.
+fn remote_path(cli: &Cli) -> Result<PathBuf, PlanError> {
+    if let Some(path) = &cli.network.remote_path {
+        return Ok(path.clone());
+    }
+    std::env::current_exe()
+        .map_err(|error| PlanError::System { what: "the path of this program", error })
+}
+
+/// How many thousandths of the time images may take. An interval that the user gives is kept
+/// whatever the images cost.
+fn image_cost_limit(cli: &Cli, given: &[&str]) -> Option<u32> {
+    let is_bounded =
+        !given.contains(&"ckpt_interval") && cli.checkpoints.ckpt_policy != PolicyChoice::YoungDaly;
+    is_bounded.then_some(IMAGE_COST_LIMIT)
 }
 
 /// Whose image is next.

@@ -7,7 +7,7 @@
 use super::Launcher;
 use crate::cli::Plan;
 use crate::report::summary::Summary;
-use crate::text::{count, option_time, size, time};
+use crate::text::{count, option_time, percent, size, time};
 use crate::tuning::batch_log::INTERVAL;
 use ftmpi_protocols::scheduler::Policy;
 use std::io::IsTerminal;
@@ -18,6 +18,8 @@ use std::time::Duration;
 pub struct BatchLog {
     every: Option<Duration>,
     due: Duration,
+    /// The longest interval of images that was told.
+    interval_told: Duration,
 }
 
 impl BatchLog {
@@ -32,7 +34,8 @@ impl BatchLog {
             Some(every) => Some(every).filter(|every| !every.is_zero()),
             None => (speaks && !terminal).then_some(INTERVAL),
         };
-        Self { every, due: every.unwrap_or(Duration::MAX) }
+        let due = every.unwrap_or(Duration::MAX);
+        Self { every, due, interval_told: Duration::ZERO }
     }
 
     /// Whether a line is due. The next one is due an interval later.
@@ -82,12 +85,21 @@ pub fn protection(plan: &Plan) -> String {
         Policy::YoungDaly => {
             format!("first after {}, then as costs and failures ask for", option_time(interval))
         }
-        _ => format!("every {}", option_time(interval)),
+        _ => {
+            let less = plan.image_cost_limit.map_or(String::new(), |limit| {
+                format!(", or less often so that they cost at most {}", percent(thousandths(limit)))
+            });
+            format!("every {}{less}", option_time(interval))
+        }
     };
     format!(
         "protection: {name}, {what} {often}; {who}, at most {} in all (--max-restarts)",
         count(plan.max_restarts, "restart")
     )
+}
+
+fn thousandths(number: u32) -> f64 {
+    f64::from(number) / 1000.0
 }
 
 /// What a line in between tells.
@@ -144,6 +156,25 @@ impl Launcher {
             servers: self.recorder.servers_restarted(),
         };
         self.printer.notice(line.line());
+    }
+
+    /// Tells once that images come much less often than set, because they cost much.
+    pub(super) fn tell_interval(&mut self) {
+        let (Some(set), Some(limit)) = (self.plan.ckpt_interval, self.plan.image_cost_limit) else {
+            return;
+        };
+        let interval = self.dispatcher.image_interval().unwrap_or(set);
+        if !speaks(&self.plan) || interval < 2 * set.max(self.batch_log.interval_told) {
+            return;
+        }
+        self.batch_log.interval_told = interval;
+        self.printer.notice(format!(
+            "images are dear here: each rank has one every {} from now on, which costs {} of the \
+             time at most (--ckpt-interval {} keeps to the interval)",
+            option_time(Duration::from_secs(interval.as_secs())),
+            percent(thousandths(limit)),
+            option_time(set)
+        ));
     }
 
     /// Prints what the job survived and what that cost, where something failed or the user asked.

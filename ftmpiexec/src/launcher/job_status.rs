@@ -46,7 +46,10 @@ impl Launcher {
             phase,
             started_ms: since_1970.saturating_sub(now).as_millis() as u64,
             elapsed_s: now.as_secs_f64(),
-            ckpt_interval_s: self.plan.ckpt_interval.map(|interval| interval.as_secs_f64()),
+            ckpt_interval_s: self
+                .dispatcher
+                .image_interval()
+                .map(|interval| interval.as_secs_f64()),
             restarts: self.dispatcher.restarts(),
             restarts_max: self.plan.max_restarts,
             images: self.recorder.images(),

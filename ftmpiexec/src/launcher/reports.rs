@@ -174,10 +174,13 @@ impl Launcher {
                 self.recorder.image_taken(pause_ns);
                 let pause = Duration::from_nanos(pause_ns);
                 self.history.image_taken(self.now(), rank, image, pause);
-                Input::Paused { pause }
+                return None;
             }
-            Report::ImageCommitted { image, oldest, took_ns } => {
+            Report::ImageCommitted { image, oldest, took_ns, cost_ns } => {
                 self.image_stored((host, rank), image, took_ns);
+                self.recorder.image_cost(cost_ns);
+                self.notify_dispatcher(Input::ImageCost { cost: Duration::from_nanos(cost_ns) });
+                self.tell_interval();
                 Input::ImageCommitted { rank, incarnation, image, oldest }
             }
             Report::ImageFailed { image, why } => {

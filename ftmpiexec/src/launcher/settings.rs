@@ -21,17 +21,9 @@ pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
             interval,
             at_once_max: 2 * plan.machines.len().max(1),
             policy: plan.ckpt_policy,
-            no_idle_processor: leaves_no_processor_idle(plan),
+            cost_limit: plan.image_cost_limit,
         }),
     }
-}
-
-/// Whether the ranks take all processors of this machine. Of other hosts nothing is known yet: they
-/// count as having an idle one.
-fn leaves_no_processor_idle(plan: &Plan) -> bool {
-    let own = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let here = |host: &u32| !plan.is_remote(&plan.machines[*host as usize].name);
-    plan.placement.iter().filter(|host| here(host)).count() >= own
 }
 
 /// What each host can take after a failure: as many ranks as it has slots, or had at the start. A

@@ -100,6 +100,7 @@ struct Checkpoints {
     bytes: u64,
     pause_ms_mean: f64,
     pause_ms_max: f64,
+    cost_ms_mean: f64,
     duration_ms_mean: f64,
     duration_ms_max: f64,
 }
@@ -399,6 +400,7 @@ impl Recorder {
             bytes: self.image_bytes,
             pause_ms_mean: self.pauses.mean_ms(),
             pause_ms_max: self.pauses.max_ms(),
+            cost_ms_mean: self.costs.mean_ms(),
             duration_ms_mean: self.durations.mean_ms(),
             duration_ms_max: self.durations.max_ms(),
         }

@@ -41,6 +41,7 @@ pub struct Recorder {
     kills: BTreeMap<(Rank, Incarnation), Duration>,
     detect: BTreeMap<(Rank, Incarnation), Duration>,
     pauses: Times,
+    costs: Times,
     durations: Times,
     waves: Times,
     waves_void: u64,
@@ -72,6 +73,7 @@ impl Recorder {
             kills: BTreeMap::new(),
             detect: BTreeMap::new(),
             pauses: Times::default(),
+            costs: Times::default(),
             durations: Times::default(),
             waves: Times::default(),
             waves_void: 0,
@@ -185,6 +187,11 @@ impl Recorder {
     /// An image was taken.
     pub fn image_taken(&mut self, pause_ns: u64) {
         self.pauses.add(pause_ns);
+    }
+
+    /// An image held up its rank, pause included.
+    pub fn image_cost(&mut self, cost_ns: u64) {
+        self.costs.add(cost_ns);
     }
 
     /// An image is durable.

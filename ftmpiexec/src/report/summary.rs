@@ -41,7 +41,7 @@ pub struct Summary {
     /// Time that ranks stood still for images, and how often.
     paused: Duration,
     pauses: u64,
-    /// The interval of images, and whether the policy is to find it by itself. None: no images.
+    /// The interval of images, and whether it followed from what was measured. None: no images.
     interval: Option<(Duration, bool)>,
     /// Parts of the job of which each returns on its own: ranks, or clusters.
     parts: usize,
@@ -79,7 +79,7 @@ impl Summary {
             pauses: recorder.pauses.count,
             interval: plan
                 .ckpt_interval
-                .map(|interval| (interval, plan.ckpt_policy == Policy::YoungDaly)),
+                .map(|interval| (interval, finds_interval(plan, dispatcher, interval))),
             parts: recorder.clusters.as_ref().map_or(plan.placement.len(), |clusters| {
                 clusters.iter().collect::<BTreeSet<_>>().len()
             }),
@@ -216,6 +216,12 @@ impl Failed {
         let lost = self.loss.map_or("never back".to_owned(), |loss| time(loss.length()));
         format!("rank {} at {} {lost}", self.rank, time(self.at))
     }
+}
+
+/// Whether the interval of this job followed from what was measured.
+fn finds_interval(plan: &Plan, dispatcher: &Dispatcher, set: Duration) -> bool {
+    let is_longer = dispatcher.image_interval().is_some_and(|interval| interval > set);
+    plan.ckpt_policy == Policy::YoungDaly || (plan.image_cost_limit.is_some() && is_longer)
 }
 
 /// √(2 · cost of an image · time between two failures).

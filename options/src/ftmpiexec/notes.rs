@@ -85,7 +85,7 @@ fn fault_tolerance() -> Vec<Block> {
     vec![text(
         "An option that has no effect under the chosen protocol is refused; options that need \
          messages logged make auto choose a protocol that logs. Without options each rank takes an \
-         image every 30 s.",
+         image every 30 s, or less often where images cost much.",
     )]
 }
 

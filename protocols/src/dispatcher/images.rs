@@ -8,6 +8,7 @@ use super::messages::{Command, ImageFacts};
 use super::notice::Notice;
 use crate::scheduler::scheduler_process::{Note, Order};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::time::Duration;
 
 impl Dispatcher {
     pub(super) fn image_committed(
@@ -102,6 +103,13 @@ impl Dispatcher {
             scheduler.ordered(order);
         }
         self.look_for_images();
+    }
+
+    /// The time between two images of a rank, with what is known of their cost; `None` without
+    /// images.
+    #[must_use]
+    pub fn image_interval(&self) -> Option<Duration> {
+        self.scheduler.as_ref().map(|scheduler| scheduler.interval(self.now))
     }
 
     /// No new incarnation is to begin from this image.

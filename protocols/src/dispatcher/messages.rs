@@ -273,10 +273,10 @@ pub enum Input {
         /// This image and later ones do not have what is needed.
         before: Option<ImageNo>,
     },
-    /// A rank stood still so long for an image.
-    Paused {
-        /// How long.
-        pause: Duration,
+    /// What an image cost its rank.
+    ImageCost {
+        /// By how much it held the rank up.
+        cost: Duration,
     },
     /// What a rank has received in all, for the choice of the next image.
     Received {

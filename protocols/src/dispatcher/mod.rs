@@ -259,7 +259,7 @@ impl Dispatcher {
             return;
         }
         // These come often, and no migration waits for them.
-        let is_measured = matches!(input, Input::Received { .. } | Input::Paused { .. });
+        let is_measured = matches!(input, Input::Received { .. } | Input::ImageCost { .. });
         match input {
             Input::AgentUp { host } => self.agent_up(host),
             Input::AgentLost { host, why, silent } => self.agent_lost(host, &why, silent),
@@ -309,7 +309,7 @@ impl Dispatcher {
                 self.log_full();
             }
             Input::ImagesWanted => self.note(Note::Hasten),
-            Input::Paused { pause } => self.note(Note::Paused(pause)),
+            Input::ImageCost { cost } => self.note(Note::Cost(cost)),
             Input::Received { rank, bytes } => self.note(Note::Received(rank, bytes)),
             Input::SchedulerUp => self.scheduler_up(),
             Input::SchedulerLost => self.scheduler_lost(),

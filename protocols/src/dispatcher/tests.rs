@@ -31,7 +31,7 @@ pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
             interval: 4 * S,
             at_once_max: 4,
             policy: scheduler::Policy::Periodic,
-            no_idle_processor: false,
+            cost_limit: None,
         }),
     }
 }
@@ -70,6 +70,33 @@ fn commit(image: u64, oldest: u64) -> Input {
         incarnation: Incarnation(0),
         image: ImageFacts { image: ImageNo(image), bytes: 1, written: [0, 0], consumed: 0 },
         oldest: ImageNo(oldest),
+    }
+}
+
+#[test]
+fn dear_images_come_less_often_where_their_cost_is_bounded() {
+    let take = |dispatcher: &mut Dispatcher, at: Duration| {
+        dispatcher.handle(at, Input::Tick);
+        let commands = drain(dispatcher);
+        commands.iter().filter(|command| matches!(command, Command::TakeImage { .. })).count()
+    };
+    for (limit, second) in [(None, 9 * S), (Some(50), 205 * S)] {
+        let mut settings = settings(2, 1, "coordinated");
+        settings.images.as_mut().unwrap().cost_limit = limit;
+        let mut dispatcher = running(settings);
+        assert_eq!(take(&mut dispatcher, 5 * S), 2, "the first wave comes as set");
+        for rank in 0..2 {
+            dispatcher.handle(5 * S, Input::ImageCost { cost: 10 * S });
+            let Input::ImageCommitted { incarnation, image, oldest, .. } = commit(1, 1) else {
+                unreachable!()
+            };
+            let rank = Rank(rank);
+            dispatcher.handle(5 * S, Input::ImageCommitted { rank, incarnation, image, oldest });
+        }
+        drain(&mut dispatcher);
+        assert_eq!(dispatcher.image_interval(), Some(second - 5 * S));
+        assert_eq!(take(&mut dispatcher, second - S / 2), 0);
+        assert_eq!(take(&mut dispatcher, second), 2);
     }
 }
 

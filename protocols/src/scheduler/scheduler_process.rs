@@ -13,8 +13,8 @@
 //! - An order that cannot be carried out any more (the rank died meanwhile) is answered as an image
 //!   that ended, or as a wave that was refused. The process orders nothing twice before it hears of
 //!   its end.
-//! - Only what changes a decision is sent: counters under `payload`, pauses and failures under
-//!   `young-daly`, who can take an image when that changes.
+//! - Only what changes a decision is sent: counters under `payload`, failures under `young-daly`,
+//!   costs there and where they are bounded, who can take an image when that changes.
 
 use super::{Policy, Scheduler};
 use ftmpi_wire::Rank;
@@ -33,8 +33,8 @@ pub enum Note {
     Committed(Rank),
     /// A rank has received so many bytes in all.
     Received(Rank, u64),
-    /// A rank stood still for an image.
-    Paused(Duration),
+    /// An image held up its rank for so long.
+    Cost(Duration),
     /// A rank failed.
     Failed,
     /// Images of all are due.
@@ -74,7 +74,7 @@ impl Scheduler {
             Note::Ended(rank) => self.ended(now, rank),
             Note::Committed(rank) => self.committed(rank),
             Note::Received(rank, bytes) => self.received(rank, bytes),
-            Note::Paused(pause) => self.paused(pause),
+            Note::Cost(cost) => self.costs(cost),
             Note::Failed => self.failed(now),
             Note::Hasten => self.hasten(now),
             Note::HastenOne(rank) => self.hasten_one(now, rank),
@@ -88,7 +88,8 @@ impl Scheduler {
         let policy = self.settings.policy;
         match *note {
             Note::Received(..) | Note::Committed(_) => policy == Policy::Payload,
-            Note::Paused(_) | Note::Failed => policy == Policy::YoungDaly,
+            Note::Cost(_) => policy == Policy::YoungDaly || self.settings.cost_limit.is_some(),
+            Note::Failed => policy == Policy::YoungDaly,
             Note::HastenOne(rank) => self.due[rank.index()] > now || self.choice_due > now,
             Note::HastenWave(cluster) => self.wave_due[cluster as usize] > now,
             _ => true,
@@ -105,7 +106,7 @@ impl Scheduler {
                 rank(r)
             }
             Note::HastenWave(c) | Note::WaveEnded(c) | Note::WaveRefused(c) => cluster(c),
-            Note::Paused(_) | Note::Failed | Note::Hasten => true,
+            Note::Cost(_) | Note::Failed | Note::Hasten => true,
         }
     }
 }
@@ -184,6 +185,12 @@ impl SchedulerProxy {
     #[must_use]
     pub fn is_under_way(&self, rank: Rank) -> bool {
         self.copy.is_under_way(rank)
+    }
+
+    /// The time between two images of a rank, with what is known now.
+    #[must_use]
+    pub fn interval(&self, now: Duration) -> Duration {
+        self.copy.interval(now)
     }
 
     /// The ranks that begin an image now; each counts as under way from here on.
@@ -363,7 +370,7 @@ mod tests {
                 interval: Duration::from_millis(2000),
                 at_once_max: 2,
                 policy,
-                no_idle_processor: false,
+                cost_limit: None,
             };
             Self {
                 proxy: SchedulerProxy::new(Scheduler::new(settings, 4).with_clusters(1)),
@@ -505,7 +512,7 @@ mod tests {
             interval: Duration::from_millis(1000),
             at_once_max: 1,
             policy: Policy::Periodic,
-            no_idle_processor: false,
+            cost_limit: None,
         };
         let mut proxy = SchedulerProxy::new(
             Scheduler::new(settings, CLUSTERS).with_clusters(CLUSTERS as usize),
@@ -554,10 +561,7 @@ mod tests {
         for at in (0..20_000).step_by(10) {
             job.step(at, 0);
         }
-        let (mut process, proxy) = (job.process.unwrap(), job.proxy);
-        // An image begins for the launcher when the order arrives.
-        assert!(proxy.copy.transfers.0 < process.scheduler.transfers.0);
-        process.scheduler.transfers.0 = proxy.copy.transfers.0;
+        let (process, proxy) = (job.process.unwrap(), job.proxy);
         assert_eq!(process.scheduler, proxy.copy);
         let settings = proxy.copy.settings;
         let word = Word::Note(Duration::ZERO, Note::Ended(Rank(4)));

@@ -141,7 +141,7 @@ impl World {
                 interval,
                 at_once_max: 4,
                 policy: scheduler::Policy::Periodic,
-                no_idle_processor: false,
+                cost_limit: None,
             }),
         };
         let first = RankWorld::first(size);

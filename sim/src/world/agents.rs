@@ -6,6 +6,7 @@ use crate::mutants::Mutant;
 use crate::picture::{Mark, mark};
 use ftmpi_protocols::dispatcher::{Command, Ending, ImageFacts, Input};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use std::time::Duration;
 
 /// An incarnation that is to begin.
 #[derive(Debug, Clone)]
@@ -376,6 +377,9 @@ impl World {
         for rank in whose {
             let (host, incarnation) = (self.host_of(rank), self.processes[rank].incarnation);
             let rank = Rank(rank as u32);
+            // Cheap or dear, by the number: it must not matter but for the time of the next image.
+            let cost = Duration::from_millis(image.0 % 7);
+            self.report(host, Input::ImageCost { cost });
             self.report(host, Input::ImageCommitted { rank, incarnation, image: facts, oldest });
         }
         if mutant == Some(Mutant::LogCutAtIncompleteWave) {

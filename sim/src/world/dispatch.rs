@@ -122,7 +122,7 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
             interval: Duration::from_millis(interval),
             at_once_max: 1 + draw(3) as usize,
             policy,
-            no_idle_processor: interval % 2 == 0,
+            cost_limit: (interval % 2 == 0).then_some(100),
         }),
     }
 }
