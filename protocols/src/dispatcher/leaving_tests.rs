@@ -60,3 +60,31 @@ fn a_rank_without_mpi_is_named_while_others_are_in_mpi() {
     assert_eq!(named(&drain(&mut dispatcher)), 1, "once");
     assert!(!dispatcher.has_ended());
 }
+
+/// On a busy host a process needs long to become the one of its image.
+#[test]
+fn a_rank_on_its_way_back_from_an_image_is_not_outside_of_mpi() {
+    let image = ImageFacts { image: ImageNo(6), bytes: 1, written: [0; 2], consumed: 0 };
+    let past = Past { images: vec![image], highest: ImageNo(6), ..Past::default() };
+    let mut dispatcher = Dispatcher::continued(settings(3, 1, "coordinated"), vec![past; 3]);
+    dispatcher.handle(S, Input::AgentUp { host: 0 });
+    let begins: Vec<_> = drain(&mut dispatcher)
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Start { rank, incarnation, .. } => Some((rank, incarnation)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(begins.len(), 3);
+    for &(rank, incarnation) in &begins {
+        dispatcher.handle(S, Input::Spawned { rank, incarnation });
+    }
+    hello(&mut dispatcher, begins[0].0.0, begins[0].1.0);
+    let mut reports = 0;
+    for at in 2..200 {
+        dispatcher.handle(at * S, Input::Tick);
+        let is_report = |c: &Command| matches!(c, Command::Notify(Notice::WithoutWaves { .. }));
+        reports += drain(&mut dispatcher).iter().filter(|command| is_report(command)).count();
+    }
+    assert_eq!(reports, 0);
+}

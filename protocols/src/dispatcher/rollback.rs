@@ -176,7 +176,8 @@ impl Dispatcher {
         let patience = images.interval * WITHOUT_WAVES_INTERVALS;
         let is_outside = |rank: &&Rank| {
             let state = &self.ranks[rank.index()];
-            state.stage == Stage::Spawned && !state.joined
+            // A rank that has an image has been in MPI: it is on its way back.
+            state.stage == Stage::Spawned && !state.joined && state.images.newest().is_none()
         };
         let outside = self.clusters.iter().find_map(|cluster| {
             let ranks = cluster.waves.ranks();
