@@ -26,6 +26,7 @@ def replaced(setting: Setting) -> None:
     if setting.dist_is_built():
         files(setting)
         continued(setting)
+        moved(setting)
         programs(setting)
 
 
@@ -78,6 +79,42 @@ def continued(setting: Setting) -> None:
         if problem is None and kills < 2:
             problem = f"the launcher was killed {kills} times only"
         setting.results.check(f"files of a job that is continued: {kind}, {kills} deaths", problem, f"{seconds:.1f} s")
+
+
+def moved(setting: Setting) -> None:
+    """The whole job dies. Its libraries lie elsewhere when it goes on: the linker finds one of them there, and nobody has
+    loaded the other one. Then one of them is another version, which no image may get."""
+    for test, version in (("libraries at other paths", 1), ("another library at another path", 2)):
+        where = setting.new_folder("moved")
+        first, second, job = where / "first", where / "second", where / "job"
+        for folder in (first, second):
+            (folder / "plug").mkdir(parents=True)
+        library, plug_in = Path("libversion.so"), Path("plug/plug.so")
+        why = compile_one(setting, first / library, "library.c", "-shared", "-fPIC")
+        why = why or compile_one(setting, first / plug_in, "library.c", "-shared", "-fPIC", "-DLIBRARY_VERSION=2")
+        why = why or compile_one(setting, where / "other.so", "library.c", "-shared", "-fPIC", "-DLIBRARY_VERSION=3")
+        why = why or compile_one(setting, where / "program", "moved.c", f"-L{first}", "-lversion",
+                                 f"-Wl,-rpath,{first}:{second}")
+        if why is not None:
+            return setting.results.bad(test, why)
+        stop = Stopper(job, 1.0, "everything", 2)
+        early = run([*setting.mpiexec(2, "--job-dir", job, "--ckpt-interval", "300ms"), where / "program",
+                     str(CONTINUED_STEPS * 5), first / plug_in], timeout=setting.timeout, cwd=where, meanwhile=stop)
+        if not stop.done:
+            return setting.results.bad(test, f"ended too soon: {early.output_tail()}")
+        (first / library).rename(second / library)
+        (where / "other.so" if version == 2 else first / plug_in).rename(second / plug_in)
+        if version == 2:
+            (first / plug_in).unlink()
+        late = run([setting.launcher, "--restart", job], timeout=setting.timeout, cwd=where)
+        if version == 1:
+            problem = problem_of(late, expected_text="0 wrong steps")
+            if problem is None and "2 of 2 ranks from images" not in late.err:
+                problem = f"not from images: {late.output_tail()}"
+        else:
+            refused = late.code and "plug.so, which the program maps, cannot be read" in late.err
+            problem = None if refused else f"it was not refused: {late.output_tail()}"
+        setting.results.check(test, problem, f"{late.seconds:.1f} s")
 
 
 def from_image_problem(file: Path) -> str | None:

@@ -30,6 +30,11 @@ impl Strings {
         self.len
     }
 
+    /// Gives up what was added since there were so many bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Adds a copy of a text.
     pub fn add(&mut self, text: &[u8]) -> Result<Text, Errno> {
         let end = self.len + text.len();

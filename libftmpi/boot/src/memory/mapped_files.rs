@@ -8,6 +8,7 @@ use crate::base::syscalls;
 use crate::base::text::Shown;
 use crate::descriptors::kept_files;
 use crate::memory::data_files::is_of_the_system;
+use crate::memory::moved_files::Missing;
 use ftmpi_checkpoint::stream::{File, HASHED_BYTES_MAX, Hash, Text, limit};
 use ftmpi_wire::control::FileKey;
 
@@ -59,15 +60,18 @@ pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Re
 
 /// Compares the image's files with those of this host, in the new process. A file that is another
 /// one now is taken from the agent, if the agent has kept it: then the path becomes that of a
-/// descriptor, which [`crate::restore::resume`] closes. `same_boot`: the image was taken on this
-/// boot of this host.
+/// descriptor, which [`crate::restore::resume`] closes. A program or library may also lie elsewhere
+/// on this host ([`crate::memory::moved_files`]). `same_boot`: the image was taken on this boot of
+/// this host.
 pub fn check_files(
     area: &ReservedArea,
     strings: &mut Strings,
     count: usize,
     same_boot: bool,
 ) -> Result<(), Refused> {
-    for file in area.files()[..count].iter_mut().filter(|file| file.nameless == 0) {
+    let mut missing = Missing::new();
+    let files = area.files()[..count].iter_mut().enumerate();
+    for (index, file) in files.filter(|(_, file)| file.nameless == 0) {
         let now = identify(area, strings, file.path, file.hashed != 0);
         if now.is_ok_and(|now| is_same(file, &now, same_boot)) {
             continue;
@@ -87,18 +91,25 @@ pub fn check_files(
                 continue;
             }
         }
-        let path = Shown(strings.get(file.path));
-        return Err(area.refuse(match now {
-            Ok(_) => Refusal::MappedFileChanged { path },
-            Err(errno) => Refusal::MappedFileUnreadable { path, errno },
-        }));
+        if file.hashed == 0 || !missing.add(index) {
+            return Err(refuse(area, strings, file.path));
+        }
     }
-    Ok(())
+    missing.find(area, strings)
+}
+
+/// Why the file at this path is not the one of the image.
+pub fn refuse(area: &ReservedArea, strings: &Strings, path: Text) -> Refused {
+    let shown = Shown(strings.get(path));
+    area.refuse(match identify(area, strings, path, true) {
+        Ok(_) => Refusal::MappedFileChanged { path: shown },
+        Err(errno) => Refusal::MappedFileUnreadable { path: shown, errno },
+    })
 }
 
 /// Whether a file is the one of the image: by its contents, or, if the mapping is shared, as the
 /// same file.
-fn is_same(file: &File, now: &File, same_boot: bool) -> bool {
+pub fn is_same(file: &File, now: &File, same_boot: bool) -> bool {
     if file.hashed != 0 {
         return (file.size, file.hash) == (now.size, now.hash);
     }
@@ -119,7 +130,13 @@ pub fn offer(area: &ReservedArea, strings: &Strings, count: usize, image: u64) {
     }
 }
 
-fn identify(area: &ReservedArea, strings: &Strings, path: Text, hashed: bool) -> Result<File, i32> {
+/// The file at this path, as an image has it.
+pub fn identify(
+    area: &ReservedArea,
+    strings: &Strings,
+    path: Text,
+    hashed: bool,
+) -> Result<File, i32> {
     let stat = syscalls::stat(strings.c_str(path))?;
     let mut file = File {
         path,

@@ -6,6 +6,7 @@ pub mod layout;
 pub mod locked_memory;
 pub mod mapped_files;
 pub mod mappings;
+pub mod moved_files;
 pub mod page_attributes;
 pub mod page_scanner;
 pub mod vdso;
