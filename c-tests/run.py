@@ -15,6 +15,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py auto | points | servers | all-ranks | damage | restart | committed | cuts | remade | replaced
     c-tests/run.py bad-input | bounds       what users do wrong; hosts with little memory or disk
     c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
+    c-tests/run.py hydra                    options and variables of Hydra
     c-tests/run.py direct                   ranks that Hydra starts
     c-tests/run.py mpir                     debuggers find the ranks
     c-tests/run.py containers               bubblewrap and podman, a rank killed in each; Kubernetes' workers
@@ -56,7 +57,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, containers, control,
-    coverage, cuts, damage, determinants, going_on, hosts, imb, install, kills, loads, mpi4py_suite, netns,
+    coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, kills, loads, mpi4py_suite, netns,
     new_processes, npb, object_store, orphans, points, programs, random_programs, recoveries, remade, replaced,
     restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
@@ -174,6 +175,7 @@ def arguments() -> argparse.Namespace:
     suite("packages", "wheel, Debian package and tar ball from the tree, and from nothing to the first killed rank")
     suite("mpir", "debuggers find the ranks")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
+    suite("hydra", "options and variables of Hydra")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("hosts", "five hosts made of network namespaces: links that break (root only)")
     suite("virtual-hosts", "cuts and losses of virtual hosts on this machine")
@@ -215,7 +217,7 @@ def main() -> int:
 # Suites without options of their own.
 PLAIN = {
     "containers": containers.containers,
-    "ctl": control.control,
+    "ctl": control.control, "hydra": hydra_options.hydra_options,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
     "new-processes": new_processes.new_processes,
     "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks,
@@ -346,6 +348,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("mpi4py", lambda: mpi4py_suite.mpi4py_suite(setting, peers, [2], True)),
             ("new processes", lambda: new_processes.new_processes(setting)),
             ("bad-input", lambda: bad_input.bad_input(setting)),
+            ("hydra", lambda: hydra_options.hydra_options(setting)),
             ("bounds", lambda: bounds.bounds(setting)),
             ("loads", lambda: loads.loads(setting)),
             ("surroundings", lambda: surroundings.surroundings(setting)),

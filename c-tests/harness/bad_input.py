@@ -141,6 +141,23 @@ def command_lines(setting: Setting) -> None:
                           problem_of(outcome, expected_text="on 1: ok"))
 
 
+def ports(setting: Setting) -> None:
+    """Ranges of ports in which too few are free."""
+    where = setting.new_folder("ports")
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        words = ["--protocol", "none", "--port-range", f"{port}-{port}", "-n", "2", "/bin/true"]
+        taken = run([setting.launcher, *words], timeout=60, cwd=where)
+    for option, value, expected in (("--port-range", "5000", "5000-5100"), ("--interface", "no-such-0", "no interface")):
+        outcome = run([setting.launcher, option, value, "-n", "2", "/bin/true"], timeout=60, cwd=where)
+        setting.results.check(f"bad input: {option} {value}", error_message_problem(outcome, expected))
+    # Now the launcher has the only port, and its agent has none.
+    one = run([setting.launcher, *words], timeout=60, cwd=where)
+    for label, outcome in (("a range of ports that are taken", taken), ("a range of one port", one)):
+        setting.results.check(f"bad input: {label}",
+                              error_message_problem(outcome, f"no port from {port} to {port} is free", most_lines=8))
+
+
 def job_directory(setting: Setting) -> None:
     """Image directories that cannot be written, are full, or must not be used."""
     job, why = Jobs(setting, 5).make("master_worker", setting.seed)
@@ -381,6 +398,7 @@ def bad_input(setting: Setting) -> None:
     if not setting.dist_is_built():
         return
     command_lines(setting)
+    ports(setting)
     job_directory(setting)
     port_scanner(setting)
     nothing_left_behind(setting)

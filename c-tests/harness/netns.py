@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .core import Setting, kill, run, which
+from .core import Setting, kill, problem_of, run, which
 from .jobs import Jobs, judge
 
 HOSTS = ("10.77.31.1", "10.77.31.2")
@@ -137,9 +137,62 @@ def netns(setting: Setting) -> None:
         results.skip("two hosts", f"namespaces cannot be made here: {getattr(error, 'stderr', '') or error}")
         return
     try:
+        in_another_network(setting, hosts)
         scenarios(setting, hosts)
     finally:
         remove_hosts(hosts)
+
+
+class Sockets:
+    """Collects where processes of the hosts listen, and which connections there are between the hosts, without those of
+    ssh."""
+
+    def __init__(self, hosts: Hosts) -> None:
+        self.hosts = hosts
+        self.listening: set[int] = set()
+        self.networks: set[str] = set()
+
+    def __call__(self, process) -> None:
+        for host in (0, 1):
+            table = subprocess.run([*self.hosts.inside(host), "cat", "/proc/net/tcp"], capture_output=True, text=True)
+            for line in table.stdout.splitlines()[1:]:
+                words = line.split()
+                (own, port), (other, other_port) = (word.split(":") for word in words[1:3])
+                ports = (int(port, 16), int(other_port, 16))
+                if 22 in ports:
+                    continue
+                if words[3] == "0A":
+                    self.listening.add(ports[0])
+                elif words[3] == "01" and own != other:
+                    self.networks.add(".".join(str(byte) for byte in bytes.fromhex(own)[::-1][:3]))
+
+
+def in_another_network(setting: Setting, hosts: Hosts) -> None:
+    """ssh reaches the hosts in one network; the job uses another one, and a few ports."""
+    test = "two hosts: another network, and a range of ports"
+    subprocess.run(["ip", "-n", hosts.names[0], "link", "add", "second0", "type", "veth", "peer", "name", "second1", "netns",
+                    hosts.names[1]], check=True)
+    for host, (name, link) in enumerate(zip(hosts.names, ("second0", "second1")), 1):
+        subprocess.run(["ip", "-n", name, "addr", "add", f"10.77.32.{host}/24", "dev", link], check=True)
+        subprocess.run(["ip", "-n", name, "link", "set", link, "up"], check=True)
+    (hosts.folder / "machines").write_text(f"{HOSTS[0]}:2\n{HOSTS[1]}:2 event-logger checkpoint-server\n")
+    prepared = Jobs(setting, 4).prepare(test, "collectives", setting.seed)
+    if prepared is None:
+        return
+    job, sockets = prepared.job, Sockets(hosts)
+    first, last = 25000, 25011
+    options = ["-f", hosts.folder / "machines", "--rsh", hosts.ssh(), "--protocol", "pessimistic", "--ckpt-interval", "1s",
+               "--interface", "second0", "--port-range", f"{first}-{last}", "--inject", "kill:rank=3,at=1500ms"]
+    outcome = run([*hosts.inside(0), *setting.mpiexec(4, *options), job.program, *job.arguments],
+                  timeout=setting.timeout, cwd=prepared.where, meanwhile=sockets)
+    problem = problem_of(outcome, expected_text=job.expected_text)
+    outside = sorted(port for port in sockets.listening if not first <= port <= last)
+    if problem is None and (outside or len(sockets.listening) < 4):
+        problem = f"listens at {sorted(sockets.listening)}, wanted ports from {first} to {last}"
+    if problem is None and sockets.networks != {"10.77.32"}:
+        problem = f"connections in the networks {sorted(sockets.networks)}, wanted 10.77.32"
+    setting.results.check(test, problem, f"{len(sockets.listening)} ports, {outcome.seconds:.1f} s")
+    subprocess.run(["ip", "-n", hosts.names[0], "link", "del", "second0"], check=True)
 
 
 def scenarios(setting: Setting, hosts: Hosts) -> None:

@@ -4,7 +4,7 @@
 //! The launcher's dispatcher decides; the agent carries out and reports. Messages about a rank name
 //! its incarnation, and both sides ignore what comes late about an old incarnation.
 
-use crate::binding::Binding;
+use crate::binding::{Binding, MemoryPolicy};
 use crate::call_spans::CallReport;
 use crate::heartbeat::Times;
 use crate::os_text::OsText;
@@ -19,6 +19,7 @@ use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,10 +41,14 @@ pub struct AgentSetup {
     pub host: u32,
     /// Addresses of the launcher; the agent tries them in order.
     pub launcher: Vec<SocketAddr>,
+    /// At these addresses only: the user names the network.
+    pub only_there: bool,
     /// Processes of an agent that died on this host. The new agent kills them first.
     pub leftovers: Vec<ProcessId>,
     /// Where the agent listens: on all interfaces if other hosts take part.
     pub listen: IpAddr,
+    /// Ports of which the agent takes a free one, if not any.
+    pub port_range: Option<RangeInclusive<u16>>,
     /// How long silence may last.
     pub times: Times,
     /// How long the agent holds on when no agent hears the launcher; `None`: as if it alone heard
@@ -138,6 +143,8 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     /// Which processors the ranks of a host may use; `None`: all.
     pub binding: Option<Binding>,
+    /// From which NUMA nodes ranks take memory, if they are not to take it where they touch it.
+    pub memory: Option<MemoryPolicy>,
     /// The command that says whether a host is well, and the time between two of its runs.
     pub health: Option<(String, Duration)>,
     /// Ranks record their calls (`--trace`).

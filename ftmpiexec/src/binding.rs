@@ -4,6 +4,7 @@
 //! ranks begin with the first set again. Only processors that the agent itself may use are in a
 //! set. Pure: the caller gives the host's topology (`agent/cpu_binding.rs`).
 
+use ftmpi_options::places::MemoryBinding;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -57,6 +58,26 @@ pub struct Processor {
     pub number: usize,
     /// Number of the part at each [`Level`], unique on the host.
     pub parts: [usize; 5],
+}
+
+/// From which NUMA nodes ranks take memory (`-membind`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemoryPolicy {
+    /// From these only.
+    Bind(Vec<u32>),
+    /// From these in turn; none: from all of the host.
+    Interleave(Vec<u32>),
+}
+
+impl MemoryPolicy {
+    /// What the option says; none: where a rank first touches memory.
+    pub fn of(option: &MemoryBinding) -> Option<Self> {
+        match option {
+            MemoryBinding::FirstTouch => None,
+            MemoryBinding::Bind(nodes) => Some(Self::Bind(nodes.clone())),
+            MemoryBinding::Interleave(nodes) => Some(Self::Interleave(nodes.clone())),
+        }
+    }
 }
 
 const NAMES: [(&str, Level); 12] = [

@@ -84,7 +84,7 @@ const TABLE: &[(&[&str], &str, &str)] = &[
         DEBUG,
     ),
     (&["rr", "grr", "localonly", "print-rank-map", "order-nodes", "hosts-group"], INTEL, PER_HOST),
-    (&["t", "check_mpi", "aps", "mps", "tune-file", "binding", "membind", "topolib"], INTEL, DROP),
+    (&["t", "check_mpi", "aps", "mps", "tune-file", "binding", "topolib"], INTEL, DROP),
     (
         &["gwdir", "gpath", "gumask", "umask", "gexitcodes"],
         INTEL,
@@ -104,9 +104,7 @@ const TABLE: &[(&[&str], &str, &str)] = &[
             "disable-x",
             "pmi-port",
             "skip-launch-node",
-            "usize",
             "info",
-            "print-all-exitcodes",
             "demux",
             "arch",
             "file",
@@ -115,9 +113,7 @@ const TABLE: &[(&[&str], &str, &str)] = &[
         HYDRA,
         DROP,
     ),
-    (&["prepend-pattern"], HYDRA, "write -l for the rank's number before each line"),
     (&["profile"], HYDRA, "write --report FILE.html, or --trace FILE"),
-    (&["rankmap"], HYDRA, "name the hosts in the order of the ranks: --hosts a,b:2"),
     (
         &["gpus-per-proc"],
         HYDRA,

@@ -7,7 +7,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | [`ftmpiexec`], [`servers`], and one module for each other program | the tables of options |
-//! | [`choices`], [`values`] | what options accept |
+//! | [`choices`], [`values`], [`places`] | what options accept |
 //! | [`errors`], [`foreign`] | every text about a wrong command line; options of other launchers |
 //! | [`sbatch`] | the words of `ftmpiexec sbatch` |
 //! | [`page`], [`render`] | a table as a page; pages for terminals, man, Markdown, shells |
@@ -25,6 +25,7 @@ pub mod foreign;
 pub mod ftmpiexec;
 pub mod os_text;
 pub mod page;
+pub mod places;
 pub mod render;
 pub mod sbatch;
 pub mod servers;

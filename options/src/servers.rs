@@ -1,9 +1,10 @@
 //! The options of the four servers.
 
 use crate::choices::AcknowledgeChoice;
-use crate::values::{address, number, size, store, time};
+use crate::values::{address, number, ports, size, store, time};
 use clap::{Args, Parser, ValueHint};
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +17,11 @@ pub struct ServerArgs {
     /// Port 0 takes a free port; the first line of output says which.
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0", value_parser = address)]
     pub listen: SocketAddr,
+    /// Ports of which port 0 takes a free one
+    ///
+    /// Default: the system chooses.
+    #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
+    pub port_range: Option<RangeInclusive<u16>>,
     /// File with the key of the job
     ///
     /// 64 hexadecimal digits in a file of mode 0600. Default: the variable FTMPI_KEY.

@@ -5,6 +5,7 @@
 use crate::os_text;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
@@ -42,6 +43,9 @@ pub enum ValueError {
     /// It should be a network address.
     #[error("`{0}` is not an address; write IP:PORT, such as 127.0.0.1:9100 or [::1]:9100")]
     Address(String),
+    /// It should be a range of ports.
+    #[error("`{0}` is not a range of ports; write the first and the last one, such as 5000-5100")]
+    Ports(String),
     /// It should be the address of an object store.
     #[error(
         "`{0}` is not the address of an object store; write s3://BUCKET/PREFIX or file:///DIRECTORY"
@@ -149,6 +153,18 @@ pub fn local_address(text: &str) -> Result<SocketAddr, ValueError> {
     }
 }
 
+/// The first and the last of some ports: `5000-5100`, and `5000:5100` as MPICH's variables have it.
+///
+/// # Errors
+/// It is no range, or an empty one.
+pub fn ports(text: &str) -> Result<RangeInclusive<u16>, ValueError> {
+    let port = |text: &str| text.trim().parse::<u16>().ok().filter(|port| *port > 0);
+    let both = text.split_once(['-', ':']);
+    let both = both.and_then(|(first, last)| Some((port(first)?, port(last)?)));
+    let range = both.filter(|(first, last)| first <= last).map(|(first, last)| first..=last);
+    range.ok_or_else(|| ValueError::Ports(text.to_owned()))
+}
+
 /// The address of an object store. It holds no secrets: those come from the environment.
 ///
 /// # Errors
@@ -235,6 +251,14 @@ mod tests {
         let error = many("0").unwrap_err().to_string();
         assert_eq!(error, "`0` is not a whole number from 1 on; write for example 4");
         assert!(many("4294967296").is_err());
+    }
+
+    #[test]
+    fn ports_have_a_first_and_a_last() {
+        assert_eq!((ports("5000-5100"), ports("7:7")), (Ok(5000..=5100), Ok(7..=7)));
+        for wrong in ["5000", "", "-", "5100-5000", "0-9", "1-65536", "a-b", "1-2-3"] {
+            assert_eq!(ports(wrong), Err(ValueError::Ports(wrong.into())));
+        }
     }
 
     #[test]

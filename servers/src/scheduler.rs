@@ -10,7 +10,7 @@ pub use crate::tuning::scheduler::FRAME_BYTES_MAX;
 use crate::tuning::scheduler::TICK;
 use ftmpi_options::servers::CheckpointSchedulerArgs;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, SchedulerProcess, Word};
-use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_transport::auth::Authenticated;
 use ftmpi_transport::framed::Framed;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::sync::Arc;
@@ -52,9 +52,7 @@ pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 
 async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
-    let mut listener = Listener::bind(args.server.listen, server_process::begin(&args.server)?)
-        .await
-        .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
+    let mut listener = server_process::listen(&args.server, server_process::begin(&args.server)?).await?;
     let (counts, started) = (Arc::new(Counts::default()), Instant::now());
     if let Some(address) = args.server.metrics {
         let (_, mut questions) =

@@ -7,7 +7,7 @@
 use crate::tuning::log_room::LOGS_MIN;
 use anyhow::Context;
 use ftmpi_options::servers::ServerArgs;
-use ftmpi_transport::auth::JobKey;
+use ftmpi_transport::auth::{JobKey, Listener};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -26,6 +26,18 @@ pub fn begin(args: &ServerArgs) -> anyhow::Result<JobKey> {
         Some(path) => JobKey::read_file(path)?,
         None => JobKey::from_env()?,
     })
+}
+
+/// Listens where the options say.
+///
+/// # Errors
+/// The address cannot be had, or no port of the range is free.
+pub async fn listen(args: &ServerArgs, key: JobKey) -> anyhow::Result<Listener> {
+    let bound = match (&args.port_range, args.listen.port()) {
+        (Some(ports), 0) => Listener::bind_within(args.listen.ip(), Some(ports), key).await,
+        _ => Listener::bind(args.listen, key).await,
+    };
+    bound.map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.listen))
 }
 
 /// Writes the address on which the server listens, as its first line.

@@ -68,8 +68,9 @@ pub async fn connect(setup: &AgentSetup, key: &JobKey) -> Result<TcpStream, Unre
         .zip(setup.launcher.first())
         .map(|(ip, launcher)| SocketAddr::new(ip, launcher.port()))
         .filter(|address| !setup.launcher.contains(address));
-    let addresses = seen_from_here.into_iter().chain(setup.launcher.iter().copied()).chain(of_srun);
-    let addresses: Vec<_> = addresses.collect();
+    let others = |address: Option<SocketAddr>| address.filter(|_| !setup.only_there).into_iter();
+    let told = setup.launcher.iter().copied();
+    let addresses: Vec<_> = others(seen_from_here).chain(told).chain(others(of_srun)).collect();
     // On an oversubscribed host a handshake may be given up that only had no turn.
     for address in addresses.iter().chain(&addresses).copied() {
         match auth::connect(address, key, &purpose, LAUNCHER_CONNECT_LIMIT).await {

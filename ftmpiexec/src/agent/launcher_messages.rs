@@ -2,6 +2,7 @@
 
 use super::cpu_binding::CpuAssignments;
 use super::local::Local;
+use super::memory_binding::KernelPolicy;
 use super::saved_files::SavedFiles;
 use super::{Agent, processes};
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
@@ -61,6 +62,8 @@ impl Agent {
         let image_space = job.image_space;
         let saved = job.directory.as_ref().and_then(|dir| SavedFiles::of(dir, self.host));
         self.kept_files.begin(saved);
+        let policy = job.memory.as_ref().map(KernelPolicy::of).transpose();
+        self.hardware.memory_policy = policy.as_ref().ok().copied().flatten();
         self.hardware.cpus = job.binding.as_ref().map(CpuAssignments::new);
         self.job = Some(Arc::new(job));
         let host = self.host_name();
@@ -75,6 +78,11 @@ impl Agent {
                     "no images are kept on {host}: {e:#} (see --local-dir); the servers have them"
                 )),
             }
+        }
+        if let Err(e) = policy {
+            self.link.notice(format!(
+                "--membind: {host} refuses it ({e}); its ranks take memory where they touch it"
+            ));
         }
         if self.hardware.cpus.as_ref().is_some_and(CpuAssignments::is_empty) {
             self.link.notice(format!(

@@ -54,6 +54,7 @@ mod lease_model;
 pub mod libraries;
 mod link_folder;
 mod local;
+mod memory_binding;
 mod memory_kills;
 mod new_processes;
 mod output;
@@ -104,6 +105,7 @@ use ftmpi_wire::status::word;
 use launcher_link::{LauncherLink, read_orders, write_reports};
 use lease::{Lease, Verdict};
 use local::Local;
+use memory_binding::KernelPolicy;
 use rank_output::RankOutput;
 use rank_process::RankProcess;
 use ranks::Ranks;
@@ -175,6 +177,8 @@ struct Hardware {
     external_load: ExternalLoad,
     /// Which of them each rank may use, if not all.
     cpus: Option<CpuAssignments>,
+    /// Where ranks take memory, if not where they touch it.
+    memory_policy: Option<KernelPolicy>,
 }
 
 /// Why the loop of the agent ended.
@@ -219,7 +223,9 @@ async fn run_agent() -> anyhow::Result<()> {
     let image_key = setup.image_key.as_deref().map(JobKey::from_hex).transpose()?;
     let secret = image_key.map(|key| Secret::new(key.bytes()));
     let mut listener =
-        Listener::bind((setup.listen, 0), key.clone()).await.context("listening for channels")?;
+        Listener::bind_within(setup.listen, setup.port_range.as_ref(), key.clone())
+            .await
+            .context("listening for channels")?;
     let stream = match launcher_link::connect(&setup, &key).await {
         Ok(stream) => stream,
         Err(unreachable) => {
@@ -345,6 +351,7 @@ impl Agent {
                 memory,
                 external_load: ExternalLoad::default(),
                 cpus: None,
+                memory_policy: None,
             },
             from_caller: FromCaller::take(&setup.from_caller),
             broker: Broker::default(),

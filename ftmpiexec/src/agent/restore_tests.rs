@@ -27,6 +27,7 @@ fn server(dir: &Path, key: &JobKey) -> SocketAddr {
     let args = CheckpointServerArgs {
         server: ServerArgs {
             listen: "127.0.0.1:0".parse().unwrap(),
+            port_range: None,
             key_file: Some(key_file),
             announce_fd: Some(write.as_raw_fd() as u32),
             exit_with_parent: None,

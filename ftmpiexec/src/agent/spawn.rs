@@ -9,6 +9,7 @@ use super::actual_command;
 use super::from_caller::Given;
 use super::kept_programs::{Executable, KeptPrograms, OtherProgram, SharedPrograms};
 use super::libraries;
+use super::memory_binding::KernelPolicy;
 use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
 use crate::no_process::no_process;
@@ -74,7 +75,7 @@ impl SpawnError {
 }
 
 /// Starts the process; the result names the program and the file that was executed. `died` is
-/// [`RankEnv::died`], `cpus` the processors that the process may use, if not all.
+/// [`RankEnv::died`].
 ///
 /// # Errors
 /// See [`SpawnError`].
@@ -83,7 +84,7 @@ pub fn spawn(
     start: &Start,
     descriptors: &Descriptors,
     died: u64,
-    cpus: Option<CpuSet>,
+    bound: Bound,
     programs: &SharedPrograms,
 ) -> Result<(Child, Spawned), SpawnError> {
     let restored = descriptors.image.is_some();
@@ -125,12 +126,21 @@ pub fn spawn(
     let oom_score = oom_score();
     // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
     unsafe {
-        command.pre_exec(move || prepare(&wanted, stack, agent, cpus.as_ref(), &oom_score));
+        command.pre_exec(move || prepare(&wanted, stack, agent, &bound, &oom_score));
     }
     match command.spawn() {
         Ok(child) => Ok((child, spawned)),
         Err(e) => Err(SpawnError::System(spawned.path.display().to_string(), e)),
     }
+}
+
+/// What a process may use of its host.
+#[derive(Debug)]
+pub struct Bound {
+    /// Processors, if not all.
+    pub cpus: Option<CpuSet>,
+    /// Memory, if not where the process touches it.
+    pub memory: Option<KernelPolicy>,
 }
 
 /// What was started.
@@ -275,7 +285,7 @@ fn prepare(
     wanted: &[(RawFd, RawFd)],
     stack: StackLimit,
     agent: rustix::process::Pid,
-    cpus: Option<&CpuSet>,
+    bound: &Bound,
     oom_score: &[u8],
 ) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -284,7 +294,11 @@ fn prepare(
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
     launch::prepare_child(stack)?;
-    if let Some(cpus) = cpus {
+    if let Some(policy) = &bound.memory {
+        // The kernel took it when the job began.
+        policy.apply()?;
+    }
+    if let Some(cpus) = &bound.cpus {
         // If the processors are gone by now, the system chooses.
         let _ = rustix::thread::sched_setaffinity(None, cpus);
     }

@@ -15,7 +15,7 @@ use super::rank_link::{read_rank, watch_exit, write_rank};
 use super::rank_process::{InputFeed, Parts, RankProcess, Started};
 use super::ranks::StartWish;
 use super::restore;
-use super::spawn::{self, Descriptors, SpawnError, Spawned};
+use super::spawn::{self, Bound, Descriptors, SpawnError, Spawned};
 use super::starter::Starter;
 use super::watched::watched;
 use super::{Agent, processes};
@@ -24,7 +24,6 @@ use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_protocols::registry;
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits};
-use rustix::thread::CpuSet;
 use std::os::fd::OwnedFd;
 use std::process::Child;
 use std::sync::{Arc, OnceLock};
@@ -182,7 +181,8 @@ impl Agent {
         });
         let prepared = Box::new(Prepared { start, control, page, facts });
         let programs = self.kept_programs.clone();
-        Ok(StartOrder { job, programs, descriptors, died, cpus, prepared })
+        let bound = Bound { cpus, memory: self.hardware.memory_policy };
+        Ok(StartOrder { job, programs, descriptors, died, bound, prepared })
     }
 
     /// Follows a process that was just started: its control socket, its output, its end.
@@ -322,7 +322,7 @@ pub(super) struct StartOrder {
     programs: SharedPrograms,
     descriptors: Descriptors,
     died: u64,
-    cpus: Option<CpuSet>,
+    bound: Bound,
     prepared: Box<Prepared>,
 }
 
@@ -338,8 +338,8 @@ pub(super) fn begin_starter(
     events: mpsc::UnboundedSender<AgentEvent>,
 ) -> std::io::Result<Starter<StartOrder>> {
     Starter::begin(move |order: StartOrder| {
-        let StartOrder { job, programs, descriptors, died, cpus, prepared } = order;
-        let started = spawn::spawn(&job, &prepared.start, &descriptors, died, cpus, &programs);
+        let StartOrder { job, programs, descriptors, died, bound, prepared } = order;
+        let started = spawn::spawn(&job, &prepared.start, &descriptors, died, bound, &programs);
         drop(descriptors);
         let outcome = Box::new(StartOutcome { prepared, started });
         if let Err(unsent) = events.send(AgentEvent::ProcessStarted(outcome))

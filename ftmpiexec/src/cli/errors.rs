@@ -268,8 +268,8 @@ pub enum MachineError {
     Value(String),
     /// An interface of the network.
     #[error(
-        "`{0}` is not supported: ranks reach a host at the address at which ssh reaches it; name the \
-         host by its address in that network, and drop {0}"
+        "`{0}` is not supported for one host; write --interface NAME for the network of all hosts, and \
+         drop {0}"
     )]
     Interface(String),
     /// Processors.

@@ -7,6 +7,7 @@
 use super::CommandLine;
 use super::allocation::{Allocation, AllocationError, BatchSystem};
 use super::errors::PlanError;
+use super::locality::address_of_interface;
 use super::starter::Starter;
 use ftmpi_options::choices::{BatchSystemChoice, LauncherKind};
 use ftmpi_options::ftmpiexec::Cli;
@@ -58,6 +59,12 @@ impl Here {
             && !slurm
         {
             line = line.without_variable("launcher", "this is not a Slurm allocation");
+        }
+        let named = line.cli.network.interface.as_deref();
+        if line.gave_by_variable("interface")
+            && named.is_some_and(|name| address_of_interface(name).is_err())
+        {
+            line = line.without_variable("interface", "this host has no such interface");
         }
         let is_remote = || {
             let starter = Starter::of(&cli(&line), allocation.as_ref());

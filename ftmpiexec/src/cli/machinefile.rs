@@ -262,7 +262,7 @@ mod tests {
         assert!(parse_list("a:x").is_err());
         assert!(parse_file("a event-logger=5-1").is_err());
         let text = |line: &str| parse_file(line).unwrap_err().to_string();
-        assert!(text("a ifname=eth0").contains("address"));
+        assert!(text("a ifname=eth0").contains("--interface"));
         assert!(text("a binding=core").contains("--bind-to"));
         assert!(text("a:4 max_slots=2").contains("4"));
         for wrong in ["a spare=yes", "a switch", "a user=-x", "a user=", "-x@a", "a switch=a/b"] {

@@ -4,6 +4,7 @@ use super::allocation::Allocation;
 use super::errors::PlanError;
 use super::machinefile::{self, Machine};
 use ftmpi_options::ftmpiexec::Cli;
+use ftmpi_options::places::{RankMap, Universe};
 use std::collections::BTreeMap;
 
 /// The hosts that the command line names, or else those of the allocation.
@@ -90,6 +91,58 @@ pub fn place(machines: &[Machine], ranks: usize, ppn: Option<u32>) -> Result<Vec
     Ok(placed)
 }
 
+/// The host of each rank as the user maps them. No host gets more than `max_slots`.
+pub fn place_as_told(
+    machines: &[Machine],
+    ranks: usize,
+    RankMap(map): &RankMap,
+) -> Result<Vec<u32>, PlanError> {
+    let wrong = |what: String| PlanError::value("--rankmap", what);
+    if map.len() != ranks {
+        let text = format!("it has {} ranks, and the job has {ranks}; write -n {0}", map.len());
+        return Err(wrong(text));
+    }
+    for (number, machine) in machines.iter().enumerate() {
+        let here = map.iter().filter(|host| **host as usize == number).count();
+        let name = &machine.name;
+        if let Some(most) = machine.max_slots.filter(|most| here > *most as usize) {
+            return Err(wrong(format!(
+                "it puts {here} ranks on {name}, whose max_slots is {most}"
+            )));
+        }
+        if here > 0 && machine.slots == Some(0) {
+            return Err(wrong(format!(
+                "it puts ranks on {name}, which has 0 slots; give it slots"
+            )));
+        }
+    }
+    match map.iter().find(|host| **host as usize >= machines.len()) {
+        Some(host) => Err(wrong(format!(
+            "host {host} is not there: the {} hosts of the job have the numbers from 0 on",
+            machines.len()
+        ))),
+        None => Ok(map.clone()),
+    }
+}
+
+/// What `MPI_UNIVERSE_SIZE` says: how many processes the hosts take as meant. These are their
+/// slots, or the processors of this machine where no host has a number of slots.
+pub fn universe(cli: &Cli, machines: &[Machine], ranks: usize) -> Result<u32, PlanError> {
+    match cli.placement.usize {
+        Some(Universe::Infinite) => return Ok(i32::MAX as u32),
+        Some(Universe::Processes(number)) if number as usize >= ranks => return Ok(number),
+        Some(Universe::Processes(number)) => {
+            let text = format!("{number} is less than the {ranks} ranks of the job; write SYSTEM");
+            return Err(PlanError::value("--usize", text));
+        }
+        Some(Universe::System) | None => {}
+    }
+    let slots: Option<u32> =
+        machines.iter().map(|machine| machine.slots.or(cli.placement.ppn)).sum();
+    let own = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    Ok(slots.unwrap_or_else(own).max(ranks as u32))
+}
+
 /// The host of each rank where ranks of one host share memory. All ranks of an earlier host go
 /// together to the host that has the fewest ranks.
 pub fn together(machines: &[Machine], node_of: &[u32]) -> Vec<u32> {
@@ -124,6 +177,39 @@ mod tests {
         let full = machinefile::parse_file("a max_slots=2\nb:2 max_slots=2").unwrap();
         assert_eq!(place(&full, 4, None).unwrap(), [0, 1, 1, 0]);
         assert!(matches!(place(&full, 5, None), Err(PlanError::Full { ranks: 5, most: 4 })));
+    }
+
+    #[test]
+    fn a_map_of_the_user_decides() {
+        let machines = machinefile::parse_file("a:2\nb:0\nc max_slots=1").unwrap();
+        let place = |map: &[u32], ranks| {
+            let placed = place_as_told(&machines, ranks, &RankMap(map.to_vec()));
+            placed.map_err(|error| error.to_string())
+        };
+        assert_eq!(place(&[2, 0, 0, 0], 4), Ok(vec![2, 0, 0, 0]));
+        for (map, text) in [
+            (&[0][..], "it has 1 ranks, and the job has 2; write -n 1"),
+            (&[0, 1], "it puts ranks on b, which has 0 slots"),
+            (&[2, 2], "it puts 2 ranks on c, whose max_slots is 1"),
+            (&[0, 3], "host 3 is not there: the 3 hosts"),
+        ] {
+            let error = place(map, 2).unwrap_err();
+            assert!(error.starts_with("--rankmap: ") && error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_universe_has_room_for_all_ranks() {
+        let machines = machinefile::parse_list("a:2,b:3").unwrap();
+        let size = |words: &str| {
+            let line = format!("ftmpiexec {words} ./p");
+            let line = line.split_whitespace().map(str::to_owned).collect();
+            let cli = ftmpi_options::ftmpiexec::read(line).unwrap().cli;
+            universe(&cli, &machines, 4).map_err(|error| error.to_string())
+        };
+        assert_eq!((size(""), size("-usize SYSTEM"), size("-usize 9")), (Ok(5), Ok(5), Ok(9)));
+        assert_eq!(size("-usize INFINITE"), Ok(i32::MAX as u32));
+        assert!(size("-usize 3").unwrap_err().contains("3 is less than the 4 ranks"));
     }
 
     #[test]

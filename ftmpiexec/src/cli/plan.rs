@@ -5,16 +5,17 @@ use super::effects;
 use super::errors::PlanError;
 use super::hints::Here;
 use super::machinefile::{self, Machine};
-use super::placement::{machines, merge, place, slots};
+use super::placement::{machines, merge, place, place_as_told, slots, universe};
 use super::protocol_choice::{AUTO, Choice, Facts};
 use super::starter::Starter;
 use super::{CommandLine, environment, locality, protocol, recovery};
 use crate::agent_protocol::{Commitment, Program};
-use crate::binding::{Binding, BindingError};
+use crate::binding::{Binding, BindingError, MemoryPolicy};
 use crate::heartbeat::Times;
 use crate::inject::Fault;
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::os_text::OsText;
+use crate::output::expand_pattern;
 use crate::tuning::IMAGE_COST_LIMIT;
 use ftmpi_options::choices::{
     ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch, TransportChoice,
@@ -28,6 +29,7 @@ use ftmpi_wire::ProtocolTraits;
 use ftmpi_wire::control::ProtocolConfig;
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -96,6 +98,10 @@ pub struct Plan {
     pub lean_images: bool,
     /// Which processors the ranks of a host may use, if not all.
     pub binding: Option<Binding>,
+    /// From which NUMA nodes ranks take memory, if the user says so.
+    pub memory: Option<MemoryPolicy>,
+    /// How many processes the job may have (`MPI_UNIVERSE_SIZE`).
+    pub universe: u32,
     /// Failures in the whole job before it is given up.
     pub max_restarts: u32,
     /// Detectors and recoveries.
@@ -114,8 +120,10 @@ pub struct Plan {
     pub health: Option<(String, Duration)>,
     /// Faults to inject.
     pub faults: Vec<Fault>,
-    /// The rank's number stands before each line.
-    pub prepend_rank: bool,
+    /// The pattern before each line.
+    pub prefix: Option<String>,
+    /// Every rank's exit code is printed at the end.
+    pub print_exit_codes: bool,
     /// Output is printed by whole lines.
     pub whole_lines: bool,
     /// What makes output final, where output waits until it is.
@@ -130,6 +138,10 @@ pub struct Plan {
     pub local_dir: Option<PathBuf>,
     /// Patterns for the files of standard output and standard error.
     pub file_patterns: [Option<String>; 2],
+    /// The address of this host that the others use, if the user names the network.
+    pub interface: Option<IpAddr>,
+    /// Ports on which launcher, agents and servers listen, if not any.
+    pub port_range: Option<RangeInclusive<u16>>,
     /// How other hosts are reached.
     pub starter: Starter,
     /// Hosts whose agents or servers start by `starter`.
@@ -272,7 +284,11 @@ impl Plan {
         let machines = merge(machines);
         let ranks = program_of.len();
         check_size(ranks)?;
-        let placement = place(&machines, ranks, cli.placement.ppn)?;
+        let placement = match &cli.placement.rankmap {
+            Some(map) => place_as_told(&machines, ranks, map)?,
+            None => place(&machines, ranks, cli.placement.ppn)?,
+        };
+        let universe = universe(cli, &machines, ranks)?;
         let faults = faults(cli, ranks, &machines)?;
         let facts = || Facts::of(cli, given, &placement, &machines, &faults, &programs);
         let choice = protocol::choice(cli, facts);
@@ -323,6 +339,8 @@ impl Plan {
                 && cli.storage.object_store.is_none()
                 && traits.logger,
             binding: binding(cli)?,
+            memory: cli.placement.membind.as_ref().and_then(MemoryPolicy::of),
+            universe,
             max_restarts: cli.fault_tolerance.max_restarts,
             ppn: cli.placement.ppn,
             storage_patience: cli.fault_tolerance.storage_patience,
@@ -331,7 +349,8 @@ impl Plan {
             stall: cli.fault_tolerance.stall,
             health: health(cli),
             faults,
-            prepend_rank: cli.output.prepend_rank,
+            prefix: prefix(cli)?,
+            print_exit_codes: cli.output.print_all_exitcodes,
             whole_lines: cli.output.output.contains(&OutputChoice::Lines),
             incremental: cli.checkpoints.ckpt_incremental == Switch::On,
             compress: cli.checkpoints.compress,
@@ -342,6 +361,8 @@ impl Plan {
             local_dir: (cli.storage.images == ImagesChoice::LocalAndRemote)
                 .then(|| cli.storage.local_dir.clone().unwrap_or_else(std::env::temp_dir)),
             file_patterns: [cli.output.outfile_pattern.clone(), cli.output.errfile_pattern.clone()],
+            interface: interface(cli)?,
+            port_range: cli.network.port_range.clone(),
             starter,
             remote: HashSet::new(),
             remote_path: remote_path(cli)?,
@@ -390,6 +411,23 @@ fn check_size(ranks: usize) -> Result<(), PlanError> {
         1..=RANKS_MAX => Ok(()),
         _ => Err(PlanError::TooManyRanks { ranks: ranks as u64, most: RANKS_MAX }),
     }
+}
+
+/// The address of this host in the network that the user names.
+fn interface(cli: &Cli) -> Result<Option<IpAddr>, PlanError> {
+    let found = cli.network.interface.as_deref().map(locality::address_of_interface).transpose();
+    found.map_err(|what| PlanError::value("--interface", what))
+}
+
+/// What stands before each line of a rank.
+fn prefix(cli: &Cli) -> Result<Option<String>, PlanError> {
+    let own = cli.output.prepend_rank.then(|| "[%r] ".to_owned());
+    let pattern = cli.output.prepend_pattern.clone().or(own);
+    if let Some(pattern) = &pattern {
+        expand_pattern(pattern, 0, "")
+            .map_err(|what| PlanError::value("--prepend-pattern", what))?;
+    }
+    Ok(pattern)
 }
 
 /// The health command, and the time between two of its runs.

@@ -79,6 +79,10 @@ impl Plan {
         let machines = match machines(&line.cli, allocation.as_ref())? {
             Some(machines) => {
                 saved.move_servers(&machines).map_err(PlanError::RestartPlan)?;
+                if !line.gave("rankmap") {
+                    // It was for other hosts.
+                    cli.placement.rankmap = None;
+                }
                 machines
             }
             None => saved.machines.clone(),

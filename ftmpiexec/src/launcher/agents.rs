@@ -24,6 +24,7 @@ use ftmpi_wire::Rank;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -122,6 +123,10 @@ pub struct Agents {
     image_key: Option<JobKey>,
     /// Where the launcher listens.
     listen: SocketAddr,
+    /// The launcher's address in the network that the user names.
+    interface: Option<IpAddr>,
+    /// Ports on which agents listen, if not any.
+    port_range: Option<RangeInclusive<u16>>,
     /// How long silence may last.
     times: Times,
     /// How long agents hold on when none of them hears the launcher.
@@ -170,6 +175,8 @@ impl Agents {
             key: keys.key,
             image_key: keys.image_key,
             listen,
+            interface: plan.interface,
+            port_range: plan.port_range.clone(),
             patience: own_link::agents_patience(plan.launcher_patience, plan.times),
             times: plan.times,
             temporary,
@@ -318,7 +325,7 @@ impl Agents {
         let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let name = &self.hosts[host as usize].name;
         let address = match remote {
-            true => own_address_towards(name).unwrap_or(local),
+            true => self.interface.or_else(|| own_address_towards(name)).unwrap_or(local),
             false => local,
         };
         let setup = AgentSetup {
@@ -326,8 +333,10 @@ impl Agents {
             image_key: self.image_key.as_ref().map(JobKey::to_hex),
             host,
             launcher: vec![SocketAddr::new(address, self.listen.port())],
+            only_there: self.interface.is_some(),
             leftovers,
             listen: self.listen.ip(),
+            port_range: self.port_range.clone(),
             times: self.times,
             patience: self.patience.filter(|_| remote),
             temporary: self.temporary.clone().filter(|_| !remote),
@@ -428,6 +437,13 @@ impl Agents {
         self.get(host).seen_as
     }
 
+    /// The address of a host in the network that the user names, once its agent has connected.
+    pub fn in_network(&self, name: &str) -> Option<IpAddr> {
+        let mut hosts = self.hosts.iter().zip(&self.states);
+        let known = hosts.find(|(host, _)| host.name == name && host.remote)?;
+        known.1.peer.filter(|_| self.interface.is_some())
+    }
+
     /// An agent that was up is lost. `false`: that is known, or another start of it runs.
     fn lose(&mut self, host: u32, launch: u64) -> bool {
         let remote = self.is_remote(host);
@@ -498,6 +514,8 @@ impl Launcher {
 
     /// Tells each agent where the servers are, as seen from its host.
     pub(super) fn send_servers(&mut self) {
+        let agents = &self.agents;
+        self.servers.move_into_network(|host| agents.in_network(host));
         if !self.servers.all_known() {
             return;
         }

@@ -15,6 +15,8 @@ use crate::history::Subject;
 use crate::inject::ServerKind;
 use crate::report::file;
 use crate::tuning::{ANSWER_FLUSH, FAREWELL, FAREWELL_SAVING};
+use ftmpi_wire::Rank;
+use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -63,6 +65,9 @@ impl Launcher {
         }
         if code == 0 {
             self.report_missing_mpi();
+        }
+        if self.plan.print_exit_codes {
+            self.printer.line(self.exit_codes_of_hosts());
         }
         self.print_summary(wall, code);
         code = self.write_files(wall, code);
@@ -152,6 +157,24 @@ impl Launcher {
         if self.pending.job_ends(&text) {
             tokio::time::sleep(ANSWER_FLUSH).await;
         }
+    }
+
+    /// The exit codes of all ranks by their hosts, as Hydra prints them. Ranks that the launcher
+    /// has ended count as killed; those that never began have none.
+    fn exit_codes_of_hosts(&self) -> String {
+        let mut codes: Vec<Vec<String>> = vec![Vec::new(); self.agents.all().len()];
+        for rank in (0..self.plan.placement.len() as u32).map(Rank) {
+            let (host, _) = self.dispatcher.location(rank);
+            let runs = self.agents.get(host).processes.contains_key(&rank);
+            let killed = runs.then_some(128 + libc::SIGKILL);
+            let code = self.exit_codes.get(&rank).copied().filter(|_| !runs).or(killed);
+            codes[host as usize].push(code.map_or_else(|| "-".to_owned(), |code| code.to_string()));
+        }
+        let mut text = "Exit codes:".to_owned();
+        for (host, codes) in codes.iter().enumerate().filter(|(_, codes)| !codes.is_empty()) {
+            let _ = write!(text, " [{}] {}", self.agents.name(host as u32), codes.join(","));
+        }
+        text
     }
 
     /// Tells the user that several copies of a program ran without MPI.

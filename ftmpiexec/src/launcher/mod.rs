@@ -144,6 +144,8 @@ struct Launcher {
     oversubscribed: Option<bool>,
     /// Ranks that have called `MPI_Init`.
     in_mpi: BTreeSet<Rank>,
+    /// How the last incarnation of each rank ended, as an exit code.
+    exit_codes: BTreeMap<Rank, i32>,
     /// An image could not be used because a file of the program is gone.
     file_gone: bool,
     /// What the first incarnation of each rank had loaded.
@@ -179,11 +181,11 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
         return Ok(e.exit_code());
     }
     ftmpi_servers::client::set_silence_limit(plan.times.connection());
-    let style = Style { prepend_rank: plan.prepend_rank, whole_lines: plan.whole_lines };
-    let printer = Printer::start(style);
+    let printer = Printer::start(style(&plan));
     let mut signals = Signals::new()?;
     let key = JobKey::generate();
-    let mut listener = Listener::bind((plan.listen_on(plan.is_anything_remote()), 0), key.clone())
+    let ip = plan.listen_on(plan.is_anything_remote());
+    let mut listener = Listener::bind_within(ip, plan.port_range.as_ref(), key.clone())
         .await
         .context("listening for agents")?;
     preflight::check_output_files(&plan)?;
@@ -249,6 +251,16 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     launcher.finish(inbox, signals).await
 }
 
+/// How text of the ranks is printed.
+fn style(plan: &Plan) -> Style {
+    let host = |host: &u32| plan.machines[*host as usize].name.clone();
+    Style {
+        prefix: plan.prefix.clone(),
+        hosts: plan.placement.iter().map(host).collect(),
+        whole_lines: plan.whole_lines,
+    }
+}
+
 impl Launcher {
     fn new(
         plan: Plan,
@@ -294,6 +306,7 @@ impl Launcher {
             stalls: StallWatch::new(plan.stall),
             oversubscribed,
             in_mpi: BTreeSet::new(),
+            exit_codes: BTreeMap::new(),
             file_gone: false,
             loaded: BTreeMap::new(),
             no_image_reasons: HashSet::new(),

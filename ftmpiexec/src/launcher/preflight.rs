@@ -144,7 +144,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
             worlds: vec![World::first(size as u32)],
             gone: Vec::new(),
             past: ftmpi_wire::ImageNo(0),
-            universe: universe(plan),
+            universe: plan.universe,
             job: number_of_job(plan),
             host_of: plan.placement.clone(),
             node_of,
@@ -179,6 +179,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
         directory: job_dir.map(|job_dir| job_dir.path().to_owned()),
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         binding: plan.binding.clone(),
+        memory: plan.memory.clone(),
         health: plan.health.clone(),
         traced: plan.trace.is_some(),
         stack_limit,
@@ -209,14 +210,6 @@ fn number_for_files(plan: &Plan) -> u64 {
 fn number_of_job(plan: &Plan) -> u64 {
     let digits = plan.job_id.get(..16).unwrap_or("1");
     u64::from_str_radix(digits, 16).unwrap_or(1).max(1)
-}
-
-/// How many processes the hosts take as meant: their slots, or the processors of this machine where
-/// no host has a number of slots.
-fn universe(plan: &Plan) -> u32 {
-    let slots: Option<u32> = plan.machines.iter().map(|machine| machine.slots.or(plan.ppn)).sum();
-    let own = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    slots.unwrap_or_else(own).max(plan.placement.len() as u32)
 }
 
 /// A name that no other job has.

@@ -6,7 +6,7 @@ use super::control::{PROCESS_ENDED, PROGRAM_ENDS};
 use super::events::{LauncherEvent, Printed};
 use super::{Launcher, notices, protocol_advice};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
-use ftmpi_protocols::dispatcher::{Asker, ImageFacts, Input};
+use ftmpi_protocols::dispatcher::{Asker, Ending, ImageFacts, Input};
 use ftmpi_wire::job_status::Health;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::time::Duration;
@@ -224,6 +224,9 @@ impl Launcher {
                 let seen = Duration::from_nanos(seen_ns);
                 let since = self.recorder.ended(rank, incarnation, self.now(), seen);
                 self.note_end(rank, incarnation, since);
+                if self.dispatcher.location(rank).1 == incarnation {
+                    self.exit_codes.insert(rank, exit_code(&ending));
+                }
                 let progress = self.recorder.progress(rank);
                 Input::Ended { rank, incarnation, ending, progress }
             }
@@ -289,5 +292,14 @@ impl Launcher {
         if self.no_image_reasons.insert(why.to_owned()) {
             self.printer.notice(protocol_advice::no_image(rank, why, self.plan.traits));
         }
+    }
+}
+
+/// The end of a process as an exit code.
+fn exit_code(ending: &Ending) -> i32 {
+    match ending {
+        Ending::Code(code) => *code,
+        Ending::Signal(signal) => 128 + signal,
+        Ending::Memory(_) | Ending::ControlLost => 128 + libc::SIGKILL,
     }
 }

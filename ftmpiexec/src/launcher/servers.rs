@@ -23,7 +23,7 @@ use crate::tuning::{SERVER_STATE_LIMIT, SERVER_STOP_LIMIT};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_status::ServerStatus;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
@@ -262,6 +262,17 @@ impl Servers {
         server.address = Some(address);
         server.up = true;
         Ok(Some(server.kind))
+    }
+
+    /// Servers of other hosts are reached at the addresses that `found` knows of their hosts.
+    pub fn move_into_network(&mut self, found: impl Fn(&str) -> Option<IpAddr>) {
+        for server in &mut self.servers {
+            if let Some(ip) = server.host.as_deref().and_then(&found)
+                && let Some(address) = &mut server.address
+            {
+                address.set_ip(ip);
+            }
+        }
     }
 
     /// The servers, for people.

@@ -159,8 +159,19 @@ impl Files {
     }
 }
 
-/// Puts rank and host into a pattern.
+/// A path by a pattern.
 fn expand(pattern: &str, rank: usize, host: &str) -> Result<PathBuf, FileError> {
+    match expand_pattern(pattern, rank, host)? {
+        path if path.is_empty() => Err(FileError::EmptyPattern),
+        path => Ok(to_path(&path)),
+    }
+}
+
+/// Puts rank and host into a pattern.
+///
+/// # Errors
+/// The pattern has an unknown letter.
+pub fn expand_pattern(pattern: &str, rank: usize, host: &str) -> Result<String, FileError> {
     let mut path = String::with_capacity(pattern.len() + 8);
     let mut rest = pattern.chars();
     while let Some(c) = rest.next() {
@@ -177,10 +188,7 @@ fn expand(pattern: &str, rank: usize, host: &str) -> Result<PathBuf, FileError> 
             (c, _) => path.push(c),
         }
     }
-    if path.is_empty() {
-        return Err(FileError::EmptyPattern);
-    }
-    Ok(to_path(&path))
+    Ok(path)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod lines;
 pub mod status_line;
 
 use crate::tuning::PRINT_PATIENCE;
-pub use files::{Files, writable};
+pub use files::{Files, expand_pattern, writable};
 use lines::Lines;
 use status_line::StatusLine;
 use std::collections::HashMap;
@@ -20,12 +20,22 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How text is printed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub struct Style {
-    /// Each line begins with its rank: `[3] `.
-    pub prepend_rank: bool,
+    /// Each line begins with this pattern.
+    pub prefix: Option<String>,
+    /// The host of each rank, for the pattern.
+    pub hosts: Vec<String>,
     /// Only whole lines are printed.
     pub whole_lines: bool,
+}
+
+impl Style {
+    /// What stands before each line of a rank. The pattern was checked.
+    fn prefix_of(&self, rank: u32) -> Option<String> {
+        let host = self.hosts.get(rank as usize).map_or("", String::as_str);
+        expand_pattern(self.prefix.as_deref()?, rank as usize, host).ok()
+    }
 }
 
 enum Work {
@@ -36,6 +46,8 @@ enum Work {
         printed: Token,
     },
     Notice(String),
+    /// A line on standard output.
+    Line(String),
     Status(String),
     /// From here on, text goes to these files.
     Files([Files; 2]),
@@ -64,7 +76,7 @@ impl Printer {
     /// Starts the thread.
     pub fn start(style: Style) -> Self {
         let (work, queue) = mpsc::channel();
-        let thread = std::thread::spawn(move || print(style, &queue));
+        let thread = std::thread::spawn(move || print(&style, &queue));
         Self { work, thread: Some(thread) }
     }
 
@@ -98,6 +110,11 @@ impl Printer {
         let _ = self.work.send(Work::Notice(line.into()));
     }
 
+    /// Prints a line of the launcher on standard output.
+    pub fn line(&self, line: String) {
+        let _ = self.work.send(Work::Line(line));
+    }
+
     /// Shows the live line, on a terminal only.
     pub fn status(&self, line: String) {
         let _ = self.work.send(Work::Status(line));
@@ -128,20 +145,20 @@ struct Terminal {
     unread: bool,
 }
 
-fn print(style: Style, queue: &mpsc::Receiver<Work>) -> bool {
+fn print(style: &Style, queue: &mpsc::Receiver<Work>) -> bool {
     let status = StatusLine::new(std::io::stderr().is_terminal());
     let mut terminal = Terminal { status, files: Default::default(), unread: false };
     let mut lines: HashMap<(u32, u8), Lines> = HashMap::new();
-    let by_lines = style.prepend_rank || style.whole_lines;
+    let by_lines = style.prefix.is_some() || style.whole_lines;
     while let Ok(work) = queue.recv() {
         match work {
             Work::Rank { rank, stream, bytes, printed } => {
                 let whole;
                 let mut held = 0;
                 let text = if by_lines {
-                    let lines = lines.entry((rank, stream)).or_insert_with(|| {
-                        Lines::new(style.prepend_rank.then(|| format!("[{rank}] ")))
-                    });
+                    let lines = lines
+                        .entry((rank, stream))
+                        .or_insert_with(|| Lines::new(style.prefix_of(rank)));
                     whole = lines.push(&bytes);
                     held = lines.held();
                     whole.as_slice()
@@ -151,6 +168,7 @@ fn print(style: Style, queue: &mpsc::Receiver<Work>) -> bool {
                 printed(terminal.write(rank, stream, text), held);
             }
             Work::Notice(line) => terminal.notice(&line),
+            Work::Line(line) => terminal.line(&line),
             Work::Status(line) => terminal.status.show(&line),
             Work::Files(files) => terminal.files = files,
             Work::All(done) => {
@@ -176,6 +194,12 @@ impl Terminal {
         let _ = writeln!(std::io::stderr().lock(), "ftmpiexec: {line}");
     }
 
+    fn line(&mut self, line: &str) {
+        self.status.hide();
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+
     /// Prints text of a rank. `false`: nobody reads it any more.
     fn write(&mut self, rank: u32, stream: u8, text: &[u8]) -> bool {
         if text.is_empty() {
@@ -198,5 +222,22 @@ impl Terminal {
         self.status.wrote(text);
         self.unread |= result.is_err();
         result.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_names_the_rank_and_its_host() {
+        let style = |pattern: &str| Style {
+            prefix: Some(pattern.to_owned()),
+            hosts: vec!["a".to_owned(), "b".to_owned()],
+            whole_lines: false,
+        };
+        assert_eq!(style("[%r] ").prefix_of(3).as_deref(), Some("[3] "));
+        assert_eq!(style("%h:%r%% ").prefix_of(1).as_deref(), Some("b:1% "));
+        assert_eq!(Style::default().prefix_of(0), None);
     }
 }

@@ -82,6 +82,11 @@ impl CommandLine {
             "rmk" => placement.rmk = BatchSystemChoice::Auto,
             "launcher" => network.launcher = LauncherKind::Auto,
             "rsh" => network.rsh = None,
+            "interface" => network.interface = None,
+            "port_range" => network.port_range = None,
+            "bind_to" => placement.bind_to = None,
+            "map_by" => placement.map_by = None,
+            "membind" => placement.membind = None,
             _ => network.rsh_options = None,
         }
         line
@@ -100,6 +105,11 @@ impl CommandLine {
             ("rsh", HOW),
             ("rsh_options", &["rsh_options"]),
             ("rmk", &["rmk"]),
+            ("interface", &["interface"]),
+            ("port_range", &["port_range"]),
+            ("bind_to", &["bind_to"]),
+            ("map_by", &["bind_to", "map_by"]),
+            ("membind", &["membind"]),
         ] {
             let same = field == "machinefile" && file(self) == file(earlier);
             if !same && alternatives.iter().any(|field| earlier.gave(field)) {
@@ -116,7 +126,8 @@ impl CommandLine {
         let later = &self.cli;
         if self.gave("hosts") || self.gave("machinefile") {
             let placement = &mut earlier.placement;
-            (placement.hosts, placement.machinefile, placement.ppn) = (None, None, None);
+            (placement.hosts, placement.machinefile) = (None, None);
+            (placement.ppn, placement.rankmap) = (None, None);
         }
         macro_rules! take {
             ($($group:ident: $($field:ident)*;)*) => {
@@ -126,15 +137,15 @@ impl CommandLine {
             };
         }
         take! {
-            placement: hosts machinefile ppn bind_to map_by rmk;
-            output: prepend_rank output outfile_pattern errfile_pattern report trace progress metrics dashboard ui
+            placement: hosts machinefile ppn rankmap bind_to map_by membind rmk;
+            output: prepend_rank prepend_pattern print_all_exitcodes output outfile_pattern errfile_pattern report trace progress metrics dashboard ui
                     verbose;
             fault_tolerance: max_restarts recovery log_limit log_reserve event_rings storage_patience
                              detect launcher_patience memory_limit stall health_command health_interval;
             checkpoints: ckpt_interval ckpt ckpt_policy ckpt_incremental compress image_key;
             storage: images local_dir image_space;
             batch: grace timeout;
-            network: transport launcher rsh rsh_options remote_path;
+            network: transport launcher interface port_range rsh rsh_options remote_path;
             testing: doctor;
         }
         // Faults belong to one run.
@@ -344,7 +355,6 @@ mod tests {
             "restart",
             "auto_restart",
             "inject",
-            "iface",
             "oversubscribe",
             "allow_run_as_root",
             "advise",
@@ -450,6 +460,17 @@ mod tests {
     #[test]
     fn a_variable_that_does_not_count_leaves_nothing() {
         let line = with("ftmpiexec -n 2 ./prog --rmk=pbs", &[("HYDRA_RMK", "pbs")]);
+        for (name, value, field) in [
+            ("HYDRA_IFACE", "ib0", "interface"),
+            ("MPIEXEC_PORT_RANGE", "5000:5100", "port_range"),
+            ("HYDRA_BINDING", "core", "bind_to"),
+        ] {
+            let line = with("ftmpiexec -n 2 ./prog", &[(name, value)]);
+            let left = line.without_variable(field, "why");
+            assert!(line.gave(field) && !left.gave(field) && left.options.len() == 1, "{name}");
+            let none = (left.cli.network.interface, left.cli.network.port_range);
+            assert_eq!((none, left.cli.placement.bind_to), ((None, None), None));
+        }
         assert!(line.gave_by_variable("rmk") && line.options.contains(&"--rmk=pbs".to_owned()));
         let line = line.without_variable("rmk", "why");
         assert!(!line.gave("rmk") && !line.gave_by_variable("rmk"));

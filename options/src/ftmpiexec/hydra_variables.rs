@@ -1,9 +1,15 @@
 //! Variables that scripts and batch systems set for Hydra and for Intel MPI's launcher. Each stands
 //! for an option, where the command line does not give that option.
 //!
+//! `MPICH_PORT_RANGE` and its like are also read by agents of ranks that another launcher started
+//! ([`port_range`]).
+//!
 //! Guarantees: an option of the command line wins. A variable without a value counts as not set. A
 //! variable is a hint that a site sets for all launchers: with a word that means nothing here it
 //! counts as not set, too, and a note tells so.
+
+use crate::{places, values};
+use std::ops::RangeInclusive;
 
 /// The machine file. Kubernetes' MPI operator names it so.
 const HOST_FILE: &[&str] = &["HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"];
@@ -20,6 +26,27 @@ const COMMAND_OPTIONS: &[&str] = &[
 ];
 /// The batch system.
 const BATCH_SYSTEM: &[&str] = &["HYDRA_RMK", "I_MPI_HYDRA_RMK"];
+/// The interface on which hosts reach each other.
+const INTERFACE: &[&str] = &["HYDRA_IFACE", "I_MPI_HYDRA_IFACE"];
+/// Ports on which everything listens.
+const PORTS: &[&str] = &[
+    "MPIEXEC_PORT_RANGE",
+    "MPIEXEC_PORTRANGE",
+    "MPICH_PORT_RANGE",
+    "MPIR_CVAR_CH3_PORT_RANGE",
+    "I_MPI_PORT_RANGE",
+];
+/// What ranks are bound to.
+const BINDING: &[&str] = &["HYDRA_BINDING"];
+/// In which order.
+const MAPPING: &[&str] = &["HYDRA_MAPPING"];
+/// From which NUMA nodes ranks take memory.
+const MEMORY: &[&str] = &["HYDRA_MEMBIND"];
+/// Words of [`BINDING`] and [`MAPPING`], without what follows a colon.
+const BINDINGS: &[&str] = &[
+    "none", "hwthread", "core", "l1cache", "l2cache", "l3cache", "cache", "numa", "numanode",
+    "socket", "package", "user",
+];
 /// Words of [`LAUNCHER`].
 const LAUNCHERS: &[&str] = &["ssh", "rsh", "slurm", "fork"];
 /// Words of [`BATCH_SYSTEM`], as `--rmk` has them.
@@ -103,7 +130,53 @@ pub fn find(
     {
         found.push(Hint::new("rmk", system));
     }
+    network_and_binding(gave, find, (&mut found, &mut notes));
     (found, notes)
+}
+
+/// As [`find`], for what is neither hosts nor their launcher.
+fn network_and_binding(
+    gave: impl Fn(&str) -> bool,
+    find: impl Fn(&[&'static str]) -> Option<(&'static str, String)>,
+    (found, notes): (&mut Vec<Hint>, &mut Vec<String>),
+) {
+    if let Some(name) = find(INTERFACE).filter(|_| !gave("interface")) {
+        found.push(Hint::new("interface", name));
+    }
+    if let Some((name, text)) = find(PORTS).filter(|_| !gave("port_range")) {
+        match values::ports(&text) {
+            Ok(_) => found.push(Hint::new("port_range", (name, text))),
+            Err(_) => notes.push(note(name, &text, "it is no range such as 5000:5100")),
+        }
+    }
+    if let Some((name, text)) = find(MEMORY).filter(|_| !gave("membind")) {
+        match places::memory_binding(&text) {
+            Ok(_) => found.push(Hint::new("membind", (name, text))),
+            Err(error) => notes.push(note(name, &text, &error.to_string())),
+        }
+    }
+    // The order of units means nothing without a unit.
+    if gave("bind_to") || gave("map_by") {
+        return;
+    }
+    let mut usable = |names: &[&'static str]| {
+        let (name, text) = find(names)?;
+        let unit = text.split(':').next().unwrap_or_default();
+        if !BINDINGS.contains(&unit) {
+            notes.push(note(name, &text, &format!("known are {}", BINDINGS.join(", "))));
+            return None;
+        }
+        Some((name, text))
+    };
+    if let Some(binding) = usable(BINDING) {
+        found.push(Hint::new("bind_to", binding));
+        found.extend(usable(MAPPING).map(|mapping| Hint::new("map_by", mapping)));
+    }
+}
+
+/// The range of ports that a variable names, for processes without a command line.
+pub fn port_range(variable: impl Fn(&str) -> Option<String>) -> Option<RangeInclusive<u16>> {
+    PORTS.iter().find_map(|name| values::ports(&variable(name)?).ok())
 }
 
 #[cfg(test)]
@@ -133,6 +206,26 @@ mod tests {
         assert_eq!(of(&[], &[("HYDRA_HOST_FILE", " ")]), [""; 0]);
         assert_eq!(of(&[], &[("HYDRA_RMK", "pbs")]), ["--rmk=pbs"]);
         assert_eq!(of(&["rmk"], &[("HYDRA_RMK", "pbs")]), [""; 0]);
+    }
+
+    #[test]
+    fn the_network_and_bindings_come_from_variables_too() {
+        let network = [("HYDRA_IFACE", "ib0"), ("MPICH_PORT_RANGE", "5000:5100")];
+        assert_eq!(of(&[], &network), ["--interface=ib0", "--port-range=5000:5100"]);
+        assert_eq!(of(&["interface", "port_range"], &network), [""; 0]);
+        let (words, notes) = both(&[], &[("MPIEXEC_PORT_RANGE", "many")]);
+        assert_eq!((words.len(), notes.len()), (0, 1));
+        assert!(notes[0].starts_with("MPIEXEC_PORT_RANGE=many counts as not set: "), "{notes:?}");
+        let binding = [("HYDRA_BINDING", "core:2"), ("HYDRA_MAPPING", "socket")];
+        assert_eq!(of(&[], &binding), ["--bind-to=core:2", "--map-by=socket"]);
+        assert_eq!(of(&["bind_to"], &binding), [""; 0]);
+        assert_eq!(of(&[], &binding[1..]), [""; 0], "an order of nothing");
+        assert_eq!(both(&[], &[("HYDRA_BINDING", "bunch")]).1.len(), 1);
+        assert_eq!(of(&[], &[("HYDRA_MEMBIND", "bind:0")]), ["--membind=bind:0"]);
+        assert_eq!(both(&[], &[("HYDRA_MEMBIND", "nexttouch")]).1.len(), 1);
+        let read = |name: &str| (name == "MPICH_PORT_RANGE").then(|| "7-9".to_owned());
+        assert_eq!(port_range(read), Some(7..=9));
+        assert_eq!(port_range(|_| Some("x".to_owned())), None);
     }
 
     #[test]

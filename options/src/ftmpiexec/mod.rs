@@ -6,7 +6,7 @@
 mod command_line;
 mod config_file;
 mod fault_tolerance;
-mod hydra_variables;
+pub mod hydra_variables;
 mod images;
 mod normalize;
 mod notes;
@@ -96,6 +96,7 @@ pub const FIXED_AT_RESTART: &[&str] = &[
     "genvnone",
     "genvall",
     "wdir",
+    "usize",
     "protocol",
     "disable_auto_cleanup",
     "cluster",
@@ -183,7 +184,6 @@ mod tests {
             "--dashboard",
             "--restart",
             "--inject",
-            "--iface",
             "--help",
             "--object-store",
         ];

@@ -147,14 +147,17 @@ fn hydra() -> Vec<Block> {
             "All options of ftmpiexec work with one dash and with two: -hosts is --hosts. Options of \
              MPICH's Hydra keep their names: -n, -np, -hosts, -f, -machinefile, -ppn, -env, -envlist, \
              -envnone, -envall, -genv, -genvlist, -genvnone, -genvall, -wdir, -configfile, \
-             -prepend-rank, -outfile-pattern, -errfile-pattern, -bind-to, -map-by, -launcher, \
-             -launcher-exec, -bootstrap, -rmk, -iface.",
+             -prepend-rank, -prepend-pattern, -print-all-exitcodes, -outfile-pattern, -errfile-pattern, \
+             -bind-to, -map-by, -membind, -rankmap, -usize, -launcher, -launcher-exec, -bootstrap, -rmk, \
+             -iface.",
         ),
         text(
             "Variables of Hydra stand for options that are not given: HYDRA_HOST_FILE for -f, \
              HYDRA_LAUNCHER for -launcher, HYDRA_LAUNCHER_EXEC for -launcher-exec, \
-             HYDRA_LAUNCHER_EXTRA_ARGS for --rsh-options, HYDRA_RMK for -rmk, MPIEXEC_TIMEOUT for \
-             --timeout. Variables of Intel MPI mean the same (I_MPI_HYDRA_HOST_FILE, \
+             HYDRA_LAUNCHER_EXTRA_ARGS for --rsh-options, HYDRA_RMK for -rmk, HYDRA_IFACE for -iface, \
+             HYDRA_BINDING for -bind-to, HYDRA_MAPPING for -map-by, HYDRA_MEMBIND for -membind, \
+             MPIEXEC_PORT_RANGE and \
+             MPICH_PORT_RANGE for --port-range, MPIEXEC_TIMEOUT for --timeout. Variables of Intel MPI mean the same (I_MPI_HYDRA_HOST_FILE, \
              I_MPI_HYDRA_BOOTSTRAP and their like). A variable with a word that ftmpiexec does not \
              know, or with a batch system that is not there, counts as not set: -v names it.",
         ),

@@ -4,6 +4,7 @@ use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
 use crate::choices::BatchSystemChoice;
+use crate::places::{MemoryBinding, RankMap, Universe, memory_binding, rank_map, universe};
 use crate::values::{U32_MAX, number, path};
 
 /// What each `:`-separated part of the command line may say.
@@ -71,6 +72,18 @@ pub struct Placement {
     #[arg(long, value_name = "N", visible_aliases = ["perhost", "npernode"],
           value_parser = number::<u32>(1, U32_MAX, 2))]
     pub ppn: Option<u32>,
+    /// The host of each rank, by its number from 0 on
+    ///
+    /// 0,0,1,1: two ranks on the first host, two on the second. (0,2,2) means the same: from host 0
+    /// on, 2 hosts with 2 ranks each. Default: ranks fill the slots of the hosts.
+    #[arg(long, value_name = "MAP", conflicts_with = "ppn", value_parser = rank_map)]
+    pub rankmap: Option<RankMap>,
+    /// What MPI_UNIVERSE_SIZE says
+    ///
+    /// A number from the number of ranks on; SYSTEM: as many processes as the hosts have slots;
+    /// INFINITE: the largest number. Default: SYSTEM.
+    #[arg(long, value_name = "SIZE", value_parser = universe)]
+    pub usize: Option<Universe>,
     /// Batch system that gives the hosts
     ///
     /// Where neither --hosts nor -f names hosts. user: none.
@@ -89,6 +102,12 @@ pub struct Placement {
     /// socket, also with a number. Works with --bind-to. Default: the unit of --bind-to.
     #[arg(long, value_name = "WHAT")]
     pub map_by: Option<String>,
+    /// From which NUMA nodes ranks take memory
+    ///
+    /// bind:0,1: from these only; interleave:0-3: from these in turn (interleave:all); none: where
+    /// a rank first touches memory. Default: none.
+    #[arg(long, value_name = "POLICY", value_parser = memory_binding)]
+    pub membind: Option<MemoryBinding>,
     /// Read the parts of the command line from a file
     ///
     /// Each line is a part with its options, program and arguments. Lines are quoted as in a shell;

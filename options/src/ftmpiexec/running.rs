@@ -1,9 +1,10 @@
 //! What a job prints and writes, how long it runs, how its parts reach each other, and tests.
 
 use crate::choices::{LauncherKind, OutputChoice, TransportChoice};
-use crate::values::{address, local_address, path, time, time_limit};
+use crate::values::{address, local_address, path, ports, time, time_limit};
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +15,18 @@ pub struct Output {
     /// Put the rank's number before each line
     #[arg(short = 'l', long, alias = "l")]
     pub prepend_rank: bool,
+    /// Put a pattern before each line
+    ///
+    /// %r in PATTERN is the rank's number, %h the host on which it began, %% a percent sign. Wins
+    /// over --prepend-rank. Default: nothing.
+    #[arg(long, value_name = "PATTERN")]
+    pub prepend_pattern: Option<String>,
+    /// Print the exit code of every rank
+    ///
+    /// On standard output at the end of the job, by hosts: `Exit codes: [node1] 0,0 [node2] 0,1`. A
+    /// rank that a signal has killed has 128 and the signal's number; one without an end has `-`.
+    #[arg(long)]
+    pub print_all_exitcodes: bool,
     /// When output is printed
     ///
     /// Several words may be joined: lines,committed.
@@ -127,6 +140,20 @@ pub struct Network {
         visible_alias = "bootstrap"
     )]
     pub launcher: LauncherKind,
+    /// Network interface between the hosts
+    ///
+    /// Its name on the host of ftmpiexec (ib0), or the address of that host there (10.1.0.1).
+    /// Everything then connects to the addresses that the hosts have in that network. Default: the
+    /// network on which ssh reaches the hosts.
+    #[arg(long, value_name = "NAME", visible_alias = "iface")]
+    pub interface: Option<String>,
+    /// Ports on which everything listens
+    ///
+    /// For firewalls: launcher, agents and servers take free ports of the range. Each host needs
+    /// one for its agent and one for each server; the host of ftmpiexec needs one more. Ranks
+    /// listen nowhere. Default: the system chooses.
+    #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
+    pub port_range: Option<RangeInclusive<u16>>,
     /// Command that is used instead of ssh
     ///
     /// It is called with a host name and a command line. Default: ssh -o BatchMode=yes -o
@@ -217,11 +244,6 @@ pub struct Help {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Hydra compatibility")]
 pub struct Ignored {
-    /// Accepted, without effect
-    ///
-    /// Ranks reach each other on the network on which ssh reaches their hosts.
-    #[arg(long, value_name = "NAME")]
-    pub iface: Option<String>,
     /// Accepted, without effect
     ///
     /// A host may always have more ranks than slots. (Open MPI)

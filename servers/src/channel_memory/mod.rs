@@ -18,7 +18,7 @@ use crate::tuning::channel_memory::{MEMORY_BYTES, MEMORY_SHARE, WRITE_RETRY};
 use core::Core;
 use ftmpi_options::servers::ChannelMemoryArgs;
 use ftmpi_protocols::event_log::{ConnId, Promise};
-use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_transport::auth::Authenticated;
 use ftmpi_wire::hello::{Purpose, Welcome};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -52,9 +52,7 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
     let files = Files::slowed_by(args.server.slow_disk);
     let events = Service::begin(&dir.join("events"), files, args.delay, syncing, Promise::Written)?;
     let key = server_process::begin(&args.server)?;
-    let mut listener = Listener::bind(args.server.listen, key)
-        .await
-        .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
+    let mut listener = server_process::listen(&args.server, key).await?;
     let (_ask, mut questions) = match args.server.metrics {
         Some(address) => (None, metrics::listen(address, &metrics::catalogue::CHANNEL_MEMORY)?.1),
         None => {

@@ -25,7 +25,7 @@ use core::Core;
 use ftmpi_options::choices::AcknowledgeChoice;
 use ftmpi_options::servers::EventLoggerArgs;
 use ftmpi_protocols::event_log::{ConnId, Input, Promise};
-use ftmpi_transport::auth::{Authenticated, Listener, addresses};
+use ftmpi_transport::auth::{Authenticated, addresses};
 use ftmpi_wire::hello::{Purpose, Welcome};
 use link::{Link, NAME};
 use peer_loggers::PeerLoggers;
@@ -163,9 +163,7 @@ async fn serve(args: EventLoggerArgs) -> anyhow::Result<()> {
         service.offer_rings();
     }
     let key = server_process::begin(&args.server)?;
-    let mut listener = Listener::bind(args.server.listen, key.clone())
-        .await
-        .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
+    let mut listener = server_process::listen(&args.server, key.clone()).await?;
     let (_ask, mut questions) = match args.server.metrics {
         Some(address) => (None, metrics::listen(address, &metrics::catalogue::EVENT_LOGGER)?.1),
         None => {

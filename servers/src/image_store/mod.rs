@@ -32,7 +32,7 @@ pub use disk::Disk;
 pub use error::StoreError;
 use ftmpi_options::servers::CheckpointServerArgs;
 use ftmpi_protocols::image_catalogue::{ConnId, ImageCatalogue, Record};
-use ftmpi_transport::auth::{Authenticated, Listener};
+use ftmpi_transport::auth::Authenticated;
 use ftmpi_wire::ImageId;
 use ftmpi_wire::hello::{Purpose, Welcome};
 pub use image_file::{ImageReader, open_container, parse_image_name};
@@ -79,9 +79,7 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     }
     let files = Files::slowed_by(args.server.slow_disk);
     let server = begin(object_tier, &args.dir, args.max_bytes, args.waves_cut_logs, files).await?;
-    let mut listener = Listener::bind(args.server.listen, server_process::begin(&args.server)?)
-        .await
-        .map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", args.server.listen))?;
+    let mut listener = server_process::listen(&args.server, server_process::begin(&args.server)?).await?;
     if let Some(address) = args.server.metrics {
         let (_, mut questions) = metrics::listen(address, &metrics::catalogue::CHECKPOINT_SERVER)?;
         let server = server.clone();

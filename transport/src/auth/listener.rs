@@ -10,7 +10,8 @@ use super::{AuthError, JobKey, Responder, accept};
 use ftmpi_wire::hello::Purpose;
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio::task::{AbortHandle, JoinSet};
@@ -57,8 +58,37 @@ impl Listener {
     /// The address cannot be had.
     pub async fn bind(address: impl ToSocketAddrs, key: JobKey) -> io::Result<Self> {
         let addresses: Vec<_> = tokio::net::lookup_host(address).await?.collect();
-        let socket = Socket::bind(&addresses).await?;
-        Ok(Self { socket, key, pending: JoinSet::new(), order: VecDeque::new(), rejected: 0 })
+        Ok(Self::on(Socket::bind(&addresses).await?, key))
+    }
+
+    /// As [`Listener::bind`], on a free port of a range; without one the system chooses.
+    ///
+    /// # Errors
+    /// No port of the range is free, or the address cannot be had.
+    pub async fn bind_within(
+        ip: IpAddr,
+        ports: Option<&RangeInclusive<u16>>,
+        key: JobKey,
+    ) -> io::Result<Self> {
+        let Some(ports) = ports else { return Self::bind((ip, 0), key).await };
+        // Processes that start at the same time begin at different ports.
+        let begin = rand::random_range(ports.clone());
+        for port in (begin..=*ports.end()).chain(*ports.start()..begin) {
+            match Socket::bind(&[SocketAddr::new(ip, port)]).await {
+                Ok(socket) => return Ok(Self::on(socket, key)),
+                Err(e) if e.kind() == io::ErrorKind::AddrInUse => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let (first, last) = (ports.start(), ports.end());
+        let text = format!(
+            "no port from {first} to {last} is free on this host; name more ports (--port-range)"
+        );
+        Err(io::Error::new(io::ErrorKind::AddrInUse, text))
+    }
+
+    fn on(socket: Socket, key: JobKey) -> Self {
+        Self { socket, key, pending: JoinSet::new(), order: VecDeque::new(), rejected: 0 }
     }
 
     /// Where it listens.

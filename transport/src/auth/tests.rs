@@ -177,3 +177,30 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn ports_of_a_range_are_taken_one_after_the_other_until_none_is_free() {
+    // Two neighbours that are free now: others may take one of them meanwhile.
+    for _ in 0..20 {
+        let ip = std::net::Ipv4Addr::LOCALHOST.into();
+        let probe = Listener::bind((ip, 0), JobKey::generate()).await.unwrap();
+        let first = probe.local_addr().unwrap().port().min(u16::MAX - 1);
+        drop(probe);
+        let range = first..=first + 1;
+        let bind = || Listener::bind_within(ip, Some(&range), JobKey::generate());
+        let (Ok(one), Ok(two)) = (bind().await, bind().await) else { continue };
+        let bound = [one, two];
+        let mut taken = bound.each_ref().map(|bound| bound.local_addr().unwrap().port());
+        taken.sort_unstable();
+        assert_eq!(taken, [first, first + 1]);
+        let error = bind().await.unwrap_err().to_string();
+        let named = format!("no port from {first} to {} is free", first + 1);
+        assert!(error.contains(&named) && error.contains("--port-range"), "{error}");
+        let [one, _two] = bound;
+        drop(one);
+        let again = bind().await.unwrap().local_addr().unwrap().port();
+        assert!(range.contains(&again));
+        return;
+    }
+    panic!("no two free ports beside each other");
+}

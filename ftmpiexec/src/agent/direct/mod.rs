@@ -28,6 +28,7 @@ use anyhow::{Context, bail, ensure};
 use channels::Channels;
 use course::{Course, Input, Order};
 use ftmpi_checkpoint::inheritance;
+use ftmpi_options::ftmpiexec::hydra_variables;
 use ftmpi_transport::auth::{Authenticated, JobKey, Listener};
 use ftmpi_wire::control::{self, Events, FromRank, JobView, ProtocolConfig, ToRank};
 use ftmpi_wire::direct_start::{
@@ -182,10 +183,13 @@ fn answer(starter: &mut UnixStream, ready: &Ready) -> std::io::Result<()> {
 
 /// The socket for other hosts.
 async fn listen(key: &JobKey) -> std::io::Result<Listener> {
+    let ports = hydra_variables::port_range(|name| std::env::var(name).ok());
     // IPv6 takes callers of both kinds, where there is any.
-    match Listener::bind((Ipv6Addr::UNSPECIFIED, 0), key.clone()).await {
+    match Listener::bind_within(Ipv6Addr::UNSPECIFIED.into(), ports.as_ref(), key.clone()).await {
         Ok(listener) => Ok(listener),
-        Err(_) => Listener::bind((Ipv4Addr::UNSPECIFIED, 0), key.clone()).await,
+        Err(_) => {
+            Listener::bind_within(Ipv4Addr::UNSPECIFIED.into(), ports.as_ref(), key.clone()).await
+        }
     }
 }
 

@@ -18,6 +18,8 @@ use tokio::process::Command;
 pub struct CommandBuilder {
     /// Where servers listen: on all interfaces if they or their ranks are on other hosts.
     listen: IpAddr,
+    /// Ports on which servers listen, if not any.
+    port_range: Option<String>,
     binaries: PathBuf,
     remote_binaries: PathBuf,
     starter: Starter,
@@ -50,6 +52,10 @@ impl CommandBuilder {
         let parent = |path: &Path| path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(Self {
             listen: plan.listen_on(listen_everywhere),
+            port_range: plan
+                .port_range
+                .as_ref()
+                .map(|ports| format!("{}-{}", ports.start(), ports.end())),
             binaries: parent(&own),
             remote_binaries: parent(&plan.remote_path),
             starter: plan.starter.clone(),
@@ -149,6 +155,9 @@ impl CommandBuilder {
         }
         let mut option = |name: &str, value: String| arguments.extend([name.into(), value.into()]);
         option("--listen", SocketAddr::from((ip, port)).to_string());
+        if let Some(ports) = &self.port_range {
+            option("--port-range", ports.clone());
+        }
         option("--silence", format!("{}ms", self.silence.as_millis()));
         if matches!(server.kind, ServerKind::EventLogger | ServerKind::ChannelMemory)
             && let Some(delay) = self.logger_delay
