@@ -16,6 +16,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py bad-input | bounds       what users do wrong; hosts with little memory or disk
     c-tests/run.py views                    lines of batch jobs, pages, timelines, files for Prometheus
     c-tests/run.py hydra                    options and variables of Hydra
+    c-tests/run.py other-hosts              hosts with other limits; a session that hangs
     c-tests/run.py direct                   ranks that Hydra starts
     c-tests/run.py mpir                     debuggers find the ranks
     c-tests/run.py containers               bubblewrap and podman, a rank killed in each; Kubernetes' workers
@@ -61,7 +62,7 @@ from harness import (  # noqa: E402
     new_processes, npb, object_store, orphans, points, programs, random_programs, recoveries, remade, replaced,
     restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
 )
-from harness import direct, mpir, packages  # noqa: E402
+from harness import direct, mpir, other_hosts, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
 
 
@@ -175,6 +176,7 @@ def arguments() -> argparse.Namespace:
     suite("packages", "wheel, Debian package and tar ball from the tree, and from nothing to the first killed rank")
     suite("mpir", "debuggers find the ranks")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
+    suite("other-hosts", "hosts with other limits; a session that hangs")
     suite("hydra", "options and variables of Hydra")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("hosts", "five hosts made of network namespaces: links that break (root only)")
@@ -218,6 +220,7 @@ def main() -> int:
 PLAIN = {
     "containers": containers.containers,
     "ctl": control.control, "hydra": hydra_options.hydra_options,
+    "other-hosts": other_hosts.other_hosts,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
     "new-processes": new_processes.new_processes,
     "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks,
@@ -398,6 +401,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("slurm", lambda: slurm.slurm(setting)),
             ("direct", lambda: direct.direct(setting)),
             ("mpir", lambda: mpir.mpir(setting)),
+            ("other hosts", lambda: other_hosts.other_hosts(setting)),
         ],
         "quick": [
             ("conformance", lambda: conformance.conformance(

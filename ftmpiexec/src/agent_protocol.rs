@@ -7,6 +7,7 @@
 use crate::binding::{Binding, MemoryPolicy};
 use crate::call_spans::CallReport;
 use crate::heartbeat::Times;
+use crate::host_limits::HostLimits;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
@@ -375,6 +376,8 @@ pub enum FromAgent {
         processors: u32,
         /// What decides whether the host can restore the images of another host.
         restore_facts: Box<RestoreFacts>,
+        /// What the ranks of the host may use.
+        limits: Box<HostLimits>,
     },
     /// The agent is alive; sent every second.
     Heartbeat {

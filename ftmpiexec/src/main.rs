@@ -22,6 +22,7 @@ mod own_link;
 mod page_process;
 mod pages;
 mod report;
+mod host_limits;
 mod restore_facts;
 mod sbatch;
 mod shell;
@@ -79,7 +80,7 @@ fn main() -> ExitCode {
         };
     }
     if arguments.get(1).is_some_and(|first| first == restore_facts::OPTION) {
-        println!("{}", restore_facts::RestoreFacts::of_this_host().to_json());
+        println!("{}", restore_facts::HostFacts::of_this_host().to_json());
         return ExitCode::SUCCESS;
     }
     if let Some(launcher) = ForeignLauncher::find(|name| std::env::var(name).ok()) {

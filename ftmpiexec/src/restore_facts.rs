@@ -6,6 +6,7 @@
 //! with the hosts that it gets. `ftmpiexec --restore-facts` prints the facts as one line of JSON,
 //! so that the same question can be put to a host by ssh.
 
+use crate::host_limits::HostLimits;
 use ftmpi_checkpoint::host;
 use ftmpi_checkpoint::stream::{FEATURE_WORDS, Processor};
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,26 @@ impl RestoreFacts {
         format!("processor {} (kind {mark:08x}), Linux {}", self.model, self.kernel)
     }
 
+}
+
+/// What a host says of itself when it is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Whether it can restore images.
+    #[serde(flatten)]
+    pub restore: RestoreFacts,
+    /// What its ranks may use; an older version does not say.
+    #[serde(default)]
+    pub limits: Option<HostLimits>,
+}
+
+impl HostFacts {
+    /// The facts of this host.
+    pub fn of_this_host() -> Self {
+        let limits = Some(HostLimits::of_this_host());
+        Self { restore: RestoreFacts::of_this_host(), limits }
+    }
+
     /// One line of JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -122,9 +143,10 @@ mod tests {
 
     #[test]
     fn facts_travel_as_one_line() {
-        let here = RestoreFacts::of_this_host();
-        assert_eq!(serde_json::from_str::<RestoreFacts>(&here.to_json()).unwrap(), here);
-        assert!(!here.to_json().contains('\n'));
+        let facts = HostFacts::of_this_host();
+        assert_eq!(serde_json::from_str::<HostFacts>(&facts.to_json()).unwrap(), facts);
+        assert!(!facts.to_json().contains('\n'));
+        let here = facts.restore;
         assert!(here.differences(&here).is_empty(), "{}", here.summary());
     }
 }

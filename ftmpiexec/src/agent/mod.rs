@@ -85,6 +85,7 @@ pub use processes::{started_at, state_of};
 
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, Job, Report, ToAgent};
 use crate::heartbeat::Times;
+use crate::host_limits::HostLimits;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{
     AGENT_START_LIMIT, DIRECTORY_REMOVAL_PAUSE, DIRECTORY_REMOVAL_TRIES, FAREWELL_FLUSH,
@@ -250,6 +251,7 @@ async fn run_agent() -> anyhow::Result<()> {
         process: processes::own(),
         processors,
         restore_facts: Box::new(RestoreFacts::of_this_host()),
+        limits: Box::new(HostLimits::of_this_host()),
     });
     ftmpi_servers::client::set_silence_limit(setup.times.connection());
     let starter = begin_starter(events.clone()).context("the thread that starts ranks")?;

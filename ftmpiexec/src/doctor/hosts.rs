@@ -3,7 +3,9 @@
 
 use super::Finding;
 use crate::cli::{Allocation, CommandLine, Plan, Starter};
-use crate::restore_facts::{self, RestoreFacts};
+use crate::host_limits::HostLimits;
+use crate::restore_facts::{self, HostFacts, RestoreFacts};
+use ftmpi_checkpoint::launch::StackLimit;
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -78,8 +80,13 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
     let Ok(output) = child.wait_with_output() else {
         return vec![Finding::bad(HOST, format!("{name}: no answer"))];
     };
-    if let Ok(there) = serde_json::from_slice::<RestoreFacts>(&output.stdout) {
-        return compare(name, &RestoreFacts::of_this_host(), &there, begin.elapsed());
+    if let Ok(there) = serde_json::from_slice::<HostFacts>(&output.stdout) {
+        let here = HostFacts::of_this_host();
+        let mut found = compare(name, &here.restore, &there.restore, begin.elapsed());
+        if here.restore.version == there.restore.version {
+            found.extend(compare_limits(name, plan, here.limits.as_ref(), there.limits.as_ref()));
+        }
+        return found;
     }
     let error = String::from_utf8_lossy(&output.stderr);
     let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no answer");
@@ -131,11 +138,57 @@ fn compare(name: &str, here: &RestoreFacts, there: &RestoreFacts, after: Duratio
     found
 }
 
+/// What the limits of a host mean for ranks that begin here and move there.
+fn compare_limits(
+    name: &str,
+    plan: &Plan,
+    here: Option<&HostLimits>,
+    there: Option<&HostLimits>,
+) -> Option<Finding> {
+    let (here, there) = (here?, there?);
+    let stack = StackLimit::current().map_or(0, |stack| stack.soft);
+    let host = plan.placement.first().copied().unwrap_or(0);
+    let ranks = plan.placement.iter().filter(|other| **other == host).count() as u64;
+    let share = here.memory / ranks.max(1);
+    let (obstacles, less) = (there.obstacles(here, stack, share), there.shortages(here));
+    let is_spare = plan.machines.iter().any(|machine| machine.name == name && machine.spare);
+    let kind = if is_spare { " (spare)" } else { "" };
+    if obstacles.is_empty() && less.is_empty() {
+        return None;
+    }
+    let text = match obstacles.is_empty() {
+        true => format!(
+            "{name}{kind}: it has less than this host: {}; a rank that needs more fails there",
+            less.join(" and ")
+        ),
+        false => format!(
+            "{name}{kind}: it cannot take a rank of this host: there is {}; raise it there, or name \
+             another host",
+            obstacles.join(" and ")
+        ),
+    };
+    Some(Finding::limited("limits", text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Grade;
     use super::*;
     use crate::restore_facts::made_up;
+
+    #[test]
+    fn a_host_with_other_limits_is_named_with_them() {
+        let line = "ftmpiexec -n 4 -hosts a:4 ./p".split_whitespace().map(str::to_owned);
+        let line = ftmpi_options::ftmpiexec::read(line.collect()).unwrap();
+        let plan = Plan::new(&line).unwrap();
+        let here = crate::host_limits::made_up();
+        let look = |there: &HostLimits| compare_limits("n7", &plan, Some(&here), Some(there));
+        assert!(look(&here).is_none());
+        let less = look(&HostLimits { locked: Some(0), ..here.clone() }).unwrap();
+        assert!(less.text.contains("less than this host") && less.grade == Grade::Limited);
+        let hindered = look(&HostLimits { files: Some(300), ..here.clone() }).unwrap();
+        assert!(hindered.text.contains("n7: it cannot take a rank"), "{}", hindered.text);
+    }
 
     #[test]
     fn a_host_that_differs_is_named_with_what_differs() {

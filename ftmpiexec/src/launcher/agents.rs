@@ -9,6 +9,7 @@ use crate::agent::{started_at, state_of};
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ProcessId, ToAgent};
 use crate::cli::{Machine, Plan, own_address_towards};
 use crate::heartbeat::{MissedBeats, Seen, Times};
+use crate::host_limits::HostLimits;
 use crate::job_dir::progress::RankProgress;
 use crate::own_link;
 use crate::restore_facts::RestoreFacts;
@@ -43,6 +44,8 @@ pub struct AgentReady {
     pub processors: u32,
     /// What decides whether its host can restore images.
     pub restore_facts: Box<RestoreFacts>,
+    /// What its ranks may use.
+    pub limits: Box<HostLimits>,
 }
 
 /// One agent.
@@ -62,6 +65,8 @@ pub struct AgentState {
     pub processors: u32,
     /// What decides whether the host can restore images, once the agent has said so.
     pub restore_facts: Option<Box<RestoreFacts>>,
+    /// What its ranks may use, once the agent has said so.
+    pub limits: Option<Box<HostLimits>>,
     /// The leaders of the process groups of the host's ranks.
     pub processes: BTreeMap<Rank, ProcessId>,
     link: Option<mpsc::UnboundedSender<ToAgent>>,
@@ -412,6 +417,7 @@ impl Agents {
         state.process = Some(ready.process);
         state.processors = ready.processors;
         state.restore_facts = Some(ready.restore_facts);
+        state.limits = Some(ready.limits);
         state.missed.reset();
         (state.failed_starts, state.lost) = (0, None);
         // The agent has killed the processes that it was given.

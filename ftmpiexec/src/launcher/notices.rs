@@ -8,7 +8,9 @@ mod moves;
 pub mod network;
 mod stalls;
 
-pub use continued::{discovery_failed, going_on, hosts_differ, images_do_not_fit};
+pub use continued::{
+    discovery_failed, going_on, host_hindered, hosts_differ, images_do_not_fit,
+};
 pub use moves::{
     end_asked, job_on_one_machine, last_images_asked, migration, no_images_here, no_such_host,
     no_such_rank, no_use_of_hosts, nothing_to_go_on_from, refusal, stopped_to_go_on,

@@ -23,8 +23,9 @@ impl Launcher {
     /// Handles one message of an agent.
     pub(super) fn on_agent_message(&mut self, host: u32, message: FromAgent) {
         match message {
-            FromAgent::Ready { port, process, processors, restore_facts } => {
-                self.agent_ready(host, AgentReady { port, process, processors, restore_facts });
+            FromAgent::Ready { port, process, processors, restore_facts, limits } => {
+                let ready = AgentReady { port, process, processors, restore_facts, limits };
+                self.agent_ready(host, ready);
             }
             FromAgent::Heartbeat { answered } => self.heartbeat(host, answered),
             FromAgent::PathLost { host: other, why } => self.path_lost(host, other, why),

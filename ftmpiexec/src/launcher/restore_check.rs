@@ -6,6 +6,7 @@
 //! facts of its host.
 
 use super::{Launcher, notices};
+use crate::host_limits::HostLimits;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_wire::Rank;
 use std::collections::BTreeMap;
@@ -33,8 +34,50 @@ impl Launcher {
             lines.extend(misfits(images, &hosts));
         }
         lines.extend(different_hosts(&hosts));
+        lines.extend(self.check_limits());
         lines
     }
+
+    /// Lines about hosts that cannot take ranks of the first host: limits differ.
+    fn check_limits(&self) -> Vec<String> {
+        let hosts: Vec<_> = (0..self.plan.machines.len() as u32)
+            .map(|host| Host {
+                name: self.agents.name(host),
+                limits: self.agents.get(host).limits.as_deref(),
+                spare: self.plan.machines[host as usize].spare,
+                ranks: self.plan.placement.iter().filter(|place| **place == host).count() as u64,
+            })
+            .collect();
+        hindered_hosts(&hosts, self.job.stack_limit.0)
+    }
+}
+
+/// What is known of a host before the first rank starts.
+struct Host<'a> {
+    name: &'a str,
+    limits: Option<&'a HostLimits>,
+    spare: bool,
+    ranks: u64,
+}
+
+/// Lines about hosts that cannot take ranks of the first host that has some.
+fn hindered_hosts(hosts: &[Host<'_>], stack: u64) -> Vec<String> {
+    let first = hosts.iter().find(|host| host.ranks > 0);
+    let Some((first, limits)) = first.and_then(|host| Some((host, host.limits?))) else {
+        return Vec::new();
+    };
+    let share = limits.memory / first.ranks;
+    let mut groups: BTreeMap<(bool, Vec<String>), Vec<&str>> = BTreeMap::new();
+    for host in hosts {
+        let obstacles = host.limits.map(|other| other.obstacles(limits, stack, share));
+        if let Some(obstacles) = obstacles.filter(|found| !found.is_empty()) {
+            groups.entry((host.spare, obstacles)).or_default().push(host.name);
+        }
+    }
+    let line = |((spare, obstacles), names): (&(bool, Vec<String>), &Vec<&str>)| {
+        notices::host_hindered(names, *spare, first.name, obstacles)
+    };
+    groups.iter().map(line).collect()
 }
 
 /// Lines about images (rank, its host now, facts of the image) that do not fit their host.
@@ -81,7 +124,27 @@ fn different_hosts(hosts: &[HostFacts<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host_limits;
     use crate::restore_facts::made_up;
+
+    #[test]
+    fn spare_hosts_that_cannot_take_a_rank_are_named() {
+        let good = host_limits::made_up();
+        let small = HostLimits { memory: 4 << 30, ..good.clone() };
+        let host = |name, limits, spare, ranks| Host { name, limits: Some(limits), spare, ranks };
+        let hosts = [
+            host("a", &good, false, 4),
+            host("b", &small, true, 0),
+            host("c", &small, true, 0),
+            host("d", &good, true, 0),
+        ];
+        let lines = hindered_hosts(&hosts, 8 << 20);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("spare hosts b, c cannot take a rank of a: "), "{lines:?}");
+        assert!(lines[0].contains("4.3 GB of memory"), "{lines:?}");
+        let lines = hindered_hosts(&hosts[3..], 8 << 20);
+        assert!(lines.is_empty(), "no rank anywhere");
+    }
 
     #[test]
     fn images_that_do_not_fit_their_host_are_named() {

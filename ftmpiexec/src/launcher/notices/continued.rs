@@ -30,6 +30,22 @@ pub fn images_do_not_fit(list: &[Rank], host: &str, differences: &[String]) -> S
     )
 }
 
+/// These hosts cannot take a rank of another one.
+pub fn host_hindered(names: &[&str], spare: bool, first: &str, obstacles: &[String]) -> String {
+    let kind = match (spare, names.len()) {
+        (true, 1) => "spare host",
+        (true, _) => "spare hosts",
+        (false, 1) => "host",
+        (false, _) => "hosts",
+    };
+    format!(
+        "{kind} {} cannot take a rank of {first}: there is {}; raise it there, or name other hosts \
+         (ftmpiexec --doctor -f FILE compares hosts)",
+        names.join(", "),
+        obstacles.join(" and ")
+    )
+}
+
 /// Images cannot move between these hosts.
 pub fn hosts_differ(from: &[&str], to: &[&str], differences: &[String]) -> String {
     format!(

@@ -1,0 +1,91 @@
+"""Tests what differs between hosts, without other hosts: a script in place of ssh starts the agent here, under other
+limits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from . import build
+from .core import TESTS, Setting, kill, problem_of, run
+
+# The agent keeps its input. The session goes on when the agent has ended.
+HANGS = """#!/bin/sh
+shift
+exec 3<&0
+sh -c "$*" <&3 3<&- &
+exec sleep 300
+"""
+
+
+def script(file: Path, text: str) -> Path:
+    file.write_text(text)
+    file.chmod(0o755)
+    return file
+
+
+def marked(mark: str, name: str) -> list[int]:
+    """Processes with this variable in their environment and this text in their command line."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            words = Path("/proc", entry, "cmdline").read_bytes() if entry.isdigit() else b""
+            if name.encode() in words and mark.encode() in Path("/proc", entry, "environ").read_bytes():
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+def other_hosts(setting: Setting) -> None:
+    if not setting.dist_is_built():
+        return
+    program, made = build.build(setting, TESTS / "programs" / "universe.c")
+    if program is None:
+        return setting.results.bad("other hosts", made.output_tail() if made else "it does not compile")
+    where = setting.new_folder("other-hosts")
+    other_limits(setting, where, program)
+    session_that_hangs(setting, where)
+
+
+def other_limits(setting: Setting, where: Path, program: Path) -> None:
+    """A spare host has a lower limit on its stack than the job: said before the first rank starts."""
+    low = script(where / "low.sh", "#!/bin/sh\nshift\nulimit -s 512\nexec sh -c \"$*\"\n")
+    (where / "machines").write_text("localhost:2\nfar-away.invalid:2 spare\n")
+    options = ["-f", where / "machines", "--rsh", low]
+    outcome = run([*setting.mpiexec(2, *options), program], timeout=60, cwd=where)
+    said = "spare host far-away.invalid cannot take a rank of localhost" in outcome.err and "ulimit -Hs" in outcome.err
+    setting.results.check("a spare host with a low limit is named",
+                          problem_of(outcome, expected_text="universe") or (None if said else outcome.output_tail()))
+    outcome = run([setting.launcher, "--doctor", *options, program], timeout=60, cwd=where)
+    said = "far-away.invalid (spare): it cannot take a rank" in outcome.out
+    setting.results.check("the doctor names its limits", None if said else outcome.output_tail())
+
+
+def session_that_hangs(setting: Setting, where: Path) -> None:
+    """The launcher is killed while the session that started an agent goes on: the agent ends with its ranks."""
+    test = "an agent whose session hangs ends after its launcher"
+    hangs = script(where / "hangs.sh", HANGS)
+    mark = f"FTMPI_TEST_SESSION={os.getpid()}"
+    agent, rank, session = "\0--agent", "sleep\x00287", "sleep\x00300"
+    words = [*setting.mpiexec(1, "-hosts", "far-away.invalid", "--rsh", hangs), "sleep", "287"]
+    launcher = subprocess.Popen([str(word) for word in words], cwd=where, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, env={**os.environ, **dict([mark.split("=")])})
+    until = time.monotonic() + 30
+    while not (marked(mark, agent) and marked(mark, rank)) and time.monotonic() < until:
+        time.sleep(0.1)
+    problem = None if marked(mark, rank) else "the rank did not begin"
+    launcher.kill()
+    launcher.wait()
+    until = time.monotonic() + 15
+    while (marked(mark, agent) or marked(mark, rank)) and time.monotonic() < until:
+        time.sleep(0.1)
+    left = marked(mark, agent) + marked(mark, rank)
+    if problem is None and not marked(mark, session):
+        problem = "the session did not hang"
+    if problem is None and left:
+        problem = f"agent or rank live on: {left}"
+    kill([*left, *marked(mark, session)])
+    setting.results.check(test, problem)
