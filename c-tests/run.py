@@ -133,11 +133,12 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--ranks", type=int, default=4)
     suite("clusters", "one rank killed under --protocol hierarchical: one cluster returns, the others go on")
     suite("auto", "what --protocol auto chooses, and what a user gets from it")
-    suite("points", "every named point of the library")
-    suite("servers", "event logger and checkpoint server killed")
-    suite("all-ranks", "all ranks killed at once")
-    suite("damage", "the newest image damaged")
-    suite("committed", "output that is held until it is final")
+    for name, text in (("all-ranks", "all ranks killed at once"), ("damage", "the newest image damaged"),
+                       ("points", "every named point of the library"), ("servers", "servers killed"),
+                       ("committed", "output held until it is final"), ("hydra", "Hydra's options and variables"),
+                       ("recoveries", "which recovery follows which failure, and where ranks go"),
+                       ("other-hosts", "other limits; a session that hangs")):
+        suite(name, text)
     suite("remade", "objects that are made and freed in every step, and a rank that dies")
     suite("determinants", "determinants leave at delivery, not with the next message")
     suite("cuts", "connections broken while no rank dies")
@@ -146,7 +147,6 @@ def arguments() -> argparse.Namespace:
     suite("replaced", "files, programs and libraries that are replaced while ranks die")
     suite("restart", "the whole job dies or is stopped, and goes on")
     suite("object-store", "images in an object store, and servers whose disk is lost")
-    suite("recoveries", "which recovery follows which failure, and where ranks go")
     p = suite("torture", "every kind of state in images, killed and restored again and again")
     p.add_argument("--restores", type=int, default=50, help="of each program")
     p.add_argument("--as-user", action="store_true", help="as the user nobody, when run as root")
@@ -176,8 +176,6 @@ def arguments() -> argparse.Namespace:
     suite("packages", "wheel, Debian package and tar ball from the tree, and from nothing to the first killed rank")
     suite("mpir", "debuggers find the ranks")
     suite("slurm", "a real Slurm of four nodes on this machine (root only)")
-    suite("other-hosts", "hosts with other limits; a session that hangs")
-    suite("hydra", "options and variables of Hydra")
     suite("netns", "two hosts made of network namespaces (root only)")
     suite("hosts", "five hosts made of network namespaces: links that break (root only)")
     suite("virtual-hosts", "cuts and losses of virtual hosts on this machine")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import build
 from .core import TESTS, Setting, kill, problem_of, run
+from .jobs import Jobs, judge
 
 # The agent keeps its input. The session goes on when the agent has ended.
 HANGS = """#!/bin/sh
@@ -48,6 +49,7 @@ def other_hosts(setting: Setting) -> None:
     where = setting.new_folder("other-hosts")
     other_limits(setting, where, program)
     session_that_hangs(setting, where)
+    baseline(setting, where)
 
 
 def other_limits(setting: Setting, where: Path, program: Path) -> None:
@@ -89,3 +91,34 @@ def session_that_hangs(setting: Setting, where: Path) -> None:
         problem = f"agent or rank live on: {left}"
     kill([*left, *marked(mark, session)])
     setting.results.check(test, problem)
+
+
+# Words of CPUID without some instructions of leaf 7: RDSEED, SHA, AVX-512VL.
+FEWER = ["ffffffff"] * 2 + [f"{0xffffffff & ~(1 << 18 | 1 << 29 | 1 << 31):08x}"] + ["ffffffff"] * 9
+
+
+def baseline(setting: Setting, where: Path) -> None:
+    """One host counts as one with fewer instructions. Ranks of the other one move there only with a baseline."""
+    hosts = script(where / "fewer.sh", "#!/bin/sh\nhost=$1; shift\n"
+                   f"[ $host = two.invalid ] && export FTMPI_CPU_BASELINE={''.join(FEWER)}\nexec sh -c \"$*\"\n")
+    options = ["-hosts", "one.invalid:2,two.invalid:2", "--rsh", hosts]
+    plain = run([*setting.mpiexec(2, *options), "true"], timeout=60, cwd=where)
+    problem = problem_of(plain)
+    refused = "images of ranks on one.invalid cannot be restored on two.invalid"
+    if problem is None and refused not in plain.err:
+        return setting.results.skip("a common baseline", "this processor has none of the instructions")
+    prepared = Jobs(setting, 4).prepare("a common baseline", "collectives", setting.seed)
+    if prepared is None:
+        return
+    job, report = prepared.job, prepared.report
+    outcome = run([*setting.mpiexec(4, *options, "--cpu-baseline", "auto", "--ckpt-interval", "500ms", "--report", report, "--detect", "2s",
+                                    "--inject", "host:one.invalid,at=2s"), job.program, *job.arguments],
+                  timeout=setting.timeout, cwd=prepared.where)
+    problem, note = judge(outcome, report, job.expected_text, 1)
+    if problem is None and (refused in outcome.err or "--cpu-baseline: the C library" not in outcome.err):
+        problem = f"no baseline: {outcome.output_tail()}"
+    setting.results.check("ranks move with a common baseline", problem, note)
+    shown = run([*setting.mpiexec(1, *options, "--cpu-baseline", "auto"), "sh", "-c", "echo $GLIBC_TUNABLES"],
+                timeout=60, cwd=where)
+    told = "glibc.cpu.hwcaps=-" in shown.out and "-AVX512VL" in shown.out
+    setting.results.check("the C library knows the baseline", None if told else shown.output_tail())

@@ -153,6 +153,54 @@ const fn used_bits(word: usize) -> u32 {
     bits
 }
 
+/// The variable by which a rank learns which instructions it counts on: its baseline.
+pub const BASELINE_ENV: &str = "FTMPI_CPU_BASELINE";
+
+/// Hexadecimal digits of a word of [`BASELINE_ENV`].
+const WORD_DIGITS: usize = 8;
+
+/// Instructions that no baseline leaves out. Compiled code and this library use those of x86-64-v3
+/// without a question, and the dynamic linker saves registers by the last ones. `lzcnt` and `tzcnt`
+/// (`abm`, `bmi1`) compute something else where they are missing; all others end the process there.
+const ESSENTIAL: &[&str] = &[
+    "sse3", "ssse3", "fma", "cx16", "sse4_1", "sse4_2", "movbe", "popcnt", "xsave", "osxsave",
+    "avx", "f16c", "fpu", "tsc", "cx8", "cmov", "clflush", "mmx", "fxsr", "sse", "sse2",
+    "fsgsbase", "bmi1", "avx2", "bmi2", "lahf_lm", "abm", "syscall", "rdtscp", "lm", "xsaveopt",
+    "xsavec", "xgetbv1",
+];
+
+/// The instructions of these names, as [`Processor::features`].
+#[must_use]
+pub fn features_of(names: &[&str]) -> [u32; FEATURE_WORDS] {
+    core::array::from_fn(|word| {
+        let named = INSTRUCTIONS[word].iter().filter(|(_, name)| names.contains(name));
+        named.fold(0, |bits, (bit, _)| bits | 1 << bit)
+    })
+}
+
+/// What ranks count on if they run on these hosts: instructions that all of them have, and those
+/// that no baseline leaves out.
+#[must_use]
+pub fn baseline(hosts: &[[u32; FEATURE_WORDS]]) -> [u32; FEATURE_WORDS] {
+    let essential = features_of(ESSENTIAL);
+    core::array::from_fn(|word| {
+        hosts.iter().fold(!0, |common, host| common & host[word]) | essential[word]
+    })
+}
+
+/// The value of [`BASELINE_ENV`].
+#[must_use]
+pub fn parse_baseline(text: &[u8]) -> Option<[u32; FEATURE_WORDS]> {
+    let mut words = [0; FEATURE_WORDS];
+    if text.len() != WORD_DIGITS * FEATURE_WORDS {
+        return None;
+    }
+    for (word, digits) in words.iter_mut().zip(text.chunks_exact(WORD_DIGITS)) {
+        *word = u32::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(words)
+}
+
 /// Parts of the XSAVE area.
 const XSAVE_PARTS: u32 = 63;
 
@@ -257,6 +305,35 @@ mod tests {
         assert!(!fits(&old, &Processor { xcr0: 0xe7, xsave_len: 2696, ..new }));
         // Another maker puts the parts elsewhere.
         assert!(!fits(&old, &Processor { xsave_layout: 5, ..new }));
+    }
+
+    #[test]
+    fn a_baseline_leaves_out_what_ends_a_process_where_it_is_missing() {
+        let left_out = |one: &[&str], two: &[&str]| {
+            let hosts = [features_of(one), features_of(two)];
+            let common = Processor { features: baseline(&hosts), ..Processor::default() };
+            let first = Processor { features: hosts[0], ..Processor::default() };
+            missing(&first, &common).count()
+        };
+        assert_eq!(left_out(&["avx512f", "sha_ni", "sse2"], &["sse2"]), 2);
+        assert_eq!(left_out(&["avx512f"], &["avx512f", "rtm"]), 0);
+        // These would compute something else, or code uses them without a question.
+        assert_eq!(left_out(&["abm", "bmi1", "avx2", "xsavec"], &[]), 0);
+        assert_eq!(baseline(&[]), [!0; FEATURE_WORDS]);
+        let known = INSTRUCTIONS.iter().flat_map(|word| word.iter());
+        for name in ESSENTIAL {
+            assert!(known.clone().any(|(_, known)| known == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_baseline_has_one_form() {
+        let text = b"0000000100000000000000000000000000000000000000000000000000000000000000000000000000000000ffffffff";
+        let mut wanted = [0; FEATURE_WORDS];
+        (wanted[0], wanted[FEATURE_WORDS - 1]) = (1, !0);
+        assert_eq!(parse_baseline(text), Some(wanted));
+        assert_eq!(parse_baseline(&text[1..]), None);
+        assert_eq!(parse_baseline(&[b'x'; 96]), None);
     }
 
     #[test]

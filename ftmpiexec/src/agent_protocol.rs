@@ -4,9 +4,13 @@
 //! The launcher's dispatcher decides; the agent carries out and reports. Messages about a rank name
 //! its incarnation, and both sides ignore what comes late about an old incarnation.
 
+mod setup;
+
+pub use setup::AgentSetup;
+
 use crate::binding::{Binding, MemoryPolicy};
 use crate::call_spans::CallReport;
-use crate::heartbeat::Times;
+use crate::cpu_baseline::CpuBaseline;
 use crate::host_limits::HostLimits;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
@@ -19,8 +23,7 @@ use ftmpi_wire::waiting::Noted;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::net::{IpAddr, SocketAddr};
-use std::ops::RangeInclusive;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,38 +33,6 @@ pub const FRAME_BYTES_MAX: usize = 16 << 20;
 /// Bytes of output that an agent may have on the way to the launcher. So a stopped terminal holds
 /// back the ranks' output and nothing else.
 pub const OUTPUT_WINDOW_BYTES: usize = 1 << 20;
-
-/// What a new agent reads from its standard input, as one line of JSON.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct AgentSetup {
-    /// The job's key, hexadecimal.
-    pub key: String,
-    /// The key of encrypted images, hexadecimal; `None` if images are not encrypted.
-    pub image_key: Option<String>,
-    /// Index of the agent's host.
-    pub host: u32,
-    /// Addresses of the launcher; the agent tries them in order.
-    pub launcher: Vec<SocketAddr>,
-    /// At these addresses only: the user names the network.
-    pub only_there: bool,
-    /// Processes of an agent that died on this host. The new agent kills them first.
-    pub leftovers: Vec<ProcessId>,
-    /// Where the agent listens: on all interfaces if other hosts take part.
-    pub listen: IpAddr,
-    /// Ports of which the agent takes a free one, if not any.
-    pub port_range: Option<RangeInclusive<u16>>,
-    /// How long silence may last.
-    pub times: Times,
-    /// How long the agent holds on when no agent hears the launcher; `None`: as if it alone heard
-    /// nothing.
-    pub patience: Option<Duration>,
-    /// The job's directory, if the agent is to remove it after the death of the launcher.
-    #[serde(with = "crate::os_text::optional_path")]
-    pub temporary: Option<PathBuf>,
-    /// Numbers of the descriptors that the caller of the launcher passed on, and the positions in
-    /// their files at the start of the job.
-    pub from_caller: Vec<(i32, u64)>,
-}
 
 /// A process, told from a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +115,8 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     /// Which processors the ranks of a host may use; `None`: all.
     pub binding: Option<Binding>,
+    /// Instructions that ranks count on, if not those of their hosts.
+    pub cpu_baseline: Option<CpuBaseline>,
     /// From which NUMA nodes ranks take memory, if they are not to take it where they touch it.
     pub memory: Option<MemoryPolicy>,
     /// The command that says whether a host is well, and the time between two of its runs.
@@ -189,6 +162,8 @@ impl Job {
 pub enum ToAgent {
     /// The first message.
     Job(Box<Job>),
+    /// Which instructions ranks count on. Sent before the first rank starts.
+    CpuBaseline(CpuBaseline),
     /// Where the agents listen, by host. Sent again when an agent is restarted.
     Agents(Vec<Option<SocketAddr>>),
     /// Where the servers of each rank listen. Sent again when a server moves.

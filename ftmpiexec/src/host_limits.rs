@@ -55,7 +55,9 @@ impl HostLimits {
         let mut found = Vec::new();
         if self.stack.is_some_and(|hard| hard < stack) {
             let limit = text_of(self.stack);
-            found.push(format!("a hard limit of {limit} on the stack (ulimit -Hs), below the job's"));
+            found.push(format!(
+                "a hard limit of {limit} on the stack (ulimit -Hs), below the job's"
+            ));
         }
         if self.window() != there.window() {
             found.push(format!(
@@ -66,7 +68,9 @@ impl HostLimits {
         }
         if self.files.is_some_and(|most| most < FILES_MIN) {
             let files = self.files.unwrap_or(0);
-            found.push(format!("a hard limit of {files} open files (ulimit -Hn); {FILES_MIN} are needed"));
+            found.push(format!(
+                "a hard limit of {files} open files (ulimit -Hn); {FILES_MIN} are needed"
+            ));
         }
         if self.memory < share {
             let (memory, share) = (size(self.memory), size(share));

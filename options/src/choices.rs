@@ -157,6 +157,21 @@ pub enum Switch {
     Off,
 }
 
+/// Which instructions ranks count on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CpuBaselineChoice {
+    /// Those of the host on which a rank begins (default)
+    Off,
+    /// Those that all hosts have which the job has at its start
+    Auto,
+    /// Those of this level: no AVX-512, and none of one maker only
+    #[value(name = "x86-64-v3")]
+    V3,
+    /// Those of this level: AVX-512 without its extensions
+    #[value(name = "x86-64-v4")]
+    V4,
+}
+
 /// Where images are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ImagesChoice {

@@ -52,7 +52,8 @@ pub fn run(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
 
 async fn serve(args: CheckpointSchedulerArgs) -> anyhow::Result<()> {
     let ending = server_process::shutdown_requested(args.server.exit_with_parent);
-    let mut listener = server_process::listen(&args.server, server_process::begin(&args.server)?).await?;
+    let mut listener =
+        server_process::listen(&args.server, server_process::begin(&args.server)?).await?;
     let (counts, started) = (Arc::new(Counts::default()), Instant::now());
     if let Some(address) = args.server.metrics {
         let (_, mut questions) =

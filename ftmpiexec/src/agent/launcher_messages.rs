@@ -25,6 +25,11 @@ impl Agent {
                 });
                 self.listen_to_loggers();
             }
+            ToAgent::CpuBaseline(baseline) => {
+                if let Some(job) = &mut self.job {
+                    Arc::make_mut(job).cpu_baseline = Some(baseline);
+                }
+            }
             ToAgent::Grow(growth) => self.grow(&growth),
             ToAgent::WorldOver(world) => self.world_over(world),
             ToAgent::Answer { rank, incarnation, number, answer } => {

@@ -26,7 +26,7 @@ const SYSTEM_FOLDERS: &[&str] = &[
 
 /// The variable of the settings of the C library, and the setting that gives room to libraries that
 /// want memory of each thread at a fixed place.
-const TUNABLES_ENV: &str = "GLIBC_TUNABLES";
+pub const TUNABLES_ENV: &str = "GLIBC_TUNABLES";
 const ROOM_SETTING: &str = "glibc.rtld.optional_static_tls";
 
 /// Libraries of MPICH that we have as empty ones only, for programs that name them without need.

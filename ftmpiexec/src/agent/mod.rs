@@ -223,10 +223,9 @@ async fn run_agent() -> anyhow::Result<()> {
     let key = JobKey::from_hex(&setup.key)?;
     let image_key = setup.image_key.as_deref().map(JobKey::from_hex).transpose()?;
     let secret = image_key.map(|key| Secret::new(key.bytes()));
-    let mut listener =
-        Listener::bind_within(setup.listen, setup.port_range.as_ref(), key.clone())
-            .await
-            .context("listening for channels")?;
+    let mut listener = Listener::bind_within(setup.listen, setup.port_range.as_ref(), key.clone())
+        .await
+        .context("listening for channels")?;
     let stream = match launcher_link::connect(&setup, &key).await {
         Ok(stream) => stream,
         Err(unreachable) => {

@@ -195,6 +195,9 @@ fn as_commanded(
     let name = words.next().unwrap_or_default();
     let ours = libraries::library_directory();
     let mut variables = libraries::variables(&ours, &facts, variable);
+    if let Some(baseline) = &job.cpu_baseline {
+        baseline.add_to(&mut variables, variable(libraries::TUNABLES_ENV));
+    }
     // (An image brings the contents of its libraries, or compares them.)
     let replaced = if restored { Vec::new() } else { programs.replaced_libraries(start.rank) };
     if let Some(links) = replaced.first().and_then(|(_, link)| link.parent()) {

@@ -13,6 +13,7 @@ pub const TABLE: &[(&str, Needs)] = &[
     ("ckpt_policy", Needs::Recovery),
     ("ckpt_incremental", Needs::Recovery),
     ("compress", Needs::Recovery),
+    ("cpu_baseline", Needs::Recovery),
     ("encrypt_images", Needs::Recovery),
     ("image_key", Needs::Recovery),
     ("images", Needs::Recovery),

@@ -3,6 +3,7 @@
 
 use super::errors::PlanError;
 use crate::os_text::OsText;
+use ftmpi_checkpoint::host::BASELINE_ENV;
 use ftmpi_options::ftmpiexec::{Cli, Part};
 use ftmpi_options::os_text;
 use ftmpi_wire::foreign_launcher::is_of_one_process;
@@ -51,6 +52,8 @@ pub fn of_part(
     let mut environment: Vec<(String, OsText)> = here
         .map(|(key, value)| (os_text::encode(&key), OsText::from(value.as_os_str())))
         .filter(|(key, _)| !key.starts_with("FTMPI_RANK") && key != "FTMPI_KEY")
+        // What the host of this process counts as.
+        .filter(|(key, _)| key != BASELINE_ENV)
         .filter(|(key, _)| handed.has(key))
         // They would tell every rank that it is the process that called ftmpiexec.
         .filter(|(key, _)| !is_of_one_process(key))

@@ -18,7 +18,8 @@ use crate::os_text::OsText;
 use crate::output::expand_pattern;
 use crate::tuning::IMAGE_COST_LIMIT;
 use ftmpi_options::choices::{
-    ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch, TransportChoice,
+    CpuBaselineChoice, ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch,
+    TransportChoice,
 };
 use ftmpi_options::ftmpiexec::{Cli, Part};
 use ftmpi_protocols::judge::Policy;
@@ -132,6 +133,8 @@ pub struct Plan {
     pub incremental: bool,
     /// How images are compressed ([`ftmpi_checkpoint::container::Compression::of_level`]).
     pub compress: u8,
+    /// Which instructions ranks count on.
+    pub cpu_baseline: CpuBaselineChoice,
     /// Images are encrypted; the file of the key, where it is not in the job directory.
     pub encrypt_images: Option<Option<PathBuf>>,
     /// Directory in which each host keeps images of its own ranks.
@@ -284,10 +287,7 @@ impl Plan {
         let machines = merge(machines);
         let ranks = program_of.len();
         check_size(ranks)?;
-        let placement = match &cli.placement.rankmap {
-            Some(map) => place_as_told(&machines, ranks, map)?,
-            None => place(&machines, ranks, cli.placement.ppn)?,
-        };
+        let placement = placed_ranks(cli, &machines, ranks)?;
         let universe = universe(cli, &machines, ranks)?;
         let faults = faults(cli, ranks, &machines)?;
         let facts = || Facts::of(cli, given, &placement, &machines, &faults, &programs);
@@ -332,12 +332,7 @@ impl Plan {
                 && cli.network.transport != TransportChoice::Tcp,
             log_limit: cli.fault_tolerance.log_limit.saturating_mul(1 << 20),
             log_reserve: cli.fault_tolerance.log_reserve.saturating_mul(1 << 20),
-            // The object store may hold an older image than the newest one. Without a logger a
-            // rank that returns to an older image than it must can take another course than its
-            // peers have seen.
-            lean_images: cli.checkpoints.image_logs == ImageLogsChoice::Newest
-                && cli.storage.object_store.is_none()
-                && traits.logger,
+            lean_images: lean_images(cli, traits),
             binding: binding(cli)?,
             memory: cli.placement.membind.as_ref().and_then(MemoryPolicy::of),
             universe,
@@ -354,10 +349,8 @@ impl Plan {
             whole_lines: cli.output.output.contains(&OutputChoice::Lines),
             incremental: cli.checkpoints.ckpt_incremental == Switch::On,
             compress: cli.checkpoints.compress,
-            encrypt_images: cli
-                .checkpoints
-                .encrypt_images
-                .then(|| cli.checkpoints.image_key.clone()),
+            cpu_baseline: cli.checkpoints.cpu_baseline,
+            encrypt_images: encryption(cli),
             local_dir: (cli.storage.images == ImagesChoice::LocalAndRemote)
                 .then(|| cli.storage.local_dir.clone().unwrap_or_else(std::env::temp_dir)),
             file_patterns: [cli.output.outfile_pattern.clone(), cli.output.errfile_pattern.clone()],
@@ -417,6 +410,28 @@ fn check_size(ranks: usize) -> Result<(), PlanError> {
 fn interface(cli: &Cli) -> Result<Option<IpAddr>, PlanError> {
     let found = cli.network.interface.as_deref().map(locality::address_of_interface).transpose();
     found.map_err(|what| PlanError::value("--interface", what))
+}
+
+/// Whether images are encrypted, and the file of their key, if the user names one.
+fn encryption(cli: &Cli) -> Option<Option<PathBuf>> {
+    cli.checkpoints.encrypt_images.then(|| cli.checkpoints.image_key.clone())
+}
+
+/// The host of each rank.
+fn placed_ranks(cli: &Cli, machines: &[Machine], ranks: usize) -> Result<Vec<u32>, PlanError> {
+    match &cli.placement.rankmap {
+        Some(map) => place_as_told(machines, ranks, map),
+        None => place(machines, ranks, cli.placement.ppn),
+    }
+}
+
+/// Whether images hold only the part of the sender log that the newest images of the peers need.
+fn lean_images(cli: &Cli, traits: ProtocolTraits) -> bool {
+    // The object store may hold an older image than the newest one. Without a logger a rank that
+    // returns to an older image than it must can take another course than its peers have seen.
+    cli.checkpoints.image_logs == ImageLogsChoice::Newest
+        && cli.storage.object_store.is_none()
+        && traits.logger
 }
 
 /// What stands before each line of a rank.

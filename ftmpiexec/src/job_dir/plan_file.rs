@@ -6,6 +6,7 @@
 
 use crate::agent_protocol::{ActualCommand, Program};
 use crate::cli::{Machine, Plan};
+use crate::cpu_baseline::CpuBaseline;
 use crate::inject::ServerKind;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
@@ -76,6 +77,9 @@ pub struct Saved {
     /// A name that no other job has.
     #[serde(default)]
     pub job_id: String,
+    /// Instructions that the ranks count on, if not those of their hosts.
+    #[serde(default)]
+    pub cpu_baseline: Option<CpuBaseline>,
     /// What the newest image of each rank needs of its host.
     #[serde(default)]
     pub image_facts: ImageFactsTable,
@@ -163,6 +167,7 @@ impl Saved {
             actual_commands: Vec::new(),
             runs: 1,
             job_id: plan.job_id.clone(),
+            cpu_baseline: None,
             image_facts: ImageFactsTable::default(),
             recovery: plan.recovery.clone(),
         }
@@ -291,6 +296,7 @@ mod tests {
             actual_commands: Vec::new(),
             runs: 1,
             job_id: String::new(),
+            cpu_baseline: None,
             image_facts: ImageFactsTable::default(),
             recovery: Policy::default(),
         }

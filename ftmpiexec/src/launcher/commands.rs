@@ -150,6 +150,7 @@ impl Launcher {
         if std::mem::replace(&mut self.run.started, true) {
             return;
         }
+        self.choose_baseline();
         for line in self.check_restores() {
             self.printer.notice(line);
         }

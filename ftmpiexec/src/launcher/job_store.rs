@@ -6,6 +6,7 @@
 
 use crate::agent_protocol::{ActualCommand, ProcessId};
 use crate::cli::Machine;
+use crate::cpu_baseline::CpuBaseline;
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
@@ -169,6 +170,12 @@ impl JobStore {
     pub fn set_actual_command(&mut self, rank: Rank, command: ActualCommand) {
         self.saved.actual_commands.retain(|(other, _)| *other != rank);
         self.saved.actual_commands.push((rank, command));
+        self.plan_changed = true;
+    }
+
+    /// The ranks count on these instructions.
+    pub fn set_cpu_baseline(&mut self, baseline: CpuBaseline) {
+        self.saved.cpu_baseline = Some(baseline);
         self.plan_changed = true;
     }
 

@@ -9,7 +9,7 @@ pub mod network;
 mod stalls;
 
 pub use continued::{
-    discovery_failed, going_on, host_hindered, hosts_differ, images_do_not_fit,
+    discovery_failed, going_on, host_hindered, hosts_differ, images_do_not_fit, left_out,
 };
 pub use moves::{
     end_asked, job_on_one_machine, last_images_asked, migration, no_images_here, no_such_host,

@@ -180,6 +180,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
         one_machine: !plan.machines.iter().any(|machine| plan.is_remote(&machine.name)),
         binding: plan.binding.clone(),
         memory: plan.memory.clone(),
+        cpu_baseline: earlier.and_then(|saved| saved.cpu_baseline),
         health: plan.health.clone(),
         traced: plan.trace.is_some(),
         stack_limit,

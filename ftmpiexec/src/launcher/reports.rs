@@ -280,7 +280,8 @@ impl Launcher {
         let now = self.now();
         self.observed.image_stored(rank, image, now);
         if let Some(facts) = &self.agents.get(host).restore_facts {
-            self.store.set_image_facts(rank, facts);
+            let counted_on = self.job.cpu_baseline.map(|baseline| baseline.limit(facts));
+            self.store.set_image_facts(rank, counted_on.as_ref().unwrap_or(facts));
         }
         if self.plan.verbose {
             self.printer.notice(notices::image_durable(rank, image, took_ns));

@@ -6,6 +6,8 @@
 //! facts of its host.
 
 use super::{Launcher, notices};
+use crate::agent_protocol::ToAgent;
+use crate::cpu_baseline::CpuBaseline;
 use crate::host_limits::HostLimits;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_wire::Rank;
@@ -20,8 +22,16 @@ impl Launcher {
         if self.plan.ckpt_interval.is_none() {
             return Vec::new();
         }
-        let hosts: Vec<HostFacts<'_>> = (0..self.plan.machines.len() as u32)
-            .map(|host| (self.agents.name(host), self.agents.get(host).restore_facts.as_deref()))
+        let limited: Vec<Option<RestoreFacts>> = (0..self.plan.machines.len() as u32)
+            .map(|host| {
+                let facts = self.agents.get(host).restore_facts.as_deref()?;
+                Some(self.job.cpu_baseline.map_or_else(|| facts.clone(), |it| it.limit(facts)))
+            })
+            .collect();
+        let hosts: Vec<HostFacts<'_>> = limited
+            .iter()
+            .enumerate()
+            .map(|(host, facts)| (self.agents.name(host as u32), facts.as_ref()))
             .collect();
         let mut lines = Vec::new();
         if self.plan.continued.is_some() {
@@ -36,6 +46,25 @@ impl Launcher {
         lines.extend(different_hosts(&hosts));
         lines.extend(self.check_limits());
         lines
+    }
+
+    /// Decides which instructions the ranks of a new job count on (`--cpu-baseline`), and tells the
+    /// agents.
+    pub(super) fn choose_baseline(&mut self) {
+        let facts: Vec<&RestoreFacts> =
+            self.agents.all().iter().filter_map(|agent| agent.restore_facts.as_deref()).collect();
+        let chosen = CpuBaseline::of(self.plan.cpu_baseline, &facts);
+        let Some(baseline) = chosen.filter(|_| self.plan.continued.is_none()) else { return };
+        let mut left_out: Vec<&str> =
+            facts.iter().flat_map(|facts| baseline.left_out(facts)).collect();
+        left_out.sort_unstable();
+        left_out.dedup();
+        self.job.cpu_baseline = Some(baseline);
+        self.store.set_cpu_baseline(baseline);
+        self.agents.broadcast(&ToAgent::CpuBaseline(baseline));
+        if !left_out.is_empty() {
+            self.printer.notice(notices::left_out(&left_out));
+        }
     }
 
     /// Lines about hosts that cannot take ranks of the first host: limits differ.

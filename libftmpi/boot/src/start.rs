@@ -13,11 +13,13 @@ use crate::descriptors::standard_stream;
 use crate::exported_table;
 use crate::interpose::{loads, next_function};
 use crate::memory::{layout, window};
+use crate::process::process_state;
 use crate::restore;
 use crate::signals::{agent_signal, batch_signal};
 use crate::threads::thread_notes;
 use core::ffi::{CStr, c_char, c_int};
 use ftmpi_checkpoint::boot_abi::EXIT_IMAGE_MISFIT;
+use ftmpi_checkpoint::host::{BASELINE_ENV, parse_baseline};
 use ftmpi_wire::control::{RANK_ENV, RankEnv, fds};
 
 #[used]
@@ -27,7 +29,9 @@ static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char, *const *const c_c
 extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const *const c_char) {
     next_function::find_all_functions();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
-    let Some(env) = (unsafe { rank_env(envp) }) else { return };
+    let Some(env) = (unsafe { variable(envp, RANK_ENV) }) else { return };
+    let env = core::str::from_utf8(env).ok().and_then(RankEnv::decode);
+    let Some(env) = env else { return };
     if syscalls::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
         return;
     }
@@ -56,6 +60,10 @@ extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const
     } else {
         rank::State::NoReservedArea
     };
+    // SAFETY: as above.
+    if let Some(baseline) = unsafe { variable(envp, BASELINE_ENV) }.and_then(parse_baseline) {
+        process_state::remember_baseline(baseline);
+    }
     let window_len = window::reserve();
     exported_table::begin(&env, window_len, state);
     let _ = agent_signal::install();
@@ -74,11 +82,11 @@ fn executed_name() -> &'static [u8] {
     unsafe { CStr::from_ptr(name) }.to_bytes()
 }
 
-/// The rank's variable, if there is a valid one.
+/// The value of a variable.
 ///
 /// # Safety
-/// `envp` is an array of terminated texts that ends with a null pointer.
-unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
+/// `envp` is an array of terminated texts that ends with a null pointer; they stay.
+unsafe fn variable(envp: *const *const c_char, name: &str) -> Option<&'static [u8]> {
     if envp.is_null() {
         return None;
     }
@@ -91,9 +99,9 @@ unsafe fn rank_env(envp: *const *const c_char) -> Option<RankEnv> {
         }
         // SAFETY: a terminated text.
         let text = unsafe { CStr::from_ptr(entry) }.to_bytes();
-        let value = text.strip_prefix(RANK_ENV.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
-        if let Some(value) = value {
-            return core::str::from_utf8(value).ok().and_then(RankEnv::decode);
+        let value = text.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        if value.is_some() {
+            return value;
         }
         // SAFETY: the end is not reached yet.
         at = unsafe { at.add(1) };

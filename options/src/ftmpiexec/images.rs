@@ -1,6 +1,6 @@
 //! Images of ranks: when they are taken, what they hold, where they are kept.
 
-use crate::choices::{ImageLogsChoice, ImagesChoice, PolicyChoice, Switch};
+use crate::choices::{CpuBaselineChoice, ImageLogsChoice, ImagesChoice, PolicyChoice, Switch};
 use crate::values::{number, path, size, store, time};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
@@ -57,6 +57,13 @@ pub struct Checkpoints {
     /// with --object-store and without an event logger. For protocols that log messages.
     #[arg(long, value_enum, value_name = "WHICH", default_value = "newest")]
     pub image_logs: ImageLogsChoice,
+    /// Instructions of the processor that ranks count on
+    ///
+    /// Images can then be restored where the others are missing. The C library is told. A library
+    /// that asks the processor itself is not (OPENBLAS_CORETYPE and MKL_ENABLE_INSTRUCTIONS are
+    /// for that): there it ends by signal 4. All hosts must save the same registers (AVX-512).
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "off")]
+    pub cpu_baseline: CpuBaselineChoice,
     /// Encrypt the images
     ///
     /// Nobody can read or forge them without the key of --image-key.

@@ -113,6 +113,7 @@ pub const FIXED_AT_RESTART: &[&str] = &[
     "tracking",
     "object_store",
     "encrypt_images",
+    "cpu_baseline",
     "image_logs",
 ];
 

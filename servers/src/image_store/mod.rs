@@ -79,7 +79,8 @@ async fn serve(args: CheckpointServerArgs) -> anyhow::Result<()> {
     }
     let files = Files::slowed_by(args.server.slow_disk);
     let server = begin(object_tier, &args.dir, args.max_bytes, args.waves_cut_logs, files).await?;
-    let mut listener = server_process::listen(&args.server, server_process::begin(&args.server)?).await?;
+    let mut listener =
+        server_process::listen(&args.server, server_process::begin(&args.server)?).await?;
     if let Some(address) = args.server.metrics {
         let (_, mut questions) = metrics::listen(address, &metrics::catalogue::CHECKPOINT_SERVER)?;
         let server = server.clone();

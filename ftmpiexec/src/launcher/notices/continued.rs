@@ -30,6 +30,15 @@ pub fn images_do_not_fit(list: &[Rank], host: &str, differences: &[String]) -> S
     )
 }
 
+/// Ranks do not count on these instructions.
+pub fn left_out(instructions: &[&str]) -> String {
+    format!(
+        "--cpu-baseline: the C library of the ranks does not use {}, so images fit hosts without \
+         them; libraries that ask the processor themselves need a setting of their own",
+        instructions.join(", ")
+    )
+}
+
 /// These hosts cannot take a rank of another one.
 pub fn host_hindered(names: &[&str], spare: bool, first: &str, obstacles: &[String]) -> String {
     let kind = match (spare, names.len()) {

@@ -14,11 +14,23 @@ use crate::process::process_attributes;
 use crate::signals::pending_signals;
 use crate::threads::thread_state;
 use crate::time::posix_timers;
+use core::sync::atomic::{AtomicU32, Ordering};
 use ftmpi_checkpoint::boot_abi::SIGNAL;
 use ftmpi_checkpoint::host::processor;
 use ftmpi_checkpoint::stream::{
-    ARCH_X86_64, Hash, IntervalTimer, ProcessState, STREAM_VERSION, SignalAction,
+    ARCH_X86_64, FEATURE_WORDS, Hash, IntervalTimer, ProcessState, STREAM_VERSION, SignalAction,
 };
+
+/// Instructions that the program counts on: all, unless the agent says otherwise. A restored
+/// process has those of its image.
+static BASELINE: [AtomicU32; FEATURE_WORDS] = [const { AtomicU32::new(!0) }; FEATURE_WORDS];
+
+/// The program counts on these instructions only.
+pub fn remember_baseline(baseline: [u32; FEATURE_WORDS]) {
+    for (slot, word) in BASELINE.iter().zip(baseline) {
+        slot.store(word, Ordering::Relaxed);
+    }
+}
 
 /// Remembers what this process was started with.
 pub fn remember_start() {
@@ -54,6 +66,9 @@ pub fn gather(area: &ReservedArea, strings: &mut Strings, layout: &Layout) -> Re
     process.attributes = process_attributes::of_process();
     process.window_len = rank::window_len();
     process.processor = processor();
+    for (word, slot) in process.processor.features.iter_mut().zip(&BASELINE) {
+        *word &= slot.load(Ordering::Relaxed);
+    }
     // A timer that fires between the two looks would be there twice, or not at all: so look again.
     // (A signal that was taken out is no longer pending.)
     for _ in 0..8 {
