@@ -45,6 +45,8 @@ def new_processes(setting: Setting) -> None:
         ranks = 1 if name in ("threads", "many") else 2
         outcome = launched(setting, program, name, "--ckpt-interval", "300ms", ranks=ranks, protocol="auto")
         check(setting, name, " under the default protocol", outcome, 0)
+    check(setting, "spawn", " on three hosts under the default protocol",
+          launched(setting, program, "spawn", *HOSTS, ranks=3, protocol="auto"), 0)
     refusals(setting, program)
     managers(setting)
 

@@ -332,3 +332,5 @@ pub const LITTLE_BYTES_S: f64 = (64 << 10) as f64;
 pub const LITTLE_MESSAGES_S: f64 = 500.0;
 /// A job is not judged before this time: programs begin with input and setup.
 pub const LITTLE_SINCE: Duration = Duration::from_secs(10);
+/// Bytes of a script in which `--protocol auto` looks for spawns: longer files are data.
+pub const SCRIPT_BYTES_MAX: u64 = 1 << 20;

@@ -48,7 +48,7 @@ pub const fn are_possible(traits: ProtocolTraits) -> bool {
 pub fn impossible(protocol: &str) -> String {
     format!(
         "protocol {protocol} repeats ranks from logs, which have no new processes; start the job \
-         with --protocol coordinated, under which all ranks return together"
+         with ftmpiexec --protocol coordinated, under which all ranks return together"
     )
 }
 

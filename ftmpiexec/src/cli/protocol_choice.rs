@@ -11,11 +11,13 @@
 //! | on several hosts | on | `hierarchical`, hosts as clusters | the ranks of the host return |
 //! | on several hosts, one on each | on | `pessimistic` | the failed rank returns |
 //! | on several hosts, in shared memory | on | `coordinated` | all ranks return |
+//! | on several hosts, spawning others | on | `coordinated` | all ranks return |
 //! | anywhere | off | `coordinated` | all ranks begin again |
 //!
 //! Options steer the choice ([`Wish`]): what needs a log of receptions gets one, what needs images
 //! of single ranks gets them, and what needs clusters gets clusters. Loads and stores in shared
-//! memory (`MPI_Win_allocate_shared`) cannot be repeated from a log.
+//! memory (`MPI_Win_allocate_shared`) cannot be repeated from a log. Processes that are spawned end
+//! before the job where all ranks return together.
 
 use super::effects;
 use super::machinefile::Machine;
@@ -24,15 +26,33 @@ use crate::agent::program::{calls, find};
 use crate::agent_protocol::Program;
 use crate::inject::{Fault, ServerKind};
 use crate::os_text::OsText;
+use crate::tuning::SCRIPT_BYTES_MAX;
 use ftmpi_options::choices::{OutputChoice, PolicyChoice, Switch};
 use ftmpi_options::ftmpiexec::Cli;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
 
 /// The name of the protocol that leaves the choice to this module.
 pub const AUTO: &str = "auto";
 
 /// Points of the library that are reached only where receptions are logged.
 const POINTS_OF_LOGS: [&str; 4] = ["log-sent", "log-acknowledged", "replay", "replay-step"];
+
+/// The function that makes windows in memory that ranks share.
+const SHARING: [&str; 1] = ["mpi_win_allocate_shared"];
+/// The functions by which processes join a job, or meet in it.
+const JOINING: [&str; 5] = [
+    "mpi_comm_spawn",
+    "mpi_comm_spawn_multiple",
+    "mpi_open_port",
+    "mpi_comm_connect",
+    "mpi_comm_join",
+];
+
+/// What Python scripts say where they do that.
+const JOINING_IN_PYTHON: [&str; 5] =
+    ["mpi4py.futures", "MPIPoolExecutor", ".Spawn(", ".Spawn_multiple(", ".Open_port("];
 
 /// What an option needs of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +78,8 @@ pub struct Facts {
     pub images: bool,
     /// A program calls `MPI_Win_allocate_shared`.
     pub shares_memory: bool,
+    /// A program calls `MPI_Comm_spawn`, or a function of ports.
+    pub spawns: bool,
     /// What an option needs, and its text.
     pub wishes: Vec<(Wish, String)>,
 }
@@ -73,6 +95,8 @@ pub enum Reason {
     OneEach(usize),
     /// Ranks of a host share memory, on several hosts.
     SharedMemory,
+    /// The program has processes spawned, or connects at ports, on several hosts.
+    NewProcesses,
     /// Images are off.
     NoImages,
     /// This option needs it.
@@ -115,6 +139,9 @@ pub fn choose(facts: &Facts) -> Choice {
     if several && facts.most_on_a_host > 1 && facts.shares_memory && !steered {
         return of("coordinated", Reason::SharedMemory);
     }
+    if several && facts.spawns && !steered {
+        return of("coordinated", Reason::NewProcesses);
+    }
     match (several, facts.most_on_a_host) {
         (false, _) => of("coordinated", Reason::OneHost),
         (true, 1) => match wish(Wish::ClustersOfHosts) {
@@ -143,19 +170,41 @@ impl Facts {
             hosts: ranks_on.len(),
             most_on_a_host: ranks_on.into_values().max().unwrap_or(0),
             images: cli.checkpoints.ckpt == Switch::On,
-            shares_memory: programs.iter().any(shares_memory),
+            shares_memory: programs.iter().any(|program| calls_one(program, &SHARING)),
+            spawns: programs
+                .iter()
+                .any(|program| calls_one(program, &JOINING) || script_spawns(program)),
             wishes: wishes(cli, given, machines, faults),
         }
     }
 }
 
-/// Whether a program makes windows in memory that ranks share. A program that is not found is
-/// reported by others.
-fn shares_memory(program: &Program) -> bool {
+/// Whether a program calls one of these functions. A program that is not found is reported by
+/// others.
+fn calls_one(program: &Program, functions: &[&str]) -> bool {
     let path = program.search_path();
     let file = program.command.first().map(OsText::to_os);
     file.and_then(|name| find(&name, &program.directory, &path).ok())
-        .is_some_and(|file| calls(&file, "mpi_win_allocate_shared"))
+        .is_some_and(|file| functions.iter().any(|function| calls(&file, function)))
+}
+
+/// Whether a Python script of this command line has processes spawned. What the script imports is
+/// not looked at.
+fn script_spawns(program: &Program) -> bool {
+    let mut words = program.command.iter().map(OsText::to_os);
+    let is_python = |word: &OsString| {
+        let name = Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with("python") || name.ends_with(".py")
+    };
+    let says = |text: &str| JOINING_IN_PYTHON.iter().any(|word| text.contains(word));
+    let script_says = |word: &OsString| {
+        let file = program.directory.join(word);
+        let is_short =
+            std::fs::metadata(&file).is_ok_and(|m| m.is_file() && m.len() <= SCRIPT_BYTES_MAX);
+        is_short && std::fs::read(&file).is_ok_and(|text| says(&String::from_utf8_lossy(&text)))
+    };
+    words.clone().take(1).any(|word| is_python(&word))
+        && words.any(|word| says(&word.to_string_lossy()) || script_says(&word))
 }
 
 /// What the options need, in the order in which the help has them.
@@ -201,9 +250,11 @@ fn wishes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
 
     fn facts(hosts: usize, most_on_a_host: usize) -> Facts {
-        Facts { hosts, most_on_a_host, images: true, shares_memory: false, wishes: Vec::new() }
+        let (shares_memory, spawns) = (false, false);
+        Facts { hosts, most_on_a_host, images: true, shares_memory, spawns, wishes: Vec::new() }
     }
 
     fn with(facts: Facts, wishes: &[Wish]) -> Facts {
@@ -236,6 +287,12 @@ mod tests {
         is(sharing(facts(2, 1)), "pessimistic", Reason::OneEach(2));
         is(with(sharing(facts(2, 2)), &[Wish::Log]), "hierarchical", Reason::Hosts(2));
         is(with(sharing(facts(2, 2)), &[Wish::ClustersOfHosts]), "hierarchical", Reason::Hosts(2));
+        let spawning = |facts| Facts { spawns: true, ..facts };
+        is(spawning(facts(1, 4)), "coordinated", Reason::OneHost);
+        is(spawning(facts(2, 2)), "coordinated", Reason::NewProcesses);
+        is(spawning(facts(2, 1)), "coordinated", Reason::NewProcesses);
+        is(with(spawning(facts(2, 2)), &[Wish::Log]), "hierarchical", Reason::Hosts(2));
+        is(with(spawning(facts(2, 1)), &[Wish::Log]), "pessimistic", Reason::OneEach(2));
         // `--doctor` has no ranks.
         is(facts(0, 0), "coordinated", Reason::OneHost);
     }
@@ -265,6 +322,24 @@ mod tests {
         by_option(with(facts(2, 1), &[Wish::ClustersOfHosts]), "hierarchical");
         unmoved(with(facts(1, 4), &[Wish::ClustersOfHosts]));
         unmoved(with(facts(2, 4), &[Wish::ClustersOfHosts]));
+    }
+
+    #[test]
+    fn a_python_script_that_spawns_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |script: &str, command: &[&str]| {
+            std::fs::write(folder.path().join("pool.py"), script).unwrap();
+            let command = command.iter().map(|word| OsText::from(OsStr::new(word))).collect();
+            let (environment, search) = (Vec::new(), None);
+            let directory = folder.path().to_owned();
+            script_spawns(&Program { command, environment, directory, search })
+        };
+        let pool = "from mpi4py.futures import MPIPoolExecutor\n";
+        assert!(of(pool, &["python3", "-B", "pool.py"]) && of(pool, &["./pool.py"]));
+        assert!(of("MPI.COMM_SELF.Spawn('worker')", &["/usr/bin/python3.12", "pool.py", "7"]));
+        assert!(of("", &["python3", "-m", "mpi4py.futures", "pool.py"]));
+        assert!(!of("from mpi4py import MPI\n", &["python3", "pool.py"]));
+        assert!(!of(pool, &["./solve", "pool.py"]) && !of(pool, &["python3", "other.py"]));
     }
 
     /// What a command line asks for, as this module reads it.

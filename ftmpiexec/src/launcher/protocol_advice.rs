@@ -58,6 +58,7 @@ pub(super) fn chosen(choice: &Choice) -> String {
             "the program calls MPI_Win_allocate_shared, and no log repeats loads and stores"
                 .to_owned()
         }
+        Reason::NewProcesses => "the program calls MPI_Comm_spawn or connects at ports".to_owned(),
         Reason::NoImages => "there are no images".to_owned(),
         Reason::Option(option) => format!("of {option}"),
         Reason::Continued => "the job began with it".to_owned(),
