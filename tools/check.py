@@ -240,6 +240,7 @@ LONG = [
     ("ftmpi-ctl under every protocol", ["c-tests/run.py", "ctl"]),
     ("every protocol and option, killed", ["c-tests/run.py", "campaign", "--runs", "1"]),
     ("mpi4py's own tests", ["c-tests/run.py", "mpi4py"]),
+    ("new processes, killed at each moment", ["c-tests/run.py", "new-processes", "--full"]),
     ("IMB", ["c-tests/run.py", "imb", "--quick"]),
     ("two hosts", ["c-tests/run.py", "netns"]),
     ("five hosts", ["c-tests/run.py", "hosts"]),

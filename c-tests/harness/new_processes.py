@@ -1,6 +1,6 @@
 """Tests processes that join a running job: spawned ones, on one host and on three, over shared memory and TCP; ports,
-names and sockets; what fails; and under the default protocol processes that are killed at each moment of a spawn. A
-spawn that cannot work must end in an error, never in a hang."""
+names and sockets; what fails; and processes that are killed at each moment of a spawn, under the default protocol and
+under those that repeat ranks from logs. A spawn that cannot work must end in an error, never in a hang."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ ENDS = [("die", 137), ("abort", 7)]
 MOMENTS = ["before", "init", "manager-during", "worker-first", "manager-first", "worker", "manager", "worker-last",
            "manager-last"]
 ROUNDS, WORKERS, TURNS = 3, 2, 40
+# Protocols that repeat ranks from logs, and ask again what was asked.
+HIERARCHICAL = ["--protocol", "hierarchical", *HOSTS]
+PESSIMISTIC = ["--protocol", "pessimistic"]
+# Tests that run under them: "many" waits for the end of processes that stay there, "join" is refused.
+REPEATED = [*EVERYWHERE, "joined-end", "missing", "info"]
+# Kills in the short form: the moment, with a wave before or not, and the ranks of the first world.
+SHORT = [
+    (HIERARCHICAL, "before", "wave", 2), (HIERARCHICAL, "manager-during", "now", 1), (HIERARCHICAL, "worker", "wave", 1),
+    (HIERARCHICAL, "manager", "wave", 2), (PESSIMISTIC, "manager-first", "now", 1), (PESSIMISTIC, "worker", "wave", 1),
+]
+# Kills at points of the library: the rank, and how often it comes there before.
+POINTS = [(0, "question", 2), (0, "answer", 2), (2, "init", 1), (2, "image", 2), (0, "image", 2), (3, "finalize", 1)]
 
 
 def new_processes(setting: Setting) -> None:
@@ -47,8 +59,17 @@ def new_processes(setting: Setting) -> None:
         check(setting, name, " under the default protocol", outcome, 0)
     check(setting, "spawn", " on three hosts under the default protocol",
           launched(setting, program, "spawn", *HOSTS, ranks=3, protocol="auto"), 0)
+    repeated(setting, program)
     refusals(setting, program)
     managers(setting)
+
+
+def repeated(setting: Setting, program: Path) -> None:
+    """Under protocols that repeat ranks from logs, without a failure."""
+    for words in (HIERARCHICAL, PESSIMISTIC):
+        for name in REPEATED if setting.full else ["below", "port"]:
+            outcome = launched(setting, program, name, "--ckpt-interval", "300ms", *words[2:], protocol=words[1])
+            check(setting, name, f" under {words[1]}", outcome, 0)
 
 
 def launched(setting: Setting, program: Path, name: str, *options: str, ranks: int = 2,
@@ -76,6 +97,16 @@ def managers(setting: Setting) -> None:
             kill(setting, program, moment, when, ranks=2 if moment == "before" else 1)
     kill(setting, program, "worker", "wave", "--wave", "nonblocking", "--protocol", "coordinated", ranks=1)
     kill(setting, program, "worker", "wave", *HOSTS, "--protocol", "coordinated", ranks=2)
+    for words, moment, when, ranks in SHORT:
+        kill(setting, program, moment, when, *words, ranks=ranks)
+    at_point(setting, program, 0, "answer", 2, *HIERARCHICAL)
+    if setting.full:
+        for words in (HIERARCHICAL, PESSIMISTIC, [*HIERARCHICAL, "--wave", "nonblocking"]):
+            for moment in MOMENTS:
+                for when in ("now", "wave"):
+                    kill(setting, program, moment, when, *words, ranks=2)
+            for rank, point, nth in POINTS:
+                at_point(setting, program, rank, point, nth, *words)
 
 
 def printed() -> list[str]:
@@ -105,12 +136,32 @@ def kill(setting: Setting, program: Path, moment: str, when: str, *options: str,
     setting.results.check(name, problem, f"{outcome.seconds:.1f} s")
 
 
+def at_point(setting: Setting, program: Path, rank: int, point: str, nth: int, *options: str) -> None:
+    """A rank is killed at a point of the library."""
+    folder = setting.new_folder("managers")
+    command = [setting.dist / "bin" / "ftmpiexec", "-n", "2", "--ckpt-interval", "300ms", *options, "--inject",
+               f"kill:rank={rank},point={point},nth={nth}", program, "never", "wave", folder]
+    outcome = run(command, timeout=120, cwd=folder)
+    problem = None
+    if outcome.code != 0:
+        problem = f"code {outcome.code}: {problem_of(outcome)}"
+    elif sorted(outcome.out.splitlines()) != printed():
+        problem = f"printed {outcome.out!r}: {outcome.output_tail()}"
+    elif "killed by signal 9" not in outcome.err:
+        problem = f"nothing was killed: {outcome.output_tail()}"
+    name = f"new processes: rank {rank} killed at {point} {nth} {' '.join(options)}"
+    setting.results.check(name, problem, f"{outcome.seconds:.1f} s")
+
+
 def refusals(setting: Setting, program: Path) -> None:
     """Where there are no new processes, one line says what to type."""
-    for protocol in ("pessimistic", "hierarchical"):
+    for protocol in ("causal", "optimistic", "channel-memory"):
         outcome = launched(setting, program, "spawn", protocol=protocol, ranks=1)
-        wanted = ["MPI_ERR_SPAWN", protocol, "--protocol coordinated"]
+        wanted = ["MPI_Comm_spawn", "MPI_ERR_SPAWN", protocol, "ftmpiexec --protocol coordinated"]
         refused(setting, f"under {protocol}", outcome, wanted)
+    outcome = launched(setting, program, "join", protocol="pessimistic")
+    wanted = ["MPI_Comm_join", "MPI_ERR_UNSUPPORTED_OPERATION", "pessimistic", "ftmpiexec --protocol coordinated"]
+    refused(setting, "by a socket under pessimistic", outcome, wanted)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(setting.dist / "lib" / "ftmpi")}
     outcome = run([program, "spawn"], timeout=60, env=environment)
     refused(setting, "without ftmpiexec", outcome, ["MPI_ERR_SPAWN", "ftmpiexec -n 1"])

@@ -23,6 +23,8 @@ NTH = {
     "wave": [1, 2],
 }
 OTHER_NTH = [1, 300]
+# The suite `new-processes` has the programs that come to these.
+ELSEWHERE = ["answer", "question"]
 
 
 def points_of_library() -> list[str]:
@@ -31,7 +33,7 @@ def points_of_library() -> list[str]:
     for folder in ("libftmpi", "transport", "checkpoint"):
         for file in (ROOT / folder).rglob("*.rs"):
             names.update(re.findall(r'\bpoint\(\s*"([a-z][a-z0-9-]+)"', file.read_text()))
-    return sorted(names)
+    return sorted(names.difference(ELSEWHERE))
 
 
 def points(setting: Setting, step: int = 1) -> None:

@@ -151,6 +151,7 @@ impl Job {
         view.size = view.host_of.len() as u32;
         view.incarnations.resize(view.host_of.len(), Incarnation(0));
         view.worlds.push(growth.world);
+        ftmpi_protocols::registry::take_in(&mut view.protocol, growth.world);
         self.local_rank_of.extend(&growth.local_rank_of);
         self.program_of.extend(&growth.program_of);
         self.programs.extend(growth.programs.iter().cloned());

@@ -28,6 +28,7 @@
 //!   image.
 
 use crate::protocol::*;
+use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 
 /// Name of the setting that says which ranks form a cluster: a number of consecutive ranks, or
@@ -94,6 +95,15 @@ pub fn decode(text: &str, size: usize) -> Option<Vec<u32>> {
     (clusters.len() == size).then_some(clusters)
 }
 
+/// The clusters of a job of `size` ranks which this world joins, as [`encode`] wrote them: the world
+/// is a cluster of its own.
+#[must_use]
+pub fn joined_by(text: &str, size: usize, world: World) -> Option<String> {
+    let mut clusters = decode(text, size)?;
+    clusters.resize(size + world.size as usize, world.first);
+    Some(encode(&clusters))
+}
+
 impl Protocol for Hierarchical {
     fn hooks(&self) -> Hooks {
         self.hooks
@@ -105,6 +115,11 @@ impl Protocol for Hierarchical {
 
     fn shares_waves(&self, peer: Rank) -> bool {
         self.is_cluster_peer(peer)
+    }
+
+    fn on_newcomers(&mut self, count: usize) {
+        self.cluster_peers.resize(self.cluster_peers.len() + count, false);
+        self.between.on_newcomers(count);
     }
 
     fn on_frame(&mut self, from: Rank, payload: &[u8]) {
@@ -329,6 +344,24 @@ mod tests {
         for wrong in ["", "0", "2*0", "4*0", "3*9", "1*0,-1*1", "a*b", "1*0,2*1,"] {
             assert_eq!(decode(wrong, 3), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_world_that_joins_is_a_cluster_of_its_own() {
+        let world = |first, size| World { first, size, parent: Some(Rank(0)) };
+        let once = joined_by("2", 3, world(3, 2)).expect("a number of ranks");
+        let twice = joined_by(&once, 5, world(5, 1)).expect("what was written");
+        assert_eq!(decode(&twice, 6), Some(vec![0, 0, 1, 3, 3, 5]));
+        assert_eq!(joined_by("1*0", 2, world(2, 1)), None);
+        let between = || Box::new(Pessimistic::new(false, true));
+        let mut before = Hierarchical::new(waves(), between(), Rank(0), &[0, 0]);
+        before.on_newcomers(2);
+        let shared: Vec<bool> = (0..4).map(|rank| before.shares_waves(Rank(rank))).collect();
+        assert_eq!(shared, [true, true, false, false]);
+        assert!(before.logs_payload(Rank(2)) && before.logs_payload(Rank(3)));
+        let new = Hierarchical::new(waves(), between(), Rank(2), &[0, 0, 2, 2]);
+        let shared: Vec<bool> = (0..4).map(|rank| new.shares_waves(Rank(rank))).collect();
+        assert_eq!(shared, [false, false, true, true]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::hierarchical::{self, Hierarchical};
 use crate::optimistic::{self, Optimistic, Tracking};
 use crate::{none::None as NoProtocol, pessimistic::Pessimistic, protocol::Protocol};
 use ftmpi_wire::control::{Events, ProtocolConfig};
+use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{Incarnation, Logging, ProtocolTraits, Rank, Recovery};
 
 /// Makes the protocol that the configuration names, for rank `me` of a job whose ranks have these
@@ -111,6 +112,18 @@ pub fn clusters(config: &ProtocolConfig, size: usize) -> Option<Vec<u32>> {
     }
 }
 
+/// Processes join the job: where ranks return in clusters, they are one of their own.
+pub fn take_in(config: &mut ProtocolConfig, world: World) {
+    let (returns, size) = (traits(config).recovery, world.first as usize);
+    let mut settings = config.settings.iter_mut();
+    if let Some((_, clusters)) = settings.find(|(name, _)| name == hierarchical::CLUSTER)
+        && returns == Recovery::ClusterWaves
+        && let Some(more) = hierarchical::joined_by(clusters, size, world)
+    {
+        *clusters = more;
+    }
+}
+
 fn between(config: &ProtocolConfig) -> &str {
     config.setting(hierarchical::BETWEEN).unwrap_or("pessimistic")
 }
@@ -165,6 +178,17 @@ mod tests {
         assert_eq!(promises, traits(&coordinated));
         assert_eq!(clusters(&library, 3), clusters(&coordinated, 3));
         assert!(traits(&library).gives_up_newer_images());
+    }
+
+    #[test]
+    fn processes_that_join_are_a_cluster_where_there_are_clusters() {
+        let world = World { first: 3, size: 2, parent: Some(Rank(0)) };
+        let mut all = config("hierarchical", &[(hierarchical::CLUSTER, "2")]);
+        take_in(&mut all, world);
+        assert_eq!(clusters(&all, 5), Some(vec![0, 0, 1, 3, 3]));
+        let mut none = config("pessimistic", &[]);
+        take_in(&mut none, world);
+        assert_eq!(none, config("pessimistic", &[]));
     }
 
     #[test]

@@ -266,6 +266,18 @@ impl Scheduler {
         self
     }
 
+    /// So many ranks have joined the job, and so many clusters: their first images are due after
+    /// one interval.
+    pub fn grow(&mut self, now: Duration, ranks: u32, clusters: u32) {
+        let first = now + self.interval(now);
+        let size = self.due.len() + ranks as usize;
+        self.due.resize(size, first);
+        self.under_way.resize(size, None);
+        self.received.resize(size, [0; 2]);
+        self.wave_due.resize(self.wave_due.len() + clusters as usize, first);
+        self.parts += if clusters > 0 { clusters } else { ranks };
+    }
+
     /// The next wave of this cluster is due at once.
     pub fn hasten_wave(&mut self, now: Duration, cluster: usize) {
         let due = &mut self.wave_due[cluster];
@@ -317,6 +329,15 @@ mod tests {
         assert_eq!(scheduler.take_due(6 * S, |_| true), vec![Rank(2), Rank(3)]);
         assert_eq!(scheduler.take_due(7 * S, |_| true), vec![Rank(0)]);
         assert!(scheduler.is_under_way(Rank(1)), "no second image before the first has ended");
+    }
+
+    #[test]
+    fn ranks_that_join_take_their_first_image_after_an_interval() {
+        let mut scheduler = scheduler(Policy::Periodic, 1).with_clusters(1);
+        scheduler.grow(S, 1, 1);
+        assert_eq!(scheduler.take_due(4 * S, |_| true), vec![Rank(0)]);
+        assert_eq!(scheduler.take_due(5 * S, |_| true), vec![Rank(1)]);
+        assert!(!scheduler.wave_is_due(4 * S, 1) && scheduler.wave_is_due(5 * S, 1));
     }
 
     #[test]

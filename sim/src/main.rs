@@ -175,15 +175,17 @@ fn go_on(seeds: u64, first: u64) -> ExitCode {
 
 /// Carries out `ftmpi-sim spawns`.
 fn spawn(seeds: u64, first: u64) -> ExitCode {
-    let mut all = spawns::Outcome::default();
-    for seed in first..first + seeds {
-        let Ok(one) = std::panic::catch_unwind(|| spawns::run(seed, None)) else {
-            println!("seed {seed} fails; replay: ftmpi-sim spawns --first {seed} --seeds 1");
-            return ExitCode::FAILURE;
-        };
-        all += one;
+    for returns in spawns::Returns::EACH {
+        let mut all = spawns::Outcome::default();
+        for seed in first..first + seeds {
+            let Ok(one) = std::panic::catch_unwind(|| spawns::run(seed, returns, None)) else {
+                println!("seed {seed} fails; replay: ftmpi-sim spawns --first {seed} --seeds 1");
+                return ExitCode::FAILURE;
+            };
+            all += one;
+        }
+        println!("{seeds} seeds, {returns:?} returns: {all}");
     }
-    println!("{seeds} seeds: {all}");
     ExitCode::SUCCESS
 }
 

@@ -93,6 +93,9 @@ impl Protocol for Observed {
     fn on_new_incarnation(&mut self, last: EventNo, incarnations: &[Incarnation]) {
         self.inner.on_new_incarnation(last, incarnations);
     }
+    fn on_newcomers(&mut self, count: usize) {
+        self.inner.on_newcomers(count);
+    }
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
         self.inner.on_peer_restart(peer, incarnation);
     }

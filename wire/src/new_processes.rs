@@ -36,19 +36,37 @@ impl World {
     }
 }
 
-/// Whether processes can join a job under a protocol with these traits: nothing is repaired, or all
-/// ranks return together, so that another execution asks for them again.
+/// Whether processes can join a job under a protocol with these traits: nothing is repaired, all
+/// ranks return together, so that another execution asks for them again, or
+/// [questions are repeated](are_repeated).
 #[must_use]
 pub const fn are_possible(traits: ProtocolTraits) -> bool {
-    !traits.is_fault_tolerant() || traits.all_return()
+    !traits.is_fault_tolerant() || traits.all_return() || are_repeated(traits)
+}
+
+/// Whether a replay asks again what its earlier incarnation had asked, and gets the same answers.
+/// What led to a question is stable before it is asked.
+#[must_use]
+pub const fn are_repeated(traits: ProtocolTraits) -> bool {
+    traits.replays() && traits.is_pessimistic() && !traits.memory
 }
 
 /// Why they cannot, and what to do.
 #[must_use]
 pub fn impossible(protocol: &str) -> String {
     format!(
-        "protocol {protocol} repeats ranks from logs, which have no new processes; start the job \
-         with ftmpiexec --protocol coordinated, under which all ranks return together"
+        "protocol {protocol} has no processes that join a running job, and no ports; start the job \
+         with ftmpiexec --protocol coordinated, hierarchical or pessimistic"
+    )
+}
+
+/// Why a socket of the program joins no processes where ranks are repeated, and what to do.
+#[must_use]
+pub fn no_sockets(protocol: &str) -> String {
+    format!(
+        "protocol {protocol} repeats ranks, and what passed through a socket of the program comes \
+         only once; start the job with ftmpiexec --protocol coordinated, or use MPI_Comm_accept and \
+         MPI_Comm_connect"
     )
 }
 
@@ -154,6 +172,25 @@ pub enum JobAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn questions_are_repeated_where_what_led_to_them_is_stable() {
+        use crate::{Logging, Recovery};
+        let of = |recovery, logging, memory| {
+            let traits = ProtocolTraits { recovery, logger: true, memory, logging };
+            (are_possible(traits), are_repeated(traits))
+        };
+        let pessimistic = Logging::Pessimistic;
+        assert_eq!(of(Recovery::None, Logging::None, false), (true, false));
+        assert_eq!(of(Recovery::Waves, Logging::None, false), (true, false));
+        assert_eq!(of(Recovery::Restart, pessimistic, false), (true, true));
+        assert_eq!(of(Recovery::ClusterWaves, pessimistic, false), (true, true));
+        assert_eq!(of(Recovery::Restart, pessimistic, true), (false, false));
+        for logging in [Logging::Causal, Logging::Optimistic, Logging::Library] {
+            assert_eq!(of(Recovery::Restart, logging, false), (false, false));
+            assert_eq!(of(Recovery::ClusterWaves, logging, false), (false, false));
+        }
+    }
 
     #[test]
     fn every_process_has_one_world() {

@@ -153,6 +153,8 @@ pub const POINTS: &[&str] = &[
     "replay",
     "replay-step",
     "acted",
+    "question",
+    "answer",
     "wave",
     "finalize-begin",
     "finalize",

@@ -46,7 +46,7 @@ impl Launcher {
             Command::ForgetImages(world) => self.forget_images(world),
             Command::Schedule(word) => self.scheduling.send(word),
             Command::TakeImage { rank, incarnation, image, keep } => {
-                self.wave_begins(image);
+                self.image_begins(rank, image);
                 let now = self.now();
                 self.observed.image_ordered(rank, image, now);
                 self.order_rank(rank, incarnation, RankOrder::TakeImage { image, keep });
@@ -118,6 +118,7 @@ impl Launcher {
 
     fn start_rank(&mut self, rank: Rank, incarnation: Incarnation, host: u32, from: StartFrom) {
         self.first_start();
+        self.ports.begins(rank);
         self.mpir.begins(rank.index());
         // A process that joins the job finds files as the others have them now.
         let joins = from.images.is_empty() && self.has_joined(rank);
@@ -170,6 +171,7 @@ impl Launcher {
         if self.job.view.files != 0 {
             self.store.wave_committed(image, oldest);
         }
+        self.ports.images_from(rank, oldest);
         self.order_rank(rank, incarnation, RankOrder::ImageCommitted { image, oldest });
     }
 }

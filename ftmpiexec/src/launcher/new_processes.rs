@@ -1,8 +1,9 @@
 //! Questions of ranks to the launcher: new processes, ports and names.
 //!
 //! Guarantees: every question gets one answer. Everything that has an entry for each rank gets one
-//! for each new process before the process starts. No question is answered while a wave is under
-//! way: what ports and names are when it begins is what its images know of them.
+//! for each new process before the process starts. Where all ranks return together, no question is
+//! answered while a wave is under way: what ports and names are when it begins is what its images
+//! know of them. Where ranks are repeated, a question has the same answer each time.
 
 use super::{Launcher, notices};
 use crate::agent_protocol::{Growth, Program, ToAgent};
@@ -10,7 +11,7 @@ use crate::os_text::OsText;
 use crate::tuning::CONNECT_LIMIT;
 use ftmpi_protocols::dispatcher::{Asker, EndReason, Input, Wanted};
 use ftmpi_servers::client::ImageStore;
-use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, SpawnPart, World};
+use ftmpi_wire::new_processes::{self, JobAnswer, JobQuestion, Refusal, SpawnPart, World};
 use ftmpi_wire::{ImageNo, Rank};
 use std::ffi::{OsStr, OsString};
 use std::hash::{Hash, Hasher};
@@ -29,30 +30,62 @@ fn number_of(program: &Program) -> u64 {
 impl Launcher {
     /// A rank asks something.
     pub(super) fn rank_asks(&mut self, asker: Asker, question: JobQuestion) -> Option<Input> {
+        if self.dispatcher.location(asker.rank).1 != asker.incarnation {
+            // Its next incarnation asks again.
+            return None;
+        }
         if self.dispatcher.holds_questions() {
             self.held_questions.push_back((asker, question));
             return None;
         }
-        if matches!(question, JobQuestion::OpenPort | JobQuestion::Publish { .. }) {
-            self.store.has_ports();
-        }
-        if let Some(answer) = self.ports.answer(asker.rank, &question) {
+        let key = (asker.rank, asker.number);
+        if let Some(answer) = self.ports.answer_again(key, &question) {
             self.answer_rank(asker, answer);
             return None;
         }
-        let JobQuestion::Spawn { parts } = question else { return None };
+        if matches!(question, JobQuestion::OpenPort | JobQuestion::Publish { .. }) {
+            self.store.has_ports();
+            self.save_what_logs_know();
+        }
+        if let Some(answer) = self.ports.answer(asker.rank, &question) {
+            if self.repeats_questions() {
+                self.ports.keep(key, question, &answer);
+            }
+            self.answer_rank(asker, answer);
+            return None;
+        }
+        let JobQuestion::Spawn { parts } = &question else { return None };
         let wanted = parts.iter().map(|part| self.wanted(asker.rank, part));
         match wanted.collect::<Result<Vec<_>, _>>() {
             Ok(wanted) => {
                 let (wanted, programs): (Vec<_>, Vec<_>) = wanted.into_iter().unzip();
                 let counts = parts.iter().map(|part| part.count);
+                self.asked_for.retain(|(known, _)| {
+                    known.rank != asker.rank || known.incarnation == asker.incarnation
+                });
                 self.asked_for.push((asker, programs.into_iter().zip(counts).collect()));
                 Some(Input::Spawn { asker, wanted })
             }
             Err(why) => {
-                self.answer_rank(asker, JobAnswer::Refused { refusal: Refusal::Spawn, why });
+                let answer = JobAnswer::Refused { refusal: Refusal::Spawn, why };
+                if self.repeats_questions() {
+                    self.ports.keep(key, question, &answer);
+                }
+                self.answer_rank(asker, answer);
                 None
             }
+        }
+    }
+
+    fn repeats_questions(&self) -> bool {
+        new_processes::are_repeated(self.plan.traits)
+    }
+
+    /// `--restart` must know of processes and ports that ranks would repeat.
+    fn save_what_logs_know(&mut self) {
+        if self.repeats_questions() {
+            let saved = self.store.save_changes();
+            self.report_unsaved(saved);
         }
     }
 
@@ -61,17 +94,18 @@ impl Launcher {
         while !self.dispatcher.holds_questions()
             && let Some((asker, question)) = self.held_questions.pop_front()
         {
-            if self.dispatcher.location(asker.rank).1 == asker.incarnation
-                && let Some(input) = self.rank_asks(asker, question)
-            {
+            if let Some(input) = self.rank_asks(asker, question) {
                 self.dispatcher.handle(self.now(), input);
                 self.carry_out();
             }
         }
     }
 
-    /// A wave begins: its images know of these ports and names.
-    pub(super) fn wave_begins(&mut self, wave: ImageNo) {
+    /// A rank takes an image, in a wave or alone: it knows of these ports and names.
+    pub(super) fn image_begins(&mut self, rank: Rank, wave: ImageNo) {
+        if self.repeats_questions() {
+            return self.ports.image_ordered(rank, wave);
+        }
         let first = self.plan.traits.all_return() && self.ports.remember(wave);
         if first && (self.has_grown() || self.store.had_ports()) {
             let saved = self.store.save_changes();
@@ -163,11 +197,12 @@ impl Launcher {
         self.plan.program_of.extend(&growth.program_of);
         self.plan.programs.extend(growth.programs.iter().cloned());
         let size = self.plan.placement.len();
-        self.recorder.ranks_added(size);
+        self.recorder.ranks_added(size, self.plan.traits.all_return());
         self.history.ranks_added(size);
         self.observed.ranks_added(size);
         self.output.ranks_added(size);
         self.store.world_begins(world);
+        self.save_what_logs_know();
         self.servers.ranks_added(size);
         self.send_servers();
         for number in &growth.program_of {

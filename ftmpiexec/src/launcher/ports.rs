@@ -2,7 +2,8 @@
 //!
 //! Guarantees: a port has one owner and a number of its own in the job. A name leads to one text,
 //! which need not be a port of this job, and that text takes it back. Where all ranks return to a
-//! wave, ports and names are as they were when it began; numbers are not given again. No I/O.
+//! wave, ports and names are as they were when it began; numbers are not given again. Where ranks
+//! are repeated, a rank that asks again gets the answer that its earlier incarnation had. No I/O.
 
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, World};
 use ftmpi_wire::{ImageNo, Rank};
@@ -12,13 +13,19 @@ use std::collections::BTreeMap;
 const PREFIX: &str = "ftmpi-port";
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ports {
     job: String,
     next: u32,
     now: Table,
     /// As they were when waves began.
     at_waves: BTreeMap<ImageNo, Table>,
+    /// What ranks have asked under each number, and the answers, as far as one may ask again.
+    answers: BTreeMap<(Rank, u32), (JobQuestion, JobAnswer)>,
+    /// The first number above those that the present incarnation of a rank has answers to.
+    answered: BTreeMap<Rank, u32>,
+    /// For images that ranks were told to take: the image has the answers below this number.
+    at_images: BTreeMap<(Rank, ImageNo), u32>,
 }
 
 /// Ports and names at a moment.
@@ -39,7 +46,48 @@ fn shown(text: &[u8]) -> String {
 impl Ports {
     /// The ports of the job of this name.
     pub fn new(job: &str) -> Self {
-        Self { job: job.to_owned(), next: 0, now: Table::default(), at_waves: BTreeMap::new() }
+        Self { job: job.to_owned(), ..Self::default() }
+    }
+
+    /// The answer that an earlier incarnation of a rank had to the question of this number.
+    pub fn answer_again(&mut self, key: (Rank, u32), asked: &JobQuestion) -> Option<JobAnswer> {
+        let (rank, number) = key;
+        let (before, answer) = self.answers.get(&key)?;
+        if before == asked {
+            self.answered.insert(rank, number.saturating_add(1));
+            return Some(answer.clone());
+        }
+        let why = format!(
+            "question {number} of rank {rank} was another one in its earlier incarnation: its \
+             threads ask at the same time, or the program depends on what MPI does not see"
+        );
+        Some(refused(Refusal::Unsupported, why))
+    }
+
+    /// A rank has this answer, and may ask again.
+    pub fn keep(&mut self, key: (Rank, u32), asked: JobQuestion, answer: &JobAnswer) {
+        self.answered.insert(key.0, key.1.saturating_add(1));
+        self.answers.insert(key, (asked, answer.clone()));
+    }
+
+    /// A rank has a new incarnation, which may ask again.
+    pub fn begins(&mut self, rank: Rank) {
+        self.answered.remove(&rank);
+    }
+
+    /// A rank is told to take an image. (It hears of answers in this order.)
+    pub fn image_ordered(&mut self, rank: Rank, image: ImageNo) {
+        if let Some(first) = self.answered.get(&rank) {
+            self.at_images.insert((rank, image), *first);
+        }
+    }
+
+    /// A rank returns to no image before this one; 0: it may return to its start.
+    pub fn images_from(&mut self, rank: Rank, oldest: ImageNo) {
+        if let Some(first) = self.at_images.get(&(rank, oldest)).copied() {
+            self.answers.retain(|(asker, number), _| *asker != rank || *number >= first);
+            self.at_images.retain(|(of, image), _| *of != rank || *image >= oldest);
+        }
     }
 
     /// This wave begins. `true`: that is new.
@@ -175,6 +223,37 @@ mod tests {
         assert!(why.contains("another job"), "{why}");
         ports.world_over(World { first: 3, size: 1, parent: None });
         assert_eq!(refusal(ports.answer(Rank(0), &find(&second))).0, Refusal::Port);
+    }
+
+    #[test]
+    fn who_asks_again_gets_the_answer_of_the_first_time() {
+        let mut ports = Ports::new("ab12");
+        let look_up = JobQuestion::LookUp { service: b"ocean".to_vec() };
+        let no = ports.answer(Rank(1), &look_up).expect("about names");
+        let port = ports.answer(Rank(1), &JobQuestion::OpenPort).expect("about ports");
+        ports.keep((Rank(1), 0), look_up.clone(), &no);
+        ports.keep((Rank(1), 1), JobQuestion::OpenPort, &port);
+        ports.keep((Rank(2), 0), look_up.clone(), &no);
+        assert_eq!(ports.answer_again((Rank(1), 1), &JobQuestion::OpenPort), Some(port));
+        assert_eq!(ports.answer_again((Rank(1), 0), &look_up), Some(no.clone()));
+        assert_eq!(ports.answer_again((Rank(1), 2), &look_up), None, "a new question");
+        let (_, why) = refusal(ports.answer_again((Rank(1), 0), &JobQuestion::OpenPort));
+        assert!(why.contains("another one"), "{why}");
+        // Answers that all images of the rank have are not needed any more.
+        ports.image_ordered(Rank(1), ImageNo(1));
+        ports.keep((Rank(1), 2), look_up.clone(), &no);
+        ports.image_ordered(Rank(1), ImageNo(2));
+        ports.images_from(Rank(1), ImageNo(0));
+        assert_eq!(ports.answer_again((Rank(1), 0), &look_up), Some(no.clone()));
+        ports.images_from(Rank(1), ImageNo(1));
+        assert_eq!(ports.answer_again((Rank(1), 1), &JobQuestion::OpenPort), None);
+        assert_eq!(ports.answer_again((Rank(1), 2), &look_up), Some(no.clone()));
+        assert_eq!(ports.answer_again((Rank(2), 0), &look_up), Some(no.clone()));
+        // An image of an incarnation that has not asked again yet has none of the answers.
+        ports.begins(Rank(1));
+        ports.image_ordered(Rank(1), ImageNo(3));
+        ports.images_from(Rank(1), ImageNo(3));
+        assert_eq!(ports.answer_again((Rank(1), 2), &look_up), Some(no));
     }
 
     #[test]

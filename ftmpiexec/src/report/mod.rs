@@ -89,13 +89,14 @@ impl Recorder {
     }
 
     /// The job has so many ranks now.
-    pub fn ranks_added(&mut self, size: usize) {
+    pub fn ranks_added(&mut self, size: usize, all_return: bool) {
         self.processes.resize(size, Vec::new());
         self.latest.resize(size, Counters::default());
         self.log_peak.resize(size, 0);
         if let Some(clusters) = &mut self.clusters {
-            // Processes join only where all ranks return together.
-            clusters.resize(size, 0);
+            // What joins takes part in the waves of all, or is a cluster of its own.
+            let own = clusters.len() as u32;
+            clusters.resize(size, if all_return { 0 } else { own });
         }
     }
 

@@ -26,6 +26,8 @@ pub const POINTS: &[(&str, &str)] = &[
     ("replay", "a replay begins"),
     ("replay-step", "a recorded answer is repeated"),
     ("acted", "a file has been changed"),
+    ("question", "ftmpiexec is about to be asked for processes or a port"),
+    ("answer", "ftmpiexec has answered"),
     ("finalize-begin", "MPI_Finalize begins"),
     ("finalize", "inside MPI_Finalize"),
     ("finalize-end", "MPI_Finalize ends"),

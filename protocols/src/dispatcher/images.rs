@@ -144,13 +144,15 @@ impl Dispatcher {
         if self.in_waves() {
             return self.look_for_waves();
         }
-        let owes: Vec<bool> = (0..self.ranks.len() as u32)
-            .map(|rank| self.suspension.is_none() || self.owes_last_image(Rank(rank)))
-            .collect();
+        let able = |rank: Rank| {
+            let owes = self.suspension.is_none() || self.owes_last_image(rank);
+            // Logs of others hold what a rank in `MPI_Finalize` has received, for as long as it waits.
+            let works = self.ranks[rank.index()].can_take_image();
+            owes && (works || self.waits_for_other_worlds(rank))
+        };
+        let able: Vec<bool> = (0..self.ranks.len() as u32).map(|rank| able(Rank(rank))).collect();
         let Some(scheduler) = &mut self.scheduler else { return };
-        let ranks = &self.ranks;
-        let ready = |rank: Rank| ranks[rank.index()].can_take_image() && owes[rank.index()];
-        for rank in scheduler.take_due(self.now, ready) {
+        for rank in scheduler.take_due(self.now, |rank| able[rank.index()]) {
             let state = &mut self.ranks[rank.index()];
             let image = state.images.issue();
             let incarnation = state.incarnation;

@@ -101,8 +101,8 @@ pub struct Dispatcher {
     ranks: Vec<RankState>,
     /// In the order of their beginning; the first one is the job's own.
     worlds: Vec<worlds::WorldState>,
-    /// Spawns that wait for the wave under way.
-    spawns: spawns::Waiting,
+    /// Spawns that wait for the wave under way, and answers.
+    spawns: spawns::Spawns,
     /// Since when the next wave is due and has not begun.
     wave_due_since: Option<Duration>,
     scheduler: Option<SchedulerProxy>,
@@ -163,7 +163,7 @@ impl Dispatcher {
             hosts,
             ranks,
             worlds: vec![worlds::WorldState::first(size)],
-            spawns: spawns::Waiting::new(),
+            spawns: spawns::Spawns::default(),
             wave_due_since: None,
             scheduler,
             clusters,

@@ -40,6 +40,12 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
+    /// These ranks, which are at their start.
+    pub(super) fn of(ranks: Vec<Rank>) -> Self {
+        let (waves, lost_channels) = (Waves::of(ranks), Vec::new());
+        Self { waves, rolling: false, void_in_row: 0, lost_channels }
+    }
+
     /// Whether its ranks are returning.
     pub(super) fn is_rolling(&self) -> bool {
         self.rolling
@@ -54,13 +60,7 @@ pub(super) fn clusters(of: &[u32]) -> (Vec<Cluster>, Vec<usize>) {
     }
     let places: BTreeMap<u32, usize> =
         ranks.keys().enumerate().map(|(place, name)| (*name, place)).collect();
-    let cluster = |ranks| Cluster {
-        waves: Waves::of(ranks),
-        rolling: false,
-        void_in_row: 0,
-        lost_channels: Vec::new(),
-    };
-    let clusters = ranks.into_values().map(cluster).collect();
+    let clusters = ranks.into_values().map(Cluster::of).collect();
     (clusters, of.iter().map(|name| places[name]).collect())
 }
 

@@ -6,6 +6,8 @@
 //!   been asked. A process that is killed before is started again where failures are repaired.
 //! - No wave is under way while a world begins: a spawn waits for the wave, and the next wave for
 //!   the world. So the images of a wave have all of a world or nothing of it.
+//! - Where ranks are repeated, a rank that asks again gets the answer that its earlier incarnation
+//!   had, or waits for the same processes. New processes return apart from those that asked.
 //! - A number is given again only to the process that is the same in another execution: all have
 //!   returned to a wave before its world began, and the same rank has asked for the same again. Its
 //!   incarnation is a later one, and what it prints again is known.
@@ -13,33 +15,46 @@
 use super::Dispatcher;
 use super::messages::{Command, Ending};
 use super::rank_state::{RankState, Stage};
+use super::rollback::Cluster;
 use super::worlds::{Asker, Course, Wanted, WorldState, is_over};
+use crate::scheduler::scheduler_process::Note;
 use crate::tuning::SPAWN_PATIENCE;
 #[cfg(test)]
 use ftmpi_wire::Incarnation;
 use ftmpi_wire::new_processes::{self, World};
-use ftmpi_wire::{ImageNo, Rank};
-use std::collections::BTreeMap;
+use ftmpi_wire::{ImageNo, Rank, Recovery};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Questions that wait until no wave is under way.
-pub(super) type Waiting = std::collections::VecDeque<(Asker, Vec<Wanted>)>;
+/// Questions for processes.
+#[derive(Debug, Default)]
+pub(super) struct Spawns {
+    /// Those that wait until no wave is under way, or for a host.
+    waiting: VecDeque<(Asker, Vec<Wanted>)>,
+    /// What was asked under each number of a rank, and the answer: a replay asks again.
+    answers: BTreeMap<(Rank, u32), (Vec<Wanted>, Result<Rank, String>)>,
+}
 
 impl Dispatcher {
     /// Whether what ranks ask of the launcher has to wait: an image of the wave under way may have
-    /// the question or the answer, and only the launcher knows which.
+    /// the question or the answer, and only the launcher knows which. (Where questions are repeated
+    /// it does not matter.)
     #[must_use]
     pub fn holds_questions(&self) -> bool {
-        let busy = |cluster: &super::rollback::Cluster| {
-            cluster.waves.is_under_way() || cluster.is_rolling()
-        };
-        self.suspension.is_some() || self.clusters.iter().any(busy)
+        let busy = |cluster: &Cluster| cluster.waves.is_under_way() || cluster.is_rolling();
+        let all_return = self.settings.traits.all_return();
+        self.suspension.is_some() || (all_return && self.clusters.iter().any(busy))
+    }
+
+    fn repeats_questions(&self) -> bool {
+        new_processes::are_repeated(self.settings.traits)
     }
 
     /// A wave that is due goes before new processes, if it can begin soon.
     fn holds_spawns(&self) -> bool {
         let waits = |since: Duration| self.now < since + SPAWN_PATIENCE;
-        let due = self.wave_due_since.is_some_and(waits) && self.in_waves();
+        let all_return = self.settings.traits.all_return();
+        let due = self.wave_due_since.is_some_and(waits) && all_return;
         self.holds_questions() || due
     }
 
@@ -52,15 +67,46 @@ impl Dispatcher {
             let why = new_processes::impossible(&self.settings.protocol);
             return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
         }
+        if self.repeats_questions() && self.was_asked(asker, &wanted) {
+            return;
+        }
         if self.holds_spawns() {
-            return self.spawns.push_back((asker, wanted));
+            return self.spawns.waiting.push_back((asker, wanted));
         }
         self.begin_world(asker, wanted);
     }
 
+    /// An earlier incarnation of the rank has asked this: the answer is the same, or will be.
+    fn was_asked(&mut self, asker: Asker, wanted: &[Wanted]) -> bool {
+        let answer = self.spawns.answers.get(&(asker.rank, asker.number)).cloned();
+        if let Some((before, outcome)) = answer {
+            let outcome = if before == wanted { outcome } else { Err(another_question(asker)) };
+            self.commands.push_back(Command::SpawnOver { asker, outcome });
+            return true;
+        }
+        let begins = self.worlds.iter_mut().find(|state| {
+            matches!(state.course, Course::Begins(before)
+                if (before.rank, before.number) == (asker.rank, asker.number))
+        });
+        if let Some(state) = begins {
+            state.course = Course::Begins(asker);
+            return true;
+        }
+        false
+    }
+
+    /// A spawn has its answer.
+    fn answer_spawn(&mut self, asker: Asker, wanted: Vec<Wanted>, outcome: Result<Rank, String>) {
+        if self.repeats_questions() {
+            let key = (asker.rank, asker.number);
+            self.spawns.answers.insert(key, (wanted, outcome.clone()));
+        }
+        self.commands.push_back(Command::SpawnOver { asker, outcome });
+    }
+
     /// Answers what had to wait.
     pub(super) fn look_at_spawns(&mut self) {
-        for (asker, wanted) in std::mem::take(&mut self.spawns) {
+        for (asker, wanted) in std::mem::take(&mut self.spawns.waiting) {
             // The rank may have died meanwhile; its next incarnation asks again.
             self.spawn(asker, wanted);
         }
@@ -78,13 +124,11 @@ impl Dispatcher {
             None => self.place_new(&wanted),
         };
         if again.is_none() && self.waits_for_hosts(&wanted, &before, placed.is_err()) {
-            return self.spawns.push_back((asker, wanted));
+            return self.spawns.waiting.push_back((asker, wanted));
         }
         let placed = match placed {
             Ok(placed) => placed,
-            Err(why) => {
-                return self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
-            }
+            Err(why) => return self.answer_spawn(asker, wanted, Err(why)),
         };
         let after = self.clusters.first().map_or(ImageNo(0), |first| first.waves.last_issued());
         let world = match again {
@@ -102,9 +146,7 @@ impl Dispatcher {
                 self.judge.ranks_added(placed.len());
                 self.going_on.ranks_added(world.size);
                 self.ranks.extend(placed.iter().map(|host| RankState::new(*host)));
-                if self.in_waves() {
-                    self.cluster_places.resize(self.ranks.len(), 0);
-                }
+                self.join_waves(world);
                 self.commands.push_back(Command::Grow { asker, world, hosts: placed.clone() });
                 world
             }
@@ -116,6 +158,21 @@ impl Dispatcher {
         world.processes().for_each(|rank| self.start(Rank(rank)));
     }
 
+    /// New processes take their images in the waves of all, as a cluster of their own, or alone.
+    fn join_waves(&mut self, world: World) {
+        let clusters = match self.settings.traits.recovery {
+            Recovery::None => return,
+            Recovery::Waves => return self.cluster_places.resize(self.ranks.len(), 0),
+            Recovery::Restart => 0,
+            Recovery::ClusterWaves => {
+                self.cluster_places.resize(self.ranks.len(), self.clusters.len());
+                self.clusters.push(Cluster::of(world.processes().map(Rank).collect()));
+                1
+            }
+        };
+        self.note(Note::Grown(world.size, clusters));
+    }
+
     /// Whether new processes wait for a host that is lost and may come back: no other one takes
     /// them, or they are to be the same again there.
     fn waits_for_hosts(&self, wanted: &[Wanted], before: &[u32], none_fits: bool) -> bool {
@@ -124,7 +181,8 @@ impl Dispatcher {
         };
         let serves = |host: u32| before.contains(&host) || (none_fits && is_named(host));
         let mut hosts = 0..self.settings.hosts.len() as u32;
-        self.in_waves() && hosts.any(|host| serves(host) && self.hosts.comes_back(host))
+        let repaired = self.settings.traits.is_fault_tolerant();
+        repaired && hosts.any(|host| serves(host) && self.hosts.comes_back(host))
     }
 
     /// The world that was dropped and that this rank had asked for, if it asks for the same again.
@@ -184,8 +242,9 @@ impl Dispatcher {
             self.worlds[index].course = Course::Runs;
             // Until now no wave could begin.
             self.wave_due_since = self.wave_due_since.map(|_| self.now);
-            let outcome = Ok(Rank(self.worlds[index].world.first));
-            self.commands.push_back(Command::SpawnOver { asker, outcome });
+            let state = &self.worlds[index];
+            let (wanted, first) = (state.wanted.clone(), Rank(state.world.first));
+            self.answer_spawn(asker, wanted, Ok(first));
         }
     }
 
@@ -210,7 +269,7 @@ impl Dispatcher {
         }
         let why = format!("process {}: {}", rank.0 - world.first, why());
         self.leaves_waves(world);
-        self.commands.push_back(Command::SpawnOver { asker, outcome: Err(why) });
+        self.answer_spawn(asker, self.worlds[index].wanted.clone(), Err(why));
         self.commands.push_back(Command::WorldOver(world));
         self.look_who_is_left(1);
         true
@@ -232,4 +291,13 @@ impl Dispatcher {
         let newest = self.worlds.len() - 1;
         self.states_of(newest).map(|(_, state)| state.incarnation).collect()
     }
+}
+
+/// A replay does not ask what its earlier incarnation has asked.
+fn another_question(asker: Asker) -> String {
+    let Asker { rank, number, .. } = asker;
+    format!(
+        "question {number} of rank {rank} was another one in its earlier incarnation: its threads \
+         spawn at the same time, or what it spawns depends on what MPI does not see"
+    )
 }

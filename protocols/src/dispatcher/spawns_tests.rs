@@ -1,7 +1,8 @@
-//! Spawns under coordinated waves: what waits for what, and what returns.
+//! Spawns: what waits for what, what returns, and what is repeated from logs.
 
 use super::tests::{S, drain, ended, hello, running, settings};
 use super::*;
+use ftmpi_wire::Logging;
 use ftmpi_wire::new_processes::World;
 
 pub(super) const KILLED: Ending = Ending::Signal(9);
@@ -239,4 +240,93 @@ fn a_wave_does_not_wait_for_a_world_that_ends_under_way() {
         |command: &Command| matches!(command, Command::WaveOver(over) if over.complete.is_none());
     assert!(drain(&mut dispatcher).iter().any(over));
     assert!(!dispatcher.holds_questions());
+}
+
+/// A job of two ranks that are repeated from logs.
+fn logged(protocol: &str) -> Dispatcher {
+    let mut settings = settings(2, 1, protocol);
+    settings.traits.logging = Logging::Pessimistic;
+    running(settings)
+}
+
+fn answered(incarnation: u32, commands: &[Command]) -> bool {
+    commands.contains(&Command::SpawnOver { asker: asker(incarnation), outcome: Ok(Rank(2)) })
+}
+
+#[test]
+fn a_replay_asks_again_and_hears_of_the_same_processes() {
+    for protocol in ["pessimistic", "hierarchical"] {
+        let mut dispatcher = logged(protocol);
+        assert_eq!(starts(&ask(&mut dispatcher, 0, 7)), [(2, 0, None), (3, 0, None)]);
+        hello(&mut dispatcher, 2, 0);
+        hello(&mut dispatcher, 3, 0);
+        assert!(answered(0, &drain(&mut dispatcher)));
+        let begun = starts(&all_die(&mut dispatcher, &[0, 1], 0));
+        assert_eq!(begun, [(0, 1, None), (1, 1, None)], "{protocol}: the others go on");
+        hello(&mut dispatcher, 0, 1);
+        hello(&mut dispatcher, 1, 1);
+        drain(&mut dispatcher);
+        let commands = ask(&mut dispatcher, 1, 7);
+        assert!(answered(1, &commands) && starts(&commands).is_empty(), "{protocol}: {commands:?}");
+        let other = ask(&mut dispatcher, 1, 8);
+        let refused = |command: &Command| matches!(command, Command::SpawnOver { outcome: Err(why), .. } if why.contains("another one"));
+        assert!(other.iter().any(refused), "{protocol}: {other:?}");
+    }
+}
+
+#[test]
+fn a_spawn_goes_on_while_its_root_is_repeated() {
+    for protocol in ["pessimistic", "hierarchical"] {
+        let mut dispatcher = logged(protocol);
+        ask(&mut dispatcher, 0, 7);
+        hello(&mut dispatcher, 2, 0);
+        all_die(&mut dispatcher, &[0, 1], 0);
+        hello(&mut dispatcher, 0, 1);
+        assert_eq!(starts(&ask(&mut dispatcher, 1, 7)), [], "{protocol}: they begin already");
+        hello(&mut dispatcher, 3, 0);
+        assert!(answered(1, &drain(&mut dispatcher)), "{protocol}");
+        // Once more, and with a failure that came in between.
+        ask(&mut dispatcher, 1, 7);
+        assert_eq!(dispatcher.incarnations_of_newest(), [Incarnation(0); 2]);
+    }
+}
+
+#[test]
+fn a_spawned_world_returns_apart_from_the_others() {
+    let mut dispatcher = logged("hierarchical");
+    ask(&mut dispatcher, 0, 7);
+    hello(&mut dispatcher, 2, 0);
+    hello(&mut dispatcher, 3, 0);
+    drain(&mut dispatcher);
+    let commands = all_die(&mut dispatcher, &[3], 0);
+    let killed = commands.iter().filter_map(|command| match command {
+        Command::Kill { rank, .. } => Some(rank.0),
+        _ => None,
+    });
+    assert_eq!(killed.collect::<Vec<_>>(), [2]);
+    let begun = starts(&all_die(&mut dispatcher, &[2], 0));
+    assert_eq!(begun, [(2, 1, None), (3, 1, None)]);
+}
+
+#[test]
+fn where_ranks_are_repeated_nobody_leaves_before_all() {
+    for protocol in ["pessimistic", "hierarchical"] {
+        let mut dispatcher = logged(protocol);
+        ask(&mut dispatcher, 0, 7);
+        for rank in [2, 3] {
+            hello(&mut dispatcher, rank, 0);
+        }
+        let finalize = |dispatcher: &mut Dispatcher, ranks: [u32; 2]| {
+            let now = dispatcher.now;
+            for rank in ranks.map(Rank) {
+                let (incarnation, with) = (Incarnation(0), Vec::new());
+                dispatcher.handle(now, Input::Connected { rank, incarnation, with });
+                dispatcher.handle(now, Input::Finalizing { rank, incarnation });
+            }
+            let leave = |command: &Command| matches!(command, Command::AllFinalized { .. });
+            drain(dispatcher).iter().filter(|command| leave(command)).count()
+        };
+        assert_eq!(finalize(&mut dispatcher, [2, 3]), 0, "{protocol}");
+        assert_eq!(finalize(&mut dispatcher, [0, 1]), 4, "{protocol}");
+    }
 }

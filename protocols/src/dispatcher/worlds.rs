@@ -2,7 +2,7 @@
 //!
 //! Guarantees:
 //! - A world whose processes all are in `MPI_Finalize` waits only for worlds to which a chain of
-//!   communicators leads.
+//!   communicators leads. Where ranks are repeated from the logs of others, it waits for all.
 //! - Where all ranks return to a wave, exactly the worlds return that took part in it. Worlds that
 //!   began after it are dropped, and every process of theirs has ended before anybody goes on.
 //!
@@ -168,7 +168,8 @@ impl Dispatcher {
 
     /// Worlds that wait for nobody else go on, while others are in the middle of their work.
     pub(super) fn look_at_parted_worlds(&mut self) {
-        if !self.has_several_worlds() {
+        // A process that may be repeated needs the logs of all that it has ever met.
+        if !self.has_several_worlds() || self.settings.traits.replays() {
             return;
         }
         let in_wave = self.clusters.iter().any(|cluster| cluster.waves.is_under_way());

@@ -190,8 +190,8 @@ fn a_process_that_leaves_while_its_world_is_born_fails_the_spawn() {
 
 #[test]
 fn a_fault_tolerant_protocol_refuses_with_the_remedy() {
-    let mut dispatcher = running(settings(1, 1, "pessimistic"));
+    let mut dispatcher = running(settings(1, 1, "causal"));
     let commands = spawn(&mut dispatcher, 1);
     assert!(matches!(&commands[..], [Command::SpawnOver { outcome: Err(why), .. }]
-        if why.contains("pessimistic") && why.contains("--protocol coordinated")));
+        if why.contains("causal") && why.contains("--protocol coordinated")));
 }

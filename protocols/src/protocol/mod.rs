@@ -86,6 +86,9 @@ pub trait Protocol: Determinants + Logging + Piggybacking + Waves {
         self.hooks().channel_state
     }
 
+    /// So many more processes are in the job. They take no images in the waves of this rank.
+    fn on_newcomers(&mut self, _count: usize) {}
+
     /// A new incarnation of this rank begins after an image (or the start) whose last event was
     /// `last`. `incarnations` are those of all ranks now. [`Logging::on_restart`] follows when the
     /// logger has sent the recorded events, or at once without a logger.

@@ -47,6 +47,8 @@ pub enum Note {
     WaveEnded(u32),
     /// A wave was ordered for a cluster that cannot begin one now.
     WaveRefused(u32),
+    /// So many ranks have joined the job, and so many clusters.
+    Grown(u32, u32),
 }
 
 /// A message of the launcher.
@@ -80,6 +82,7 @@ impl Scheduler {
             Note::HastenOne(rank) => self.hasten_one(now, rank),
             Note::HastenWave(cluster) => self.hasten_wave(now, cluster as usize),
             Note::WaveEnded(cluster) => self.wave_ended(now, cluster as usize),
+            Note::Grown(ranks, clusters) => self.grow(now, ranks, clusters),
         }
     }
 
@@ -106,7 +109,7 @@ impl Scheduler {
                 rank(r)
             }
             Note::HastenWave(c) | Note::WaveEnded(c) | Note::WaveRefused(c) => cluster(c),
-            Note::Cost(_) | Note::Failed | Note::Hasten => true,
+            Note::Cost(_) | Note::Failed | Note::Hasten | Note::Grown(..) => true,
         }
     }
 }
@@ -172,7 +175,7 @@ impl SchedulerProxy {
     /// Something happened.
     pub fn note(&mut self, now: Duration, note: Note) {
         if !self.copy.knows(&note) {
-            // Of a rank that joined the job: it takes its images in waves.
+            // Of a rank that joined the job: it takes its images in the waves of all.
             return;
         }
         if self.served && self.copy.matters(now, &note) {

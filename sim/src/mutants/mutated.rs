@@ -125,6 +125,9 @@ impl Protocol for Mutated {
         self.incarnations = incarnations.to_vec();
         self.inner.on_new_incarnation(last, incarnations);
     }
+    fn on_newcomers(&mut self, count: usize) {
+        self.inner.on_newcomers(count);
+    }
     fn on_peer_restart(&mut self, peer: Rank, incarnation: Incarnation) {
         self.inner.on_peer_restart(peer, incarnation);
     }

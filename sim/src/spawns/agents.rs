@@ -29,6 +29,8 @@ pub(super) enum Moment {
     Hello(Option<ImageNo>),
     /// Its step is over.
     Step,
+    /// What it chose before this question is stable.
+    Stable(u32, u32),
     Image(ImageNo),
     Stored(ImageNo),
     Ends,
@@ -51,7 +53,7 @@ pub(super) struct Process {
     pub(super) lives: bool,
     host: usize,
     said_hello: bool,
-    exiting: bool,
+    pub(super) exiting: bool,
 }
 
 impl World {
@@ -124,10 +126,13 @@ impl World {
                 let image = images.first().map(|image| image.image);
                 let later_world = rank.0 >= self.world_of(Rank(0)).size;
                 let image = image.filter(|_| !later_world || !self.strikes(Mutant::ImageNotUsed));
-                let course = match image {
+                let mut course = match image {
                     Some(image) => self.images[&(image, rank)].clone(),
                     None => Course::new(self.identity(rank)),
                 };
+                if course.asked > 0 && self.strikes(Mutant::NumbersFromZero) {
+                    course.asked = 0;
+                }
                 let (lives, said_hello, exiting) = (true, false, false);
                 let process = Process { course, lives, host, said_hello, exiting };
                 let twice = self.processes.insert(key, process);
@@ -177,8 +182,17 @@ impl World {
         match moment {
             Moment::Hello(resumed) => self.hello(key, resumed),
             Moment::Step => self.step(key),
+            Moment::Stable(number, choice) => {
+                self.logs.choices.insert((rank, number), choice);
+                self.asks(key, number);
+            }
             Moment::Image(image) => {
                 let course = self.processes[&key].course.clone();
+                let mut open = course.open.into_iter();
+                let is_stable = |number| self.logs.choices.contains_key(&(rank, number));
+                if self.returns != super::Returns::All && !open.all(is_stable) {
+                    return self.after(7, Event::Process(key, moment));
+                }
                 self.images.insert((image, rank), course);
                 let delay = 1 + self.below(200);
                 self.after(delay, Event::Process(key, Moment::Stored(image)));
@@ -193,6 +207,7 @@ impl World {
             }
             Moment::Ends => {
                 self.processes.get_mut(&key).expect("it lives").lives = false;
+                self.logs.left.insert(rank);
                 self.report(host, ended(key, Ending::Code(0), self.now));
             }
         }
@@ -251,7 +266,14 @@ impl World {
                 let number = course.asked;
                 course.asked += 1;
                 course.open = Some(number);
-                self.asks(key, number);
+                let (choice, ready) = self.chooses(key.0, number);
+                let course = &mut self.processes.get_mut(&key).expect("it lives").course;
+                course.choices.insert(number, choice);
+                if ready {
+                    return self.asks(key, number);
+                }
+                let delay = 1 + self.below(60);
+                self.after(delay, Event::Process(key, Moment::Stable(number, choice)));
             }
             None => {
                 course.finalizing = true;
@@ -267,6 +289,7 @@ impl World {
             panic!("{key:?} asks in step {}", process.course.at);
         };
         let (rank, incarnation) = key;
+        let count = count + process.course.choices.get(&number).copied().unwrap_or(0);
         let asker = Asker { rank, incarnation, number };
         let wanted = self.wanted(&process.course.identity.path, count, bad);
         self.report(self.processes[&key].host, Input::Spawn { asker, wanted });
@@ -288,6 +311,11 @@ impl World {
         }
         self.report(host, Input::Connected { rank, incarnation, with });
         self.report(host, Input::Finalizing { rank, incarnation });
+        let spawned = rank.0 >= self.world_of(Rank(0)).size;
+        if spawned && self.strikes(Mutant::LeavesEarly) {
+            self.report(host, Input::Exiting { rank, incarnation, code: 0 });
+            return self.after(1, Event::Process(key, Moment::Ends));
+        }
         if self.processes[&key].course.finalized {
             self.exits(key);
         }
@@ -307,7 +335,8 @@ impl World {
 
     fn fault(&mut self) {
         // What a bug has done must stay; an answer that comes late is seen after the next return.
-        let done = self.struck && self.mutant != Some(Mutant::AnswerOvertaken);
+        let late = [Mutant::AnswerOvertaken, Mutant::AskedTooEarly, Mutant::LeavesEarly];
+        let done = self.struck && !self.mutant.is_some_and(|mutant| late.contains(&mutant));
         if self.now > FAULTS_UNTIL || done {
             return;
         }

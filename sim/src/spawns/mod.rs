@@ -1,18 +1,27 @@
-//! Jobs whose processes spawn others under coordinated waves, simulated: the dispatcher of a real
-//! job, and processes, agents and images as a model. Messages of one connection keep their order
-//! and are late. Processes and hosts die at any moment: before, during and after a spawn.
+//! Jobs whose processes spawn others, simulated: the dispatcher of a real job, and processes, agents,
+//! images and the event logger as a model. After a failure all return to a wave, or a world does, or
+//! one process. Messages of one connection keep their order and are late. Processes and hosts die at
+//! any moment: before, during and after a spawn.
 //!
-//! Invariants, each looked at from outside:
+//! Invariants, each looked at from outside. Where all return:
 //! - no wave is under way while a world begins ([`World::begins`], [`World::orders_image`]);
 //! - the images of a wave have all of a world or nothing of it, and what returns to it is exactly
 //!   what was in it ([`World::returns`]);
 //! - when a process begins, no process of a state that was given up lives ([`World::begins`]);
-//! - a number is given again only to the same process in another execution ([`World::answers`]);
+//! - a number is given again only to the same process in another execution ([`World::answers`]).
+//!
+//! Where a world or a process returns ([`logging`]):
+//! - a spawn begins one world, and every incarnation that asks for it hears of that world;
+//! - while a process may be repeated, none has left that it may have met.
+//!
+//! Everywhere:
+//! - no process begins while an earlier incarnation of it lives;
 //! - a question has one answer, and a spawn fails only if its program is bad;
 //! - the job ends, and every process has done all that it does without failures
 //!   ([`World::check_end`]).
 
 mod agents;
+mod logging;
 mod program;
 #[cfg(test)]
 mod tests;
@@ -22,7 +31,7 @@ use ftmpi_protocols::dispatcher::{Asker, Command, Dispatcher, Input, Notice, Set
 use ftmpi_protocols::judge::Policy;
 use ftmpi_protocols::scheduler;
 use ftmpi_wire::new_processes::World as RankWorld;
-use ftmpi_wire::{ImageNo, Incarnation, Logging, ProtocolTraits, Rank, Recovery};
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use program::{Course, Identity, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -45,11 +54,35 @@ pub enum Mutant {
     ImageNotUsed,
     /// The order of an image overtakes an answer.
     AnswerOvertaken,
+    /// A process asks before what led to the question is stable.
+    AskedTooEarly,
+    /// An incarnation that begins from an image numbers its questions from zero.
+    NumbersFromZero,
+    /// A spawned process ends while others may need its log.
+    LeavesEarly,
+}
+
+/// What returns after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returns {
+    /// All processes, to a wave.
+    All,
+    /// The cluster of the process, to a wave of its own: a spawned world is one.
+    World,
+    /// The process alone, to its image.
+    Process,
+}
+
+impl Returns {
+    /// All of them.
+    pub const EACH: [Self; 3] = [Self::All, Self::World, Self::Process];
 }
 
 /// The model of a job.
 pub(super) struct World {
     seed: u64,
+    returns: Returns,
+    logs: logging::Logs,
     random: u64,
     now: u64,
     events: BTreeMap<(u64, u64), Event>,
@@ -83,7 +116,7 @@ pub struct Outcome {
     pub returns: u64,
     /// Spawns that had an answer.
     pub spawns: u64,
-    /// Numbers that were given again.
+    /// Numbers that were given again, or answers that were.
     pub again: u64,
     /// Processes of later worlds that began from an image.
     pub restored: u64,
@@ -111,30 +144,25 @@ impl std::fmt::Display for Outcome {
         )?;
         write!(
             f,
-            "{again} of them by the same processes again, {restored} spawned processes from images"
+            "{again} of them with the same processes again, {restored} spawned processes from images"
         )
     }
 }
 
 impl World {
-    fn new(seed: u64, mutant: Option<Mutant>) -> Self {
+    fn new(seed: u64, returns: Returns, mutant: Option<Mutant>) -> Self {
         let mut random = seed;
         let size = 1 + draw(&mut random) as u32 % 2;
         let interval = Duration::from_millis(100 + draw(&mut random) % 1500);
         let settings = Settings {
             hosts: vec!["a".into(), "b".into()],
             placement: (0..size).map(|rank| rank % 2).collect(),
-            protocol: "coordinated".into(),
-            traits: ProtocolTraits {
-                recovery: Recovery::Waves,
-                logger: false,
-                memory: false,
-                logging: Logging::None,
-            },
+            protocol: "of this run".into(),
+            traits: returns.traits(),
             places: Vec::new(),
             restarts_max: u32::MAX,
             recovery: Policy::default(),
-            clusters: Some(vec![0; size as usize]),
+            clusters: returns.clusters(seed, size),
             together: false,
             storage_patience: Duration::MAX,
             images: Some(scheduler::Settings {
@@ -147,6 +175,8 @@ impl World {
         let first = RankWorld::first(size);
         Self {
             seed,
+            returns,
+            logs: logging::Logs::default(),
             random,
             now: 0,
             events: BTreeMap::new(),
@@ -221,6 +251,7 @@ impl World {
                 let mut path = self.identity(asker.rank).path;
                 let course = &self.processes[&(asker.rank, asker.incarnation)].course;
                 path.push(course.at);
+                self.begins_once(&path);
                 self.paths.insert(Rank(world.first), (world, path));
             }
             Command::SpawnOver { asker, ref outcome } => {
@@ -238,6 +269,7 @@ impl World {
                 self.done.remove(&rank);
             }
             Command::WorldOver(world) => {
+                self.logs.failed.insert(Rank(world.first));
                 self.unborn.remove(&Rank(world.first));
                 self.ended.insert(Rank(world.first), self.now);
             }
@@ -254,9 +286,13 @@ impl World {
             | Command::AllFinalized { rank, incarnation }
             | Command::AllExiting { rank, incarnation }
             | Command::Die { rank, incarnation, .. } => {
+                if matches!(command, Command::AllExiting { .. }) {
+                    self.all_may_leave();
+                }
                 let (host, _) = self.dispatcher.location(rank);
                 self.order(host as usize, (rank, incarnation), command);
             }
+            Command::Notify(Notice::Restarting { .. }) => self.outcome.returns += 1,
             Command::Notify(Notice::Returning { .. }) => {
                 (self.under_way, self.outcome.returns) = (None, self.outcome.returns + 1);
                 self.unborn.clear();
@@ -271,12 +307,15 @@ impl World {
 
     /// A process is ordered to begin at its start.
     fn begins(&mut self, rank: Rank) {
+        self.no_old_process_lives(rank);
+        if self.returns != Returns::All {
+            return self.repeats(rank);
+        }
         assert_eq!(self.under_way, None, "rank {rank} begins while a wave is under way");
         let first = Rank(self.world_of(rank).first);
         if first > Rank(0) {
             self.unborn.insert(first);
         }
-        self.no_old_process_lives(rank);
     }
 
     /// A process is ordered to go on from an image of this wave.
@@ -285,6 +324,9 @@ impl World {
         let course = self.images.get(&(wave, rank)).cloned();
         let course = course.unwrap_or_else(|| panic!("rank {rank} is not in wave {wave}"));
         self.outcome.restored += u64::from(!course.identity.path.is_empty());
+        if self.returns != Returns::All {
+            return self.repeats(rank);
+        }
         for (step, child) in course.children {
             let Some(child) = child else { continue };
             let world = self.world_of(child);
@@ -310,6 +352,9 @@ impl World {
     }
 
     fn orders_image(&mut self, image: ImageNo) {
+        if self.returns != Returns::All {
+            return;
+        }
         assert!(self.unborn.is_empty(), "wave {image} begins while worlds do: {:?}", self.unborn);
         self.under_way = Some(image);
         self.begun.entry(image).or_insert(self.now);
@@ -327,13 +372,20 @@ impl World {
             panic!("{asker:?} hears of a spawn in step {}", course.at);
         };
         assert_eq!(outcome.is_err(), bad, "the spawn of {asker:?}: {outcome:?}");
+        let count = count + course.choices.get(&asker.number).copied().unwrap_or(0);
+        if self.returns != Returns::All {
+            let known = self.logs.answers.insert((asker.rank, asker.number), outcome.clone().ok());
+            assert!(known.is_none_or(|known| known == outcome.clone().ok()), "{asker:?} {known:?}");
+            self.outcome.again += u64::from(known.is_some());
+        }
         if let Ok(first) = outcome {
             self.ended.remove(first);
             let (world, path) = &self.paths[first];
             let mut wanted = course.identity.path.clone();
             wanted.push(course.at);
             assert_eq!((world.size, path), (count, &wanted), "{asker:?} got another world");
-            self.outcome.again += u64::from(self.dispatcher.location(*first).1 > Incarnation(0));
+            let begins_again = self.dispatcher.location(*first).1 > Incarnation(0);
+            self.outcome.again += u64::from(self.returns == Returns::All && begins_again);
         }
     }
 
@@ -382,8 +434,8 @@ pub(super) fn draw(state: &mut u64) -> u64 {
 /// # Panics
 /// An invariant is broken.
 #[must_use]
-pub fn run(seed: u64, mutant: Option<Mutant>) -> Outcome {
-    let mut world = World::new(seed, mutant);
+pub fn run(seed: u64, returns: Returns, mutant: Option<Mutant>) -> Outcome {
+    let mut world = World::new(seed, returns, mutant);
     while let Some(command) = world.dispatcher.next_command() {
         world.obey(command);
     }

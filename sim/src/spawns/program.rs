@@ -4,6 +4,7 @@
 //! world. Another execution of a process does the same.
 
 use ftmpi_wire::Rank;
+use std::collections::BTreeMap;
 
 /// A step of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub struct Course {
     pub open: Option<u32>,
     /// So many questions were asked.
     pub asked: u32,
+    /// How many more processes than usual it chose to ask for.
+    pub choices: BTreeMap<u32, u32>,
     /// Of each spawn: the first process, unless it failed.
     pub children: Vec<(usize, Option<Rank>)>,
     /// It is in `MPI_Finalize`.
@@ -81,7 +84,7 @@ impl Course {
     /// The begin.
     pub fn new(identity: Identity) -> Self {
         let children = Vec::new();
-        let (finalizing, finalized) = (false, false);
-        Self { identity, at: 0, open: None, asked: 0, children, finalizing, finalized }
+        let (finalizing, finalized, choices) = (false, false, BTreeMap::new());
+        Self { identity, at: 0, open: None, asked: 0, choices, children, finalizing, finalized }
     }
 }

@@ -1,6 +1,6 @@
 //! Some hundred runs, and the proof that the invariants see a bug.
 
-use super::{Mutant, Outcome, run};
+use super::{Mutant, Outcome, Returns, run};
 use std::cell::Cell;
 use std::panic::{catch_unwind, set_hook, take_hook};
 
@@ -23,29 +23,48 @@ fn expect_panics() {
 
 #[test]
 fn spawned_worlds_are_protected_like_the_first() {
-    let mut all = Outcome::default();
-    for seed in 1..=SEEDS {
-        let one = catch_unwind(|| run(seed, None));
-        let one = one.unwrap_or_else(|_| panic!("replay with seed {seed}"));
-        all += one;
+    for returns in Returns::EACH {
+        let mut all = Outcome::default();
+        for seed in 1..=SEEDS {
+            let one = catch_unwind(|| run(seed, returns, None));
+            let one = one.unwrap_or_else(|_| panic!("replay with seed {seed}, {returns:?}"));
+            all += one;
+        }
+        let waves = all.waves > 500 || returns == Returns::Process;
+        let seen = all.returns > 100 && all.again > 50 && all.restored > 50 && waves;
+        assert!(seen, "{returns:?}: {all:?}");
     }
-    let seen = all.returns > 100 && all.again > 50 && all.restored > 50 && all.waves > 500;
-    assert!(seen, "{all:?}");
 }
 
 #[test]
 fn each_deliberate_bug_is_found() {
     expect_panics();
-    let missed = [
+    let of_all = [
         Mutant::OpenQuestionForgotten,
         Mutant::AnswerForgotten,
         Mutant::EndReportedEarly,
         Mutant::ImageNotUsed,
         Mutant::AnswerOvertaken,
     ];
-    let is_missed =
-        |mutant: &Mutant| (1..=SEEDS).all(|seed| catch_unwind(|| run(seed, Some(*mutant))).is_ok());
-    let missed: Vec<Mutant> = missed.into_iter().filter(is_missed).collect();
+    let of_logs = [
+        Mutant::OpenQuestionForgotten,
+        Mutant::AnswerForgotten,
+        Mutant::AskedTooEarly,
+        Mutant::NumbersFromZero,
+        Mutant::LeavesEarly,
+    ];
+    let each = [
+        (Returns::All, &of_all[..]),
+        (Returns::World, &of_logs[..]),
+        (Returns::World, &[Mutant::EndReportedEarly][..]),
+        (Returns::Process, &of_logs[..]),
+    ];
+    let each =
+        each.into_iter().flat_map(|(returns, all)| all.iter().map(move |one| (returns, *one)));
+    let is_missed = |(returns, mutant): &(Returns, Mutant)| {
+        (1..=SEEDS).all(|seed| catch_unwind(|| run(seed, *returns, Some(*mutant))).is_ok())
+    };
+    let missed: Vec<_> = each.filter(is_missed).collect();
     EXPECTED.set(false);
     assert_eq!(missed, []);
 }

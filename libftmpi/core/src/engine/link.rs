@@ -218,6 +218,10 @@ pub trait Link {
              start it with ftmpiexec -n 1"
             .into())
     }
+    /// Whether processes may be joined by a socket of the program; one line if not.
+    fn may_join(&self) -> Result<(), String> {
+        self.may_ask_job()
+    }
     /// Asks the launcher; [`take_answer`](Self::take_answer) gives its answer under the number that
     /// this gives.
     ///

@@ -119,7 +119,9 @@ impl State {
     /// Sends to a peer what its images need not have in the log for us, if that is news.
     pub(super) fn send_newest(&mut self, rank: Rank) {
         let Some(snapshot) = self.snapshots.newest_lean() else { return };
-        let (newest, received) = (snapshot.image, &snapshot.received[rank.index()]);
+        // An image from before a peer has joined has nothing of it.
+        let Some(received) = snapshot.received.get(rank.index()) else { return };
+        let newest = snapshot.image;
         let peer = self.channels.peer_mut(rank);
         if rank == self.me
             || !peer.logged
@@ -136,7 +138,7 @@ impl State {
     /// Sends to a peer what its log may forget, if that is news.
     pub(super) fn send_cut(&mut self, rank: Rank) {
         let Some(front) = self.snapshots.oldest() else { return };
-        let received = &front.received[rank.index()];
+        let Some(received) = front.received.get(rank.index()) else { return };
         let peer = self.channels.peer_mut(rank);
         if rank == self.me || !peer.logged || !received.exceeds(&peer.sent_cut) {
             return;

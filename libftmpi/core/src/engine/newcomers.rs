@@ -12,14 +12,18 @@ use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
 use ftmpi_wire::{ImageNo, Rank};
 
 impl<L: Link> Engine<L> {
-    /// Asks the launcher, and waits for its answer.
+    /// Asks the launcher, and waits for its answer. What led to the question is stable before:
+    /// a later incarnation asks it again. The launcher gives it the same answer.
     ///
     /// # Errors
     /// It cannot be asked; one line.
     pub fn ask_job(&mut self, question: JobQuestion) -> Result<JobAnswer, String> {
+        self.commit();
+        self.link.point("question");
         let number = self.link.ask_job(question)?;
         loop {
             if let Some(answer) = self.link.take_answer(number) {
+                self.link.point("answer");
                 return Ok(answer);
             }
             self.block();
@@ -68,6 +72,7 @@ impl<L: Link> Engine<L> {
 
 impl State {
     pub(super) fn take_in(&mut self, hosts: &[u32]) {
+        self.protocol.on_newcomers(hosts.len());
         self.channels.grow(hosts.len(), self.hooks, &*self.protocol);
         self.newcomers.extend(hosts);
     }

@@ -472,7 +472,8 @@ impl<L: Link> Mpi<L> {
 
     /// What this process tells the other end of a socket in `MPI_Comm_join`.
     pub fn join_card(&mut self) -> Result<JoinCard> {
-        self.must_ask(ErrorClass::UnsupportedOperation)?;
+        let refused = |why: String| ErrorClass::UnsupportedOperation.because(why);
+        self.engine.link.may_join().map_err(refused)?;
         self.joins = self.joins.wrapping_add(1);
         let (job, process) = (self.engine.link.job_number(), self.engine.me());
         Ok(JoinCard { job, process, serial: self.joins })

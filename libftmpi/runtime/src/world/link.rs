@@ -177,6 +177,10 @@ impl Link for World {
         self.may_ask()
     }
 
+    fn may_join(&self) -> Result<(), String> {
+        self.may_join_by_socket()
+    }
+
     fn ask_job(&mut self, question: JobQuestion) -> Result<u32, String> {
         self.ask(question)
     }

@@ -54,6 +54,16 @@ impl World {
         Ok(())
     }
 
+    pub(super) fn may_join_by_socket(&self) -> Result<(), String> {
+        self.may_ask()?;
+        match &self.job {
+            Some(job) if new_processes::are_repeated(job.traits) => {
+                Err(new_processes::no_sockets(&job.protocol.name))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn ask(&mut self, question: JobQuestion) -> Result<u32, String> {
         let number = self.questions.asked;
         let message = FromRank::Ask { number, question: question.clone() };

@@ -140,7 +140,11 @@ impl Snapshots {
 
     /// Whether no image reaches back to this image of a peer, or to a newer one.
     pub fn all_reach_before(&self, peer: Rank, image: ImageNo) -> bool {
-        self.list.iter().all(|snapshot| snapshot.reach[peer.index()] < image)
+        // An image from before the peer has joined has nothing for it.
+        let before = |snapshot: &Snapshot| {
+            snapshot.reach.get(peer.index()).is_none_or(|reach| *reach < image)
+        };
+        self.list.iter().all(before)
     }
 }
 
