@@ -185,7 +185,7 @@ pub enum ToAgent {
         /// The rank's incarnation.
         incarnation: Incarnation,
         /// The number of the question.
-        number: u32,
+        number: u64,
         /// The answer.
         answer: JobAnswer,
     },
@@ -498,7 +498,7 @@ pub enum Report {
     /// The rank asks the launcher something.
     Asks {
         /// The number of the question.
-        number: u32,
+        number: u64,
         /// The question.
         question: Box<JobQuestion>,
     },

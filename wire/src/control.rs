@@ -94,7 +94,7 @@ pub enum FromRank {
     /// Asks the launcher something; [`ToRank::Answer`] answers.
     Ask {
         /// Counts the questions of this rank.
-        number: u32,
+        number: u64,
         /// The question.
         question: JobQuestion,
     },
@@ -304,7 +304,7 @@ pub enum ToRank {
     /// Answer to [`FromRank::Ask`].
     Answer {
         /// The number of the question.
-        number: u32,
+        number: u64,
         /// The answer.
         answer: JobAnswer,
     },

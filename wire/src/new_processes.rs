@@ -51,6 +51,19 @@ pub const fn are_repeated(traits: ProtocolTraits) -> bool {
     traits.replays() && traits.is_pessimistic() && !traits.memory
 }
 
+/// The number of a question: the `count`-th of its lane. Threads of a rank ask in lanes of their own,
+/// so that each question has its number again in another execution, whichever thread comes first.
+#[must_use]
+pub const fn question_number(lane: u32, count: u32) -> u64 {
+    (lane as u64) << 32 | count as u64
+}
+
+/// The lane and the count of a question with this number.
+#[must_use]
+pub const fn lane_and_count(number: u64) -> (u32, u32) {
+    ((number >> 32) as u32, number as u32)
+}
+
 /// Why they cannot, and what to do.
 #[must_use]
 pub fn impossible(protocol: &str) -> String {
@@ -189,6 +202,13 @@ mod tests {
         for logging in [Logging::Causal, Logging::Optimistic, Logging::Library] {
             assert_eq!(of(Recovery::Restart, logging, false), (false, false));
             assert_eq!(of(Recovery::ClusterWaves, logging, false), (false, false));
+        }
+    }
+
+    #[test]
+    fn a_number_has_its_lane_and_its_count() {
+        for of in [(0, 0), (7, 9), (u32::MAX, u32::MAX)] {
+            assert_eq!(lane_and_count(question_number(of.0, of.1)), of);
         }
     }
 

@@ -41,7 +41,7 @@ impl Agent {
     }
 
     /// The launcher has answered a rank.
-    pub(super) fn pass_answer(&mut self, key: RankKey, number: u32, answer: JobAnswer) {
+    pub(super) fn pass_answer(&mut self, key: RankKey, number: u64, answer: JobAnswer) {
         if let Some(process) = self.ranks.connected(key) {
             process.send(&ToRank::Answer { number, answer }, Vec::new(), false);
         }

@@ -5,12 +5,15 @@
 //! wave, ports and names are as they were when it began; numbers are not given again. Where ranks
 //! are repeated, a rank that asks again gets the answer that its earlier incarnation had. No I/O.
 
-use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, World};
+use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, World, lane_and_count};
 use ftmpi_wire::{ImageNo, Rank};
 use std::collections::BTreeMap;
 
 /// Begin of the name of every port.
 const PREFIX: &str = "ftmpi-port";
+
+/// How many questions of each lane.
+type Lanes = BTreeMap<u32, u32>;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -21,11 +24,11 @@ pub struct Ports {
     /// As they were when waves began.
     at_waves: BTreeMap<ImageNo, Table>,
     /// What ranks have asked under each number, and the answers, as far as one may ask again.
-    answers: BTreeMap<(Rank, u32), (JobQuestion, JobAnswer)>,
-    /// The first number above those that the present incarnation of a rank has answers to.
-    answered: BTreeMap<Rank, u32>,
-    /// For images that ranks were told to take: the image has the answers below this number.
-    at_images: BTreeMap<(Rank, ImageNo), u32>,
+    answers: BTreeMap<(Rank, u64), (JobQuestion, JobAnswer)>,
+    /// How many answers the present incarnation of a rank has in each lane.
+    answered: BTreeMap<Rank, Lanes>,
+    /// The same for images that ranks were told to take.
+    at_images: BTreeMap<(Rank, ImageNo), Lanes>,
 }
 
 /// Ports and names at a moment.
@@ -50,12 +53,13 @@ impl Ports {
     }
 
     /// The answer that an earlier incarnation of a rank had to the question of this number.
-    pub fn answer_again(&mut self, key: (Rank, u32), asked: &JobQuestion) -> Option<JobAnswer> {
+    pub fn answer_again(&mut self, key: (Rank, u64), asked: &JobQuestion) -> Option<JobAnswer> {
         let (rank, number) = key;
         let (before, answer) = self.answers.get(&key)?;
         if before == asked {
-            self.answered.insert(rank, number.saturating_add(1));
-            return Some(answer.clone());
+            let answer = answer.clone();
+            self.has_answer(key);
+            return Some(answer);
         }
         let why = format!(
             "question {number} of rank {rank} was another one in its earlier incarnation: its \
@@ -65,9 +69,14 @@ impl Ports {
     }
 
     /// A rank has this answer, and may ask again.
-    pub fn keep(&mut self, key: (Rank, u32), asked: JobQuestion, answer: &JobAnswer) {
-        self.answered.insert(key.0, key.1.saturating_add(1));
+    pub fn keep(&mut self, key: (Rank, u64), asked: JobQuestion, answer: &JobAnswer) {
+        self.has_answer(key);
         self.answers.insert(key, (asked, answer.clone()));
+    }
+
+    fn has_answer(&mut self, (rank, number): (Rank, u64)) {
+        let (lane, count) = lane_and_count(number);
+        self.answered.entry(rank).or_default().insert(lane, count.saturating_add(1));
     }
 
     /// A rank has a new incarnation, which may ask again.
@@ -77,15 +86,18 @@ impl Ports {
 
     /// A rank is told to take an image. (It hears of answers in this order.)
     pub fn image_ordered(&mut self, rank: Rank, image: ImageNo) {
-        if let Some(first) = self.answered.get(&rank) {
-            self.at_images.insert((rank, image), *first);
+        if let Some(lanes) = self.answered.get(&rank) {
+            self.at_images.insert((rank, image), lanes.clone());
         }
     }
 
     /// A rank returns to no image before this one; 0: it may return to its start.
     pub fn images_from(&mut self, rank: Rank, oldest: ImageNo) {
-        if let Some(first) = self.at_images.get(&(rank, oldest)).copied() {
-            self.answers.retain(|(asker, number), _| *asker != rank || *number >= first);
+        if let Some(lanes) = self.at_images.get(&(rank, oldest)).cloned() {
+            self.answers.retain(|(asker, number), _| {
+                let (lane, count) = lane_and_count(*number);
+                *asker != rank || lanes.get(&lane).is_none_or(|first| count >= *first)
+            });
             self.at_images.retain(|(of, image), _| *of != rank || *image >= oldest);
         }
     }
@@ -234,8 +246,8 @@ mod tests {
         ports.keep((Rank(1), 0), look_up.clone(), &no);
         ports.keep((Rank(1), 1), JobQuestion::OpenPort, &port);
         ports.keep((Rank(2), 0), look_up.clone(), &no);
-        assert_eq!(ports.answer_again((Rank(1), 1), &JobQuestion::OpenPort), Some(port));
         assert_eq!(ports.answer_again((Rank(1), 0), &look_up), Some(no.clone()));
+        assert_eq!(ports.answer_again((Rank(1), 1), &JobQuestion::OpenPort), Some(port));
         assert_eq!(ports.answer_again((Rank(1), 2), &look_up), None, "a new question");
         let (_, why) = refusal(ports.answer_again((Rank(1), 0), &JobQuestion::OpenPort));
         assert!(why.contains("another one"), "{why}");

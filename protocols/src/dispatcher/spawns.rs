@@ -32,7 +32,7 @@ pub(super) struct Spawns {
     /// Those that wait until no wave is under way, or for a host.
     waiting: VecDeque<(Asker, Vec<Wanted>)>,
     /// What was asked under each number of a rank, and the answer: a replay asks again.
-    answers: BTreeMap<(Rank, u32), (Vec<Wanted>, Result<Rank, String>)>,
+    answers: BTreeMap<(Rank, u64), (Vec<Wanted>, Result<Rank, String>)>,
 }
 
 impl Dispatcher {

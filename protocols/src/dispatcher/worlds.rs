@@ -22,8 +22,8 @@ pub struct Asker {
     pub rank: Rank,
     /// In which incarnation.
     pub incarnation: Incarnation,
-    /// The number of its question.
-    pub number: u32,
+    /// The number of its question ([`ftmpi_wire::new_processes::question_number`]).
+    pub number: u64,
 }
 
 /// Processes that are wanted.
@@ -56,7 +56,7 @@ pub(super) struct WorldState {
     pub(super) world: World,
     pub(super) course: Course,
     /// The number of the question for it.
-    pub(super) question: u32,
+    pub(super) question: u64,
     /// What was asked for.
     pub(super) wanted: Vec<Wanted>,
     /// The highest number of a wave when it began.

@@ -156,7 +156,7 @@ impl World {
                 let Some(process) = self.processes.get_mut(&key).filter(|p| p.lives) else {
                     return;
                 };
-                if process.course.open == Some(asker.number) {
+                if process.course.open.map(u64::from) == Some(asker.number) {
                     process.course.open = None;
                     let at = process.course.at;
                     process.course.children.push((at, outcome.ok()));
@@ -290,7 +290,7 @@ impl World {
         };
         let (rank, incarnation) = key;
         let count = count + process.course.choices.get(&number).copied().unwrap_or(0);
-        let asker = Asker { rank, incarnation, number };
+        let asker = Asker { rank, incarnation, number: number.into() };
         let wanted = self.wanted(&process.course.identity.path, count, bad);
         self.report(self.processes[&key].host, Input::Spawn { asker, wanted });
     }

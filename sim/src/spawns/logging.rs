@@ -11,7 +11,7 @@ pub(super) struct Logs {
     /// What processes chose before their questions, as far as it is stable.
     pub(super) choices: BTreeMap<(Rank, u32), u32>,
     /// The answers so far; none: the spawn failed.
-    pub(super) answers: BTreeMap<(Rank, u32), Option<Rank>>,
+    pub(super) answers: BTreeMap<(Rank, u64), Option<Rank>>,
     /// Worlds that failed, by their first number.
     pub(super) failed: BTreeSet<Rank>,
     /// Processes that have ended in order.

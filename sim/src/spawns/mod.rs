@@ -372,7 +372,7 @@ impl World {
             panic!("{asker:?} hears of a spawn in step {}", course.at);
         };
         assert_eq!(outcome.is_err(), bad, "the spawn of {asker:?}: {outcome:?}");
-        let count = count + course.choices.get(&asker.number).copied().unwrap_or(0);
+        let count = count + course.choices.get(&(asker.number as u32)).copied().unwrap_or(0);
         if self.returns != Returns::All {
             let known = self.logs.answers.insert((asker.rank, asker.number), outcome.clone().ok());
             assert!(known.is_none_or(|known| known == outcome.clone().ok()), "{asker:?} {known:?}");

@@ -223,15 +223,15 @@ pub trait Link {
         self.may_ask_job()
     }
     /// Asks the launcher; [`take_answer`](Self::take_answer) gives its answer under the number that
-    /// this gives.
+    /// this gives. Questions of a lane are counted.
     ///
     /// # Errors
     /// The question is too long; one line.
-    fn ask_job(&mut self, _question: JobQuestion) -> Result<u32, String> {
+    fn ask_job(&mut self, _lane: u32, _question: JobQuestion) -> Result<u64, String> {
         Err("this process has no launcher".into())
     }
     /// The answer to the question of this number, once it has come.
-    fn take_answer(&mut self, _number: u32) -> Option<JobAnswer> {
+    fn take_answer(&mut self, _number: u64) -> Option<JobAnswer> {
         None
     }
     /// A number that no other job has; 0 if it is not known.

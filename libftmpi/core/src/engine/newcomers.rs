@@ -12,15 +12,15 @@ use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
 use ftmpi_wire::{ImageNo, Rank};
 
 impl<L: Link> Engine<L> {
-    /// Asks the launcher, and waits for its answer. What led to the question is stable before:
+    /// Asks the launcher in this lane, and waits for its answer. What led to the question is stable before:
     /// a later incarnation asks it again. The launcher gives it the same answer.
     ///
     /// # Errors
     /// It cannot be asked; one line.
-    pub fn ask_job(&mut self, question: JobQuestion) -> Result<JobAnswer, String> {
+    pub fn ask_job(&mut self, lane: u32, question: JobQuestion) -> Result<JobAnswer, String> {
         self.commit();
         self.link.point("question");
-        let number = self.link.ask_job(question)?;
+        let number = self.link.ask_job(lane, question)?;
         loop {
             if let Some(answer) = self.link.take_answer(number) {
                 self.link.point("answer");

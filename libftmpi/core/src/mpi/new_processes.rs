@@ -23,6 +23,10 @@ use std::collections::BTreeSet;
 /// `MPI_COMM_WORLD` in its last generation, which no communicator has.
 pub(super) const MEETING: u32 = 1 | (GENERATIONS as u32 - 1) << GENERATION_SHIFT;
 
+/// The lane of questions that belong to no communicator. Others have the context of theirs: threads
+/// that ask at the same time use communicators of their own.
+const NO_LANE: u32 = 0;
+
 /// Tag of the leaders of parents and children.
 const OF_PARENTS: u32 = TAG_BITS;
 /// Of the connection to a port.
@@ -272,7 +276,7 @@ impl<L: Link> Mpi<L> {
         let leader = self.leader(comm, root)?;
         self.must_ask(ErrorClass::Spawn)?;
         let decided = match leader == self.comm_rank(comm)? {
-            true => Some(self.decide_spawn(parts)),
+            true => Some(self.decide_spawn(self.members(comm)?.context, parts)),
             false => None,
         };
         let decided = self.spread(comm, leader, decided)?;
@@ -299,6 +303,7 @@ impl<L: Link> Mpi<L> {
     /// many were asked for and how many there are.
     fn decide_spawn(
         &mut self,
+        lane: u32,
         parts: impl FnOnce() -> Result<Vec<SpawnedPart>>,
     ) -> Result<Vec<u8>> {
         let parts = parts()?;
@@ -319,7 +324,7 @@ impl<L: Link> Mpi<L> {
         if questions.iter().all(|question| question.count == 0) {
             bail!(Arg, "no process is asked for: maxprocs is 0");
         }
-        let first = match self.ask(JobQuestion::Spawn { parts: questions })? {
+        let first = match self.ask(lane, JobQuestion::Spawn { parts: questions })? {
             JobAnswer::Spawned(first) => first,
             other => return Err(unexpected(&other)),
         };
@@ -350,7 +355,7 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Open_port`
     pub fn open_port(&mut self) -> Result<Vec<u8>> {
         self.must_ask(ErrorClass::UnsupportedOperation)?;
-        match self.ask(JobQuestion::OpenPort)? {
+        match self.ask(NO_LANE, JobQuestion::OpenPort)? {
             JobAnswer::Port(port) => Ok(port),
             other => Err(unexpected(&other)),
         }
@@ -359,27 +364,27 @@ impl<L: Link> Mpi<L> {
     /// `MPI_Close_port`
     pub fn close_port(&mut self, port: &[u8]) -> Result<()> {
         self.must_ask(ErrorClass::Port)?;
-        self.ask(JobQuestion::ClosePort { port: port.to_vec() }).map(|_| ())
+        self.ask(NO_LANE, JobQuestion::ClosePort { port: port.to_vec() }).map(|_| ())
     }
 
     /// `MPI_Publish_name`
     pub fn publish_name(&mut self, service: &[u8], port: &[u8]) -> Result<()> {
         self.must_ask(ErrorClass::UnsupportedOperation)?;
         let (service, port) = (service.to_vec(), port.to_vec());
-        self.ask(JobQuestion::Publish { service, port }).map(|_| ())
+        self.ask(NO_LANE, JobQuestion::Publish { service, port }).map(|_| ())
     }
 
     /// `MPI_Unpublish_name`
     pub fn unpublish_name(&mut self, service: &[u8], port: &[u8]) -> Result<()> {
         self.must_ask(ErrorClass::Service)?;
         let (service, port) = (service.to_vec(), port.to_vec());
-        self.ask(JobQuestion::Unpublish { service, port }).map(|_| ())
+        self.ask(NO_LANE, JobQuestion::Unpublish { service, port }).map(|_| ())
     }
 
     /// `MPI_Lookup_name`
     pub fn lookup_name(&mut self, service: &[u8]) -> Result<Vec<u8>> {
         self.must_ask(ErrorClass::Name)?;
-        match self.ask(JobQuestion::LookUp { service: service.to_vec() })? {
+        match self.ask(NO_LANE, JobQuestion::LookUp { service: service.to_vec() })? {
             JobAnswer::Port(port) => Ok(port),
             other => Err(unexpected(&other)),
         }
@@ -393,7 +398,7 @@ impl<L: Link> Mpi<L> {
         port: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<CommId> {
         self.at_port(comm, root, |mpi| {
-            let (owner, number) = mpi.find_port(port()?)?;
+            let (owner, number) = mpi.find_port(comm, port()?)?;
             if owner != mpi.engine.me() {
                 bail!(Port, "process {owner} has opened this port: only it can accept there");
             }
@@ -421,7 +426,7 @@ impl<L: Link> Mpi<L> {
         port: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<CommId> {
         self.at_port(comm, root, |mpi| {
-            let (owner, number) = mpi.find_port(port()?)?;
+            let (owner, number) = mpi.find_port(comm, port()?)?;
             if owner == mpi.engine.me() {
                 bail!(Port, "this process has opened the port: it cannot connect to itself");
             }
@@ -461,8 +466,9 @@ impl<L: Link> Mpi<L> {
         self.join_groups(comm, Bridge { leader, far, tag: meeting_tag(AT_PORT, number) })
     }
 
-    fn find_port(&mut self, port: Vec<u8>) -> Result<(Rank, u32)> {
-        match self.ask(JobQuestion::FindPort { port })? {
+    fn find_port(&mut self, comm: CommId, port: Vec<u8>) -> Result<(Rank, u32)> {
+        let lane = self.members(comm)?.context;
+        match self.ask(lane, JobQuestion::FindPort { port })? {
             JobAnswer::Owner(owner, number) => Ok((owner, number)),
             other => Err(unexpected(&other)),
         }
@@ -512,8 +518,8 @@ impl<L: Link> Mpi<L> {
         self.engine.link.may_ask_job().map_err(|why| class.because(why))
     }
 
-    fn ask(&mut self, question: JobQuestion) -> Result<JobAnswer> {
-        let answer = self.engine.ask_job(question);
+    fn ask(&mut self, lane: u32, question: JobQuestion) -> Result<JobAnswer> {
+        let answer = self.engine.ask_job(lane, question);
         match answer.map_err(|why| ErrorClass::Spawn.because(why))? {
             JobAnswer::Refused { refusal, why } => Err(refused(refusal, why)),
             answer => Ok(answer),

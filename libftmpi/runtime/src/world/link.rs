@@ -181,11 +181,11 @@ impl Link for World {
         self.may_join_by_socket()
     }
 
-    fn ask_job(&mut self, question: JobQuestion) -> Result<u32, String> {
-        self.ask(question)
+    fn ask_job(&mut self, lane: u32, question: JobQuestion) -> Result<u64, String> {
+        self.ask(lane, question)
     }
 
-    fn take_answer(&mut self, number: u32) -> Option<JobAnswer> {
+    fn take_answer(&mut self, number: u64) -> Option<JobAnswer> {
         self.answer_to(number)
     }
 

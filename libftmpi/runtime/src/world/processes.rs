@@ -10,14 +10,16 @@ use ftmpi_core::engine::Sink;
 use ftmpi_wire::control::{self, FromRank};
 use ftmpi_wire::new_processes::{self, JobAnswer, JobQuestion};
 use ftmpi_wire::{Incarnation, Rank};
+use std::collections::BTreeMap;
 
 /// Questions to the launcher that are open, and answers that nobody has taken.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    asked: u32,
+    /// How many were asked in each lane.
+    asked: BTreeMap<u32, u32>,
     /// Those that were asked and not answered.
-    open: Vec<(u32, JobQuestion)>,
-    answers: Vec<(u32, JobAnswer)>,
+    open: Vec<(u64, JobQuestion)>,
+    answers: Vec<(u64, JobAnswer)>,
 }
 
 /// Bytes of a question that fit into one datagram, with some room for its envelope.
@@ -64,8 +66,9 @@ impl World {
         }
     }
 
-    pub(super) fn ask(&mut self, question: JobQuestion) -> Result<u32, String> {
-        let number = self.questions.asked;
+    pub(super) fn ask(&mut self, lane: u32, question: JobQuestion) -> Result<u64, String> {
+        let count = self.questions.asked.get(&lane).copied().unwrap_or(0);
+        let number = new_processes::question_number(lane, count);
         let message = FromRank::Ask { number, question: question.clone() };
         let bytes = control::encode(&message).len();
         if bytes > QUESTION_BYTES_MAX {
@@ -74,7 +77,7 @@ impl World {
                  the launcher takes at a time; pass long arguments in a file"
             ));
         }
-        self.questions.asked = number.wrapping_add(1);
+        self.questions.asked.insert(lane, count.wrapping_add(1));
         self.questions.open.push((number, question));
         self.agent.send(&message);
         Ok(number)
@@ -89,7 +92,7 @@ impl World {
         }
     }
 
-    pub(super) fn answered(&mut self, number: u32, answer: JobAnswer) {
+    pub(super) fn answered(&mut self, number: u64, answer: JobAnswer) {
         let open = self.questions.open.len();
         self.questions.open.retain(|(known, _)| *known != number);
         if self.questions.open.len() < open {
@@ -97,7 +100,7 @@ impl World {
         }
     }
 
-    pub(super) fn answer_to(&mut self, number: u32) -> Option<JobAnswer> {
+    pub(super) fn answer_to(&mut self, number: u64) -> Option<JobAnswer> {
         let answers = &mut self.questions.answers;
         let place = answers.iter().position(|(known, _)| *known == number)?;
         Some(answers.swap_remove(place).1)
