@@ -12,6 +12,7 @@ from .core import TESTS, Outcome, Setting, problem_of, run
 
 SOURCE = TESTS / "programs" / "new_processes.c"
 MANAGERS = TESTS / "programs" / "managers.c"
+CONNECTIONS = TESTS / "programs" / "connections.c"
 HOSTS = ["-launcher", "fork", "-hosts", "a,b,c"]
 # Each test, and where it runs: all that begin by themselves on one host, and those with channels elsewhere.
 EVERYWHERE = ["spawn", "again", "below", "multiple", "port"]
@@ -29,9 +30,11 @@ PESSIMISTIC = ["--protocol", "pessimistic"]
 REPEATED = [*EVERYWHERE, "joined-end", "missing", "info"]
 # Kills in the short form: the moment, with a wave before or not, and the ranks of the first world.
 SHORT = [
-    (HIERARCHICAL, "before", "wave", 2), (HIERARCHICAL, "manager-during", "now", 1), (HIERARCHICAL, "worker", "wave", 1),
-    (HIERARCHICAL, "manager", "wave", 2), (PESSIMISTIC, "manager-first", "now", 1), (PESSIMISTIC, "worker", "wave", 1),
+    (HIERARCHICAL, "manager-during", "now", 1), (HIERARCHICAL, "worker", "wave", 1),
+    (PESSIMISTIC, "manager-first", "now", 2),
 ]
+# Moments at which connections.c kills a process: the server, then the client.
+MEETINGS = ["opened", "published", "accepted", "serving", "served", "closed", "found", "connected", "asking", "parted"]
 # Kills at points of the library: the rank, and how often it comes there before.
 POINTS = [(0, "question", 2), (0, "answer", 2), (2, "init", 1), (2, "image", 2), (0, "image", 2), (3, "finalize", 1)]
 
@@ -62,6 +65,7 @@ def new_processes(setting: Setting) -> None:
     repeated(setting, program)
     refusals(setting, program)
     managers(setting)
+    connections(setting)
 
 
 def repeated(setting: Setting, program: Path) -> None:
@@ -99,14 +103,14 @@ def managers(setting: Setting) -> None:
     kill(setting, program, "worker", "wave", *HOSTS, "--protocol", "coordinated", ranks=2)
     for words, moment, when, ranks in SHORT:
         kill(setting, program, moment, when, *words, ranks=ranks)
-    at_point(setting, program, 0, "answer", 2, *HIERARCHICAL)
+    at_point(setting, program, 0, "answer", 2, "now", *HIERARCHICAL)
     if setting.full:
         for words in (HIERARCHICAL, PESSIMISTIC, [*HIERARCHICAL, "--wave", "nonblocking"]):
             for moment in MOMENTS:
                 for when in ("now", "wave"):
                     kill(setting, program, moment, when, *words, ranks=2)
             for rank, point, nth in POINTS:
-                at_point(setting, program, rank, point, nth, *words)
+                at_point(setting, program, rank, point, nth, "wave", *words)
 
 
 def printed() -> list[str]:
@@ -136,11 +140,36 @@ def kill(setting: Setting, program: Path, moment: str, when: str, *options: str,
     setting.results.check(name, problem, f"{outcome.seconds:.1f} s")
 
 
-def at_point(setting: Setting, program: Path, rank: int, point: str, nth: int, *options: str) -> None:
+def connections(setting: Setting) -> None:
+    """A server and a client that meet at a port, and a process that is killed at each moment."""
+    program, made = build.build(setting, CONNECTIONS)
+    if program is None:
+        return setting.results.bad("connections", made.output_tail())
+    short = [(HIERARCHICAL, "connected"), (PESSIMISTIC, "published")]
+    every = [(words, moment) for words in (HIERARCHICAL, PESSIMISTIC, ["--protocol", "coordinated"])
+             for moment in MEETINGS]
+    wanted = ["ok", *(f"round {number}: {sum((100 * number + turn) * 7 + 1 for turn in range(60))}"
+                      for number in range(ROUNDS))]
+    for words, moment in every if setting.full else short:
+        folder = setting.new_folder("connections")
+        outcome = run([setting.dist / "bin" / "ftmpiexec", "-n", "2", "--ckpt-interval", "100ms", *words, program,
+                       moment, folder], timeout=60, cwd=folder)
+        problem = None
+        if outcome.code != 0:
+            problem = f"code {outcome.code}: {problem_of(outcome)}"
+        elif sorted(outcome.out.splitlines()) != sorted(wanted):
+            problem = f"printed {outcome.out!r}: {outcome.output_tail()}"
+        elif not (folder / "killed").is_dir() or "killed by signal 9" not in outcome.err:
+            problem = f"nothing was killed: {outcome.output_tail()}"
+        name = f"connections: killed when {moment} under {words[1]}"
+        setting.results.check(name, problem, f"{outcome.seconds:.1f} s")
+
+
+def at_point(setting: Setting, program: Path, rank: int, point: str, nth: int, when: str, *options: str) -> None:
     """A rank is killed at a point of the library."""
     folder = setting.new_folder("managers")
     command = [setting.dist / "bin" / "ftmpiexec", "-n", "2", "--ckpt-interval", "300ms", *options, "--inject",
-               f"kill:rank={rank},point={point},nth={nth}", program, "never", "wave", folder]
+               f"kill:rank={rank},point={point},nth={nth}", program, "never", when, folder]
     outcome = run(command, timeout=120, cwd=folder)
     problem = None
     if outcome.code != 0:
