@@ -95,8 +95,8 @@ pub fn decode(text: &str, size: usize) -> Option<Vec<u32>> {
     (clusters.len() == size).then_some(clusters)
 }
 
-/// The clusters of a job of `size` ranks which this world joins, as [`encode`] wrote them: the world
-/// is a cluster of its own.
+/// The clusters of a job of `size` ranks which this world joins, as [`encode`] writes
+/// them: the world is a cluster of its own.
 #[must_use]
 pub fn joined_by(text: &str, size: usize, world: World) -> Option<String> {
     let mut clusters = decode(text, size)?;

@@ -51,8 +51,8 @@ pub const fn are_repeated(traits: ProtocolTraits) -> bool {
     traits.replays() && traits.is_pessimistic() && !traits.memory
 }
 
-/// The number of a question: the `count`-th of its lane. Threads of a rank ask in lanes of their own,
-/// so that each question has its number again in another execution, whichever thread comes first.
+/// The number of a question: the `count`-th of its lane. Threads of a rank ask in lanes of their
+/// own. So each question has its number again in another execution, whichever thread comes first.
 #[must_use]
 pub const fn question_number(lane: u32, count: u32) -> u64 {
     (lane as u64) << 32 | count as u64

@@ -54,7 +54,7 @@ impl Ports {
 
     /// The answer that an earlier incarnation of a rank had to the question of this number.
     pub fn answer_again(&mut self, key: (Rank, u64), asked: &JobQuestion) -> Option<JobAnswer> {
-        let (rank, number) = key;
+        let (rank, count) = (key.0, lane_and_count(key.1).1);
         let (before, answer) = self.answers.get(&key)?;
         if before == asked {
             let answer = answer.clone();
@@ -62,7 +62,7 @@ impl Ports {
             return Some(answer);
         }
         let why = format!(
-            "question {number} of rank {rank} was another one in its earlier incarnation: its \
+            "question {count} of rank {rank} was another one in its earlier incarnation: its \
              threads ask at the same time, or the program depends on what MPI does not see"
         );
         Some(refused(Refusal::Unsupported, why))

@@ -146,7 +146,7 @@ impl Dispatcher {
         }
         let able = |rank: Rank| {
             let owes = self.suspension.is_none() || self.owes_last_image(rank);
-            // Logs of others hold what a rank in `MPI_Finalize` has received, for as long as it waits.
+            // While a rank waits in `MPI_Finalize`, logs of others hold what it has received.
             let works = self.ranks[rank.index()].can_take_image();
             owes && (works || self.waits_for_other_worlds(rank))
         };

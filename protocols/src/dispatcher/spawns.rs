@@ -295,9 +295,9 @@ impl Dispatcher {
 
 /// A replay does not ask what its earlier incarnation has asked.
 fn another_question(asker: Asker) -> String {
-    let Asker { rank, number, .. } = asker;
+    let (rank, (_, count)) = (asker.rank, new_processes::lane_and_count(asker.number));
     format!(
-        "question {number} of rank {rank} was another one in its earlier incarnation: its threads \
+        "question {count} of rank {rank} was another one in its earlier incarnation: its threads \
          spawn at the same time, or what it spawns depends on what MPI does not see"
     )
 }

@@ -1,5 +1,5 @@
-//! Where a world or a process returns and is repeated from logs: choices that decide what is spawned,
-//! the event logger that stores them, and who may leave.
+//! Where a world or a process returns and is repeated from logs: choices that decide what is
+//! spawned, the event logger that stores them, and who may leave.
 
 use super::{Mutant, Returns, World};
 use ftmpi_wire::{Incarnation, Logging, ProtocolTraits, Rank, Recovery};

@@ -1,7 +1,7 @@
-//! Jobs whose processes spawn others, simulated: the dispatcher of a real job, and processes, agents,
-//! images and the event logger as a model. After a failure all return to a wave, or a world does, or
-//! one process. Messages of one connection keep their order and are late. Processes and hosts die at
-//! any moment: before, during and after a spawn.
+//! Jobs whose processes spawn others, simulated: the dispatcher of a real job, and processes,
+//! agents, images and the event logger as a model. After a failure all return to a wave, or a world
+//! does, or one process. Messages of one connection keep their order and are late. Processes and
+//! hosts die at any moment: before, during and after a spawn.
 //!
 //! Invariants, each looked at from outside. Where all return:
 //! - no wave is under way while a world begins ([`World::begins`], [`World::orders_image`]);

@@ -8,12 +8,13 @@
 use super::Engine;
 use super::link::Link;
 use super::state::State;
+use super::state::channels::ChannelPhase;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion};
 use ftmpi_wire::{ImageNo, Rank};
 
 impl<L: Link> Engine<L> {
-    /// Asks the launcher in this lane, and waits for its answer. What led to the question is stable before:
-    /// a later incarnation asks it again. The launcher gives it the same answer.
+    /// Asks the launcher in this lane, and waits for its answer. What led to the question is stable
+    /// before, so a later incarnation asks it again. The launcher gives the same answer.
     ///
     /// # Errors
     /// It cannot be asked; one line.
@@ -85,6 +86,10 @@ impl State {
         peer.wave.part();
         self.forget_stranger(rank);
         self.channels.forget(rank);
+        if self.hooks.log_payload {
+            // Its world never was whole. Where ranks are repeated no number is given again.
+            self.channels.peer_mut(rank).phase = ChannelPhase::Dead;
+        }
     }
 
     /// Nothing more comes from this process, and nobody waits for it.
