@@ -1,4 +1,7 @@
 //! Draws faults from a model.
+//!
+//! Guarantee: a process that was stopped and has ended counts as stopped no more. So its next
+//! incarnation can be stopped as often as the rate says.
 
 use crate::dice::Dice;
 use crate::model::{Kind, Model, Source};
@@ -83,11 +86,16 @@ impl Draws {
     /// The faults of a job with these hosts and so many ranks.
     #[must_use]
     pub fn new(model: &Model, hosts: &[HostName], ranks: u32) -> Self {
+        let purpose = |number: usize| {
+            let kind = model.sources[number].kind;
+            let before = model.sources[..number].iter().filter(|source| source.kind == kind);
+            (kind as u64) << 32 | before.count() as u64
+        };
         let drawing = |(number, source): (usize, &Source)| {
             let units = units(source, hosts, ranks);
             let mut drawing = Drawing {
                 concerned: hosts.iter().map(|host| source.concerns(host)).collect(),
-                dice: Dice::of(model.seed, number as u64),
+                dice: Dice::of(model.seed, purpose(number)),
                 next: None,
                 left: source.count,
                 source: source.clone(),
@@ -146,6 +154,14 @@ impl Draws {
             }
         }
         due
+    }
+
+    /// The process of a rank has ended, for whatever reason: nothing is left that could go on.
+    pub fn process_ended(&mut self, rank: Rank) {
+        let state = State::Stopped(rank);
+        if self.reasons.remove(&state).is_some() {
+            self.ends.retain(|_, ends| *ends != state);
+        }
     }
 
     fn begins(&mut self, state: State, end: Option<Duration>, due: &mut Vec<Due>) {
@@ -237,7 +253,8 @@ mod tests {
         assert_eq!(often, within(&mut of(sources()), 200, SECOND * 10));
         // A source more changes no other one.
         let stops = Source::new(Kind::Stop, SECOND * 60, Some(SECOND));
-        let more = within(&mut of(sources().into_iter().chain([stops]).collect()), 200, SECOND);
+        let more = [stops].into_iter().chain(sources()).collect();
+        let more = within(&mut of(more), 200, SECOND);
         let (stops, others): (Vec<Due>, Vec<Due>) =
             more.into_iter().partition(|due| matches!(due, Due::Stop(..)));
         assert_eq!(others, often);
@@ -268,6 +285,23 @@ mod tests {
             let Due::Host(host, goes) = due else { panic!("{due:?}") };
             assert_ne!(std::mem::replace(&mut down[host as usize], goes), goes);
         }
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_for_ever_and_died_is_stopped_again_later() {
+        let stop = Source::new(Kind::Stop, SECOND * 10, None);
+        let mut draws = Draws::new(&Model { seed: 3, sources: vec![stop] }, &hosts(), 1);
+        for round in 1..20u32 {
+            let due = draws.take_due(SECOND * 1000 * round, |_| 0);
+            assert_eq!(due, [Due::Stop(Rank(0), true)], "round {round}");
+            draws.process_ended(Rank(0));
+        }
+        // The end of a stop is not due any more.
+        let stop = Source { count: 1, ..Source::new(Kind::Stop, SECOND, Some(SECOND * 500)) };
+        let mut draws = Draws::new(&Model { seed: 3, sources: vec![stop] }, &hosts(), 1);
+        assert_eq!(draws.take_due(SECOND * 100, |_| 0), [Due::Stop(Rank(0), true)]);
+        draws.process_ended(Rank(0));
+        assert_eq!((draws.next(), draws.take_due(SECOND * 9999, |_| 0)), (None, vec![]));
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //!
 //! Guarantees:
 //! - The same seed gives the same faults at the same times. Each source of faults draws from
-//!   numbers of its own, so a new source changes no other one.
+//!   numbers of its own, by its kind and its place among those of its kind. So a source of another
+//!   kind, or one behind the others of its kind, changes no other one.
 //! - Faults of one source are a Poisson process: the times in between are exponential.
 //! - What fails for several reasons comes back when the last of them is over.
 

@@ -1,6 +1,6 @@
 //! The clock of timed faults.
 
-use super::{Fault, ServerKind, When, Whom, host_names};
+use super::{Fault, ServerKind, When, Whom, ends_of, host_names};
 use crate::cli::Machine;
 use ftmpi_faults::Draws;
 use ftmpi_wire::Rank;
@@ -17,8 +17,8 @@ pub enum Due {
     Server(ServerKind, Option<usize>),
     /// The agent of this host.
     Agent(String),
-    /// The way between these hosts is cut (`true`) or mended.
-    Cut(String, bool),
+    /// The way between these hosts, by their indices, is cut (`true`) or mended.
+    Cut([u32; 2], bool),
     /// This host goes down (`true`) or comes back.
     Host(String, bool),
     /// The process of this rank is stopped (`true`) or goes on.
@@ -33,6 +33,8 @@ struct Timer {
     left: u64,
     /// The end of what lasts for a time.
     ends: bool,
+    /// The hosts of a cut.
+    pair: [u32; 2],
     random: StdRng,
 }
 
@@ -56,7 +58,7 @@ impl FaultClock {
             _ => None,
         });
         Self {
-            timers: faults.iter().flat_map(timers_of).collect(),
+            timers: faults.iter().flat_map(|fault| timers_of(fault, machines)).collect(),
             draws: draws.collect(),
             hosts: names.into_iter().map(|host| host.name).collect(),
             ranks,
@@ -74,12 +76,15 @@ impl FaultClock {
                 ftmpi_faults::Due::Kill(rank) => Due::Rank(rank),
                 ftmpi_faults::Due::Stop(rank, stop) => Due::Stop(rank, stop),
                 ftmpi_faults::Due::Host(host, down) => Due::Host(name(host), down),
-                ftmpi_faults::Due::Cut([a, b], cut) => {
-                    Due::Cut(format!("{}-{}", name(a), name(b)), cut)
-                }
+                ftmpi_faults::Due::Cut(pair, cut) => Due::Cut(pair, cut),
             }));
         }
         due
+    }
+
+    /// The process of a rank has ended.
+    pub fn process_ended(&mut self, rank: Rank) {
+        self.draws.iter_mut().for_each(|draws| draws.process_ended(rank));
     }
 
     fn timers_due(&mut self, now: Duration) -> Vec<Due> {
@@ -101,7 +106,7 @@ impl FaultClock {
                         due.push(Due::Server(*kind, *number));
                     }
                     Fault::KillAgent { host, .. } => due.push(Due::Agent(host.clone())),
-                    Fault::Cut { ends, .. } => due.push(Due::Cut(ends.clone(), !timer.ends)),
+                    Fault::Cut { .. } => due.push(Due::Cut(timer.pair, !timer.ends)),
                     Fault::HostDown { host, .. } => due.push(Due::Host(host.clone(), !timer.ends)),
                     Fault::StopRank { rank, .. } => due.push(Due::Stop(*rank, !timer.ends)),
                     Fault::KillAtPoint { .. }
@@ -116,13 +121,22 @@ impl FaultClock {
 }
 
 /// The times of one fault.
-fn timers_of(fault: &Fault) -> Vec<Timer> {
+fn timers_of(fault: &Fault, machines: &[Machine]) -> Vec<Timer> {
+    let pair = match fault {
+        // Checked before the start.
+        Fault::Cut { ends, .. } => match ends_of(ends, machines) {
+            Ok(pair) => pair,
+            Err(_) => return Vec::new(),
+        },
+        _ => [0; 2],
+    };
     let timer = |when: When, ends| Timer {
         fault: fault.clone(),
         when,
         next: when.first,
         left: when.count,
         ends,
+        pair,
         random: StdRng::seed_from_u64(when.seed),
     };
     let once = |first, ends| timer(When { first, every: None, count: 1, seed: 0 }, ends);
@@ -172,14 +186,15 @@ mod tests {
                 let Ok(fault) = Fault::parse(text) else { panic!("{text}") };
                 fault
             });
-        let mut clock = FaultClock::new(&faults, 2, &[]);
+        let Ok(machines) = crate::cli::parse_list("a,b,c") else { panic!("three hosts") };
+        let mut clock = FaultClock::new(&faults, 2, &machines);
         let due = clock.take_due(Duration::from_secs(3), |_| 0);
-        assert_eq!(due, [Due::Cut("a-b".into(), true)]);
+        assert_eq!(due, [Due::Cut([0, 1], true)]);
         let due = clock.take_due(Duration::from_secs(1000), |_| 0);
         assert_eq!(
             due,
             [
-                Due::Cut("a-b".into(), false),
+                Due::Cut([0, 1], false),
                 Due::Host("c".into(), true),
                 Due::Stop(Rank(1), true),
                 Due::Stop(Rank(1), false),
@@ -189,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_a_model_name_the_hosts_of_the_job() {
+    fn cuts_of_a_model_are_between_two_hosts_whatever_their_names() {
         let source = Source::new(Kind::Cut, Duration::from_secs(1), Some(Duration::from_secs(2)));
         let model = Model { seed: 1, sources: vec![Source { count: 1, ..source }] };
-        let Ok(machines) = crate::cli::parse_list("a,b") else { panic!("two hosts") };
+        let Ok(machines) = crate::cli::parse_list("a-b,c") else { panic!("two hosts") };
         let mut clock = FaultClock::new(&[Fault::Model(model)], 2, &machines);
         let due = clock.take_due(Duration::from_secs(100), |_| 0);
-        assert_eq!(due, [Due::Cut("a-b".into(), true), Due::Cut("a-b".into(), false)]);
+        assert_eq!(due, [Due::Cut([0, 1], true), Due::Cut([0, 1], false)]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod clock;
 mod parse;
 
 pub use clock::{Due, FaultClock};
+pub use parse::FaultError;
 
 use crate::cli::Machine;
 use ftmpi_faults::Model;
@@ -66,7 +67,7 @@ pub enum Fault {
     Model(Model),
     /// Two hosts do not reach each other for a time; the launcher reaches both.
     Cut {
-        /// The names of the hosts, joined by a hyphen.
+        /// The names of the hosts, joined by a hyphen or a slash.
         ends: String,
         /// When.
         span: Span,
@@ -89,13 +90,28 @@ pub struct Span {
     pub lasts: Option<Duration>,
 }
 
-/// The two hosts of a cut: names may have hyphens of their own.
-pub fn ends_of(ends: &str, machines: &[Machine]) -> Option<[u32; 2]> {
+/// The two hosts of a cut: their names, joined by a hyphen or by a slash. Names may have hyphens of
+/// their own.
+///
+/// # Errors
+/// The job has no two such hosts, or more than two.
+pub fn ends_of(ends: &str, machines: &[Machine]) -> Result<[u32; 2], FaultError> {
     let number = |name: &str| machines.iter().position(|m| m.name == name).map(|n| n as u32);
-    ends.match_indices('-').find_map(|(at, _)| {
+    let pair = |(at, _): (usize, &str)| {
         let (a, b) = (number(&ends[..at])?, number(&ends[at + 1..])?);
         (a != b).then_some([a, b])
-    })
+    };
+    let mut pairs = ends.match_indices(['-', '/']).filter_map(pair);
+    let first = pairs.next().ok_or_else(|| FaultError::NoSuchHosts(ends.to_owned()))?;
+    let sorted = |[a, b]: [u32; 2]| (a.min(b), a.max(b));
+    match pairs.find(|other| sorted(*other) != sorted(first)) {
+        None => Ok(first),
+        Some(other) => {
+            let written =
+                |pair: [u32; 2]| pair.map(|host| machines[host as usize].name.as_str()).join("/");
+            Err(FaultError::ManySuchHosts(ends.to_owned(), written(first), written(other)))
+        }
+    }
 }
 
 /// The names of hosts and switches, as models of faults need them.

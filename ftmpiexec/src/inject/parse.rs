@@ -34,6 +34,9 @@ pub enum FaultError {
     /// The job has no two hosts of these names.
     #[error("cut:{0}: this job has no two hosts whose names these are, joined by a hyphen")]
     NoSuchHosts(String),
+    /// The text can mean several pairs of hosts.
+    #[error("cut:{0}: this can be {1} or {2}; write cut:{1} or cut:{2}")]
+    ManySuchHosts(String, String, String),
     /// The job has no rank of this number.
     #[error("rank={rank}: this job has ranks 0 to {last}")]
     NoSuchRank {
@@ -83,7 +86,8 @@ impl<'a> SettingsReader<'a> {
     }
 
     fn rank(&self, value: &str) -> Result<Rank, FaultError> {
-        Ok(Rank(self.parse_number(value)? as u32))
+        let number = u32::try_from(self.parse_number(value)?);
+        number.map(Rank).map_err(|_| self.wrong(&format!("`{value}` is no rank")))
     }
 
     fn time(&mut self, key: &str) -> Result<Option<Duration>, FaultError> {
@@ -182,8 +186,9 @@ impl Fault {
             Self::HostDown { host, .. } if !machines.iter().any(|m| m.name == *host) => {
                 return Err(FaultError::NoSuchHost(format!("host:{host}")));
             }
-            Self::Cut { ends, .. } if ends_of(ends, machines).is_none() => {
-                return Err(FaultError::NoSuchHosts(ends.clone()));
+            Self::Cut { ends, .. } => {
+                ends_of(ends, machines)?;
+                None
             }
             Self::Model(model) => {
                 model.check(&host_names(machines))?;
@@ -360,6 +365,7 @@ mod tests {
             ("kill", "kill:"),
             ("kill:rank=2", "when?"),
             ("kill:rank=x,at=1s", "no number"),
+            ("kill:rank=4294967298,at=1s", "no rank"),
             ("kill:server=x,at=1s", "event-logger"),
             ("kill:server=event-logger,number=x,at=1s", "no number"),
             ("kill:rank=1,number=2,at=1s", "does not belong"),
@@ -389,9 +395,17 @@ mod tests {
             ("n-n", None),
             ("n-1", None),
             ("n-1-n-n-1", Some([2, 1])),
+            ("n/n-1", Some([0, 1])),
         ] {
-            assert_eq!(ends_of(ends, &machines), found, "{ends}");
+            assert_eq!(ends_of(ends, &machines).ok(), found, "{ends}");
         }
+        let Ok(several) = crate::cli::parse_list("a,a-b,b-c,c") else { panic!("four hosts") };
+        let fault = Fault::parse("cut:a-b-c,at=1s").unwrap();
+        let why = fault.check(1, &several).unwrap_err().to_string();
+        assert!(why.contains("cut:a/b-c or cut:a-b/c"), "{why}");
+        assert_eq!(ends_of("a-b/c", &several), Ok([1, 3]));
+        let Ok(turned) = crate::cli::parse_list("n,n-n") else { panic!("two hosts") };
+        assert_eq!(ends_of("n-n-n", &turned), Ok([0, 1]), "both readings are the same pair");
         let fault = Fault::parse("host:x,at=1s").unwrap();
         assert!(fault.check(5, &machines).is_err());
         let fault = Fault::parse("stop:rank=5,at=1s").unwrap();

@@ -4,7 +4,7 @@ use super::notices::network as sentences;
 use super::{Launcher, notices};
 use crate::agent_protocol::ToAgent;
 use crate::cli::Plan;
-use crate::inject::{Due, Fault, FaultClock, ends_of};
+use crate::inject::{Due, Fault, FaultClock};
 use ftmpi_wire::Rank;
 use ftmpi_wire::control::InjectPoint;
 use std::collections::HashSet;
@@ -72,6 +72,7 @@ impl Injection {
 
     /// A process has ended; `fault` is what it left behind if it killed itself at a point.
     pub fn process_ended(&mut self, rank: Rank, fault: Option<u32>) {
+        self.clock.process_ended(rank);
         self.fired.extend(fault.map(|fault| (fault as usize, rank)));
     }
 }
@@ -96,9 +97,9 @@ impl Launcher {
                 self.servers.kill(kind, number);
             }
             Due::Agent(name) => self.kill_agent(&name),
-            Due::Cut(ends, cut) => {
-                let Some([a, b]) = ends_of(&ends, &self.plan.machines) else { return };
-                self.printer.notice(sentences::injected_cut(&ends, cut));
+            Due::Cut([a, b], cut) => {
+                let names = [a, b].map(|host| self.agents.name(host).to_owned());
+                self.printer.notice(sentences::injected_cut(&names, cut));
                 self.agents.send(a, ToAgent::CutOff { host: b, cut });
                 self.agents.send(b, ToAgent::CutOff { host: a, cut });
             }

@@ -65,9 +65,9 @@ pub fn cut_hosts([a, b]: &[String; 2]) -> String {
 }
 
 /// Fault injection cuts the way between two hosts, or mends it.
-pub fn injected_cut(ends: &str, cut: bool) -> String {
+pub fn injected_cut([a, b]: &[String; 2], cut: bool) -> String {
     let what = if cut { "cutting" } else { "mending" };
-    format!("{what} the way between {ends} (--inject)")
+    format!("{what} the way between {a} and {b} (--inject)")
 }
 
 /// Fault injection takes a host down, or brings it back.
