@@ -10,12 +10,18 @@
 //! #[unsafe(no_mangle)]
 //! extern "C" fn ftmpi_judge() -> *const Table { &TABLE }
 //! ```
+//!
+//! Guarantee: a panic of the judge ends the call, and no more: the launcher reports it, and the
+//! next detector looks. That needs a library that is compiled with `panic = "unwind"`, which is
+//! Cargo's default; with `abort` a panic ends the launcher, and with it the job.
 
-use super::{Input, JUDGE_VERSION, MAGIC, Output, Table};
+use super::{Input, JUDGE_VERSION, MAGIC, Output, PANICKED, Table};
 use crate::guest::take_host;
 use crate::table::{Bytes, Host};
 use ftmpi_protocols::judge::library::{Case, Found, Steps};
 use std::ffi::{CStr, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
 
 /// Detectors and recoveries for others.
 pub trait Judge: Default {
@@ -60,12 +66,15 @@ struct Guest<J> {
 
 unsafe extern "C" fn make<J: Judge>(host: *const Host) -> *mut c_void {
     take_host(host);
-    Box::into_raw(Box::new(Guest { judge: J::default(), reply: Vec::new() })).cast()
+    let make = || Box::into_raw(Box::new(Guest { judge: J::default(), reply: Vec::new() })).cast();
+    catch_unwind(make).unwrap_or(null_mut())
 }
 
 unsafe extern "C" fn unmake<J: Judge>(judge: *mut c_void) {
     // SAFETY: `make` made it, and nobody uses it any more.
-    drop(unsafe { Box::from_raw(judge.cast::<Guest<J>>()) });
+    let guest = unsafe { Box::from_raw(judge.cast::<Guest<J>>()) };
+    // The launcher ends: nothing is left to say.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(guest)));
 }
 
 unsafe extern "C" fn call<J: Judge>(
@@ -79,7 +88,9 @@ unsafe extern "C" fn call<J: Judge>(
     // SAFETY: the caller's bytes, valid for this call.
     let input = unsafe { std::slice::from_raw_parts(input, length) };
     let Ok(input) = postcard::from_bytes::<Input<'_>>(input) else { return 1 };
-    let output = answer(&mut guest.judge, input);
+    // What the judge remembers is its own: it may be asked again.
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(&mut guest.judge, input)));
+    let Ok(output) = answered else { return PANICKED };
     guest.reply.clear();
     let buffer = std::mem::take(&mut guest.reply);
     let Ok(encoded) = postcard::to_extend(&output, buffer) else { return 2 };

@@ -1,6 +1,6 @@
 //! ftmpi's side: loads a library, checks its table, and makes a [`Library`] of it.
 
-use super::{Input, JUDGE_VERSION, MAGIC, Output, SYMBOL, Table};
+use super::{Input, JUDGE_VERSION, MAGIC, Output, PANICKED, SYMBOL, Table};
 use crate::host::HOST;
 use crate::table::Bytes;
 use ftmpi_protocols::judge::library::{Case, Found, Library, Steps};
@@ -144,6 +144,9 @@ impl Judge {
         let code = unsafe {
             (self.table.call)(self.state, self.words.as_ptr(), self.words.len(), &raw mut reply)
         };
+        if code == PANICKED {
+            return Err("it panicked (what it said stands above)".to_owned());
+        }
         if code != 0 || reply.at.is_null() {
             return Err(format!("it does not understand the question ({code})"));
         }
@@ -237,6 +240,28 @@ mod tests {
         }
     }
 
+    /// Panics at every second fact.
+    #[derive(Default)]
+    struct Weak(u32);
+
+    impl guest::Judge for Weak {
+        const NAME: &'static CStr = c"weak";
+        const DETECTORS: &'static [&'static str] = &["weak"];
+        const RECOVERIES: &'static [&'static str] = &[];
+
+        fn look(&mut self, _: &str, _: &str, case: &Case) -> Option<Found> {
+            self.0 += 1;
+            let host = case.hosts.len() + usize::from(self.0.is_multiple_of(2));
+            let why = case.hosts[host - 1].name.clone();
+            Some(Found { why, hosts: Vec::new() })
+        }
+
+        fn recover(&mut self, _: &str, _: &str, _: &Case, _: &Found) -> Option<Steps> {
+            None
+        }
+    }
+
+    static WEAK: Table = table::<Weak>();
     static SECOND: Table = table::<Second>();
     static THIEF: Table = table::<Thief>();
 
@@ -266,6 +291,17 @@ mod tests {
         assert_eq!(look(), Ok(Some(found.clone())));
         let Ok(Some(steps)) = judge.recover("flee", "s", &case(), &found) else { panic!("steps") };
         assert_eq!((steps.recovery, steps.leave), (Recovery::Migrate, vec![0]));
+    }
+
+    #[test]
+    fn a_panic_of_a_library_ends_its_answer_and_no_more() {
+        // SAFETY: the table is whole.
+        let Ok(mut judge) = (unsafe { Judge::of(&raw const WEAK) }) else { panic!("a judge") };
+        let mut look = || judge.look("weak", "", &case());
+        for _ in 0..2 {
+            assert_eq!(look(), Ok(Some(Found { why: "b".to_owned(), hosts: vec![] })));
+            assert!(look().is_err_and(|why| why.contains("panicked")));
+        }
     }
 
     #[test]

@@ -15,8 +15,10 @@
 //!
 //! `ftmpi_host` and `ftmpi_bytes` are those of [`crate::table`]. `call` gets an [`Input`] and
 //! answers with an [`Output`], both encoded by `postcard`. The answer stays valid until the next
-//! call. Any number but 0 of `call` says that the input was not understood. One thread at a time
-//! calls, in the launcher only. A library may also have the symbol of a protocol.
+//! call. `call` returns 0, or [`PANICKED`] if the library has lost its way, or another number if it
+//! has not understood the input. It must return soon: the launcher waits. Nothing may unwind out of
+//! a function of the table. One thread at a time calls, in the launcher only. A library may also
+//! have the symbol of a protocol.
 
 pub mod guest;
 #[cfg(feature = "host")]
@@ -32,6 +34,8 @@ use std::ffi::{c_char, c_void};
 pub const MAGIC: [u8; 8] = *b"ftmpi/j\0";
 /// Of the table and of the words; both sides must have the same.
 pub const JUDGE_VERSION: u32 = 1;
+/// What `call` returns after a panic.
+pub const PANICKED: i32 = 3;
 /// The symbol of a library with detectors or recoveries.
 pub const SYMBOL: &str = "ftmpi_judge";
 
