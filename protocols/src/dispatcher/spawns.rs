@@ -280,9 +280,11 @@ impl Dispatcher {
         format!("it ended before all had called MPI_Init ({ending})")
     }
 
-    /// Whether the end of a process is a failure that is repaired, also before its world is whole.
+    /// Whether the end of a process is a failure that is repaired before its world is whole: it was
+    /// killed. A process that ends by itself, or leaves its agent, would do so again.
     pub(super) fn is_repaired(&self, ending: Ending) -> bool {
-        self.settings.traits.is_fault_tolerant() && !matches!(ending, Ending::Code(_))
+        let killed = matches!(ending, Ending::Signal(_) | Ending::Memory(_));
+        self.settings.traits.is_fault_tolerant() && killed
     }
 
     /// The incarnation of each process of the newest world that lives.

@@ -330,3 +330,19 @@ fn where_ranks_are_repeated_nobody_leaves_before_all() {
         assert_eq!(finalize(&mut dispatcher, [0, 1]), 4, "{protocol}");
     }
 }
+
+/// A process that gives up its connection would do so again: nobody returns for it.
+#[test]
+fn a_process_that_leaves_its_agent_before_its_world_is_whole_ends_the_spawn() {
+    let mut dispatcher = running(settings(2, 1, "coordinated"));
+    ask(&mut dispatcher, 0, 7);
+    hello(&mut dispatcher, 2, 0);
+    let now = dispatcher.now;
+    dispatcher.handle(now, ended(2, 0, Ending::ControlLost, 1));
+    let commands = drain(&mut dispatcher);
+    let refused = |c: &Command| matches!(c, Command::SpawnOver { outcome: Err(_), .. });
+    assert!(commands.iter().any(refused), "{commands:?}");
+    let returns = |c: &Command| matches!(c, Command::Notify(Notice::Returning { .. }));
+    assert!(!commands.iter().any(returns), "{commands:?}");
+    assert!(dispatcher.failures().is_empty());
+}
