@@ -254,10 +254,13 @@ impl Dispatcher {
                     clusters.entry(cluster).or_default().push(rank);
                 }
             }
+            let failed = Failed { cause, named: Some(named), code: 1 };
+            if !self.count_failure(&failed.cause, 1) {
+                return;
+            }
             for (cluster, ranks) in clusters {
                 if !self.ended {
-                    let failed = Failed { cause: cause.clone(), named: Some(named), code: 1 };
-                    self.roll_back_living(cluster, &ranks, &failed);
+                    self.roll_back_living_counted(cluster, &ranks, &failed);
                 }
             }
             return;

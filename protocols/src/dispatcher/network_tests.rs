@@ -220,3 +220,14 @@ fn a_recovery_file_gives_the_job_up_at_a_cut_that_could_be_repaired() {
     dispatcher.handle(2 * S, cut(0, 1));
     assert_eq!(kills(&drain(&mut dispatcher)), [2, 3]);
 }
+
+#[test]
+fn a_cut_is_one_failure_whatever_clusters_its_ranks_are_in() {
+    let mut given = settings(4, 3, "hierarchical");
+    given.placement = vec![0, 1, 0, 1];
+    let mut dispatcher = running(given);
+    dispatcher.handle(2 * S, cut(0, 1));
+    let commands = drain(&mut dispatcher);
+    assert_eq!(kills(&commands), [0, 1, 2, 3], "both clusters return");
+    assert_eq!(dispatcher.restarts(), 1);
+}

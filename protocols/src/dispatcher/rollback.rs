@@ -289,9 +289,19 @@ impl Dispatcher {
     /// All ranks of a cluster return to its last wave, because these cannot go on where they are.
     /// They live: their incarnations end as those of the others do.
     pub(super) fn roll_back_living(&mut self, number: usize, ranks: &[Rank], failure: &Failed) {
-        if !self.count_failure(&failure.cause, failure.code)
-            || !self.return_cluster(number, &[], failure)
-        {
+        if self.count_failure(&failure.cause, failure.code) {
+            self.roll_back_living_counted(number, ranks, failure);
+        }
+    }
+
+    /// As [`Self::roll_back_living`], for a failure that is counted already.
+    pub(super) fn roll_back_living_counted(
+        &mut self,
+        number: usize,
+        ranks: &[Rank],
+        failure: &Failed,
+    ) {
+        if !self.return_cluster(number, &[], failure) {
             return;
         }
         for &rank in ranks {
