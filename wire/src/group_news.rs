@@ -72,11 +72,27 @@ pub enum GroupNews {
     Agreed(Agreed),
 }
 
+/// Revocations that are remembered: the newest ones. A rank that begins later is a member of no
+/// communicator that is older than its world, so the old ones concern nobody.
+pub const REVOCATIONS_KEPT: usize = 1000;
+
+/// Adds news to those that ranks which begin later will hear.
+pub fn keep_for_latecomers(kept: &mut Vec<GroupNews>, news: &GroupNews) {
+    if !news.is_for_latecomers() {
+        return;
+    }
+    kept.push(news.clone());
+    let is_revocation = |news: &&GroupNews| matches!(news, GroupNews::Revoked(_));
+    if kept.iter().filter(is_revocation).count() > REVOCATIONS_KEPT {
+        let oldest = kept.iter().position(|news| is_revocation(&news));
+        oldest.map(|at| kept.remove(at));
+    }
+}
+
 impl GroupNews {
     /// Whether ranks that begin later must hear it as well. What was agreed on concerns only ranks
     /// that took part.
-    #[must_use]
-    pub fn is_for_latecomers(&self) -> bool {
+    fn is_for_latecomers(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Revoked(_))
     }
 }
@@ -117,5 +133,25 @@ mod tests {
         let damaged = [(Rank(1), Rank(u32::MAX))];
         assert_eq!(ranks_of(&damaged, 3).count(), 2);
         assert_eq!(ranks_of(&[], 0).count(), 0);
+    }
+
+    #[test]
+    fn all_deaths_and_the_newest_revocations_are_kept() {
+        let revoked = |context| GroupNews::Revoked(GroupName { context, least: Rank(0) });
+        let agreed = GroupNews::Agreed(Agreed {
+            name: AgreementName { group: GroupName { context: 2, least: Rank(0) }, number: 1 },
+            words: Vec::new(),
+            dead: Vec::new(),
+            all_acknowledged: true,
+        });
+        let mut kept = Vec::new();
+        keep_for_latecomers(&mut kept, &GroupNews::Failed(Rank(1)));
+        keep_for_latecomers(&mut kept, &agreed);
+        let all = 2 * REVOCATIONS_KEPT as u32;
+        (0..all).for_each(|context| keep_for_latecomers(&mut kept, &revoked(context)));
+        keep_for_latecomers(&mut kept, &GroupNews::Failed(Rank(2)));
+        assert_eq!(kept.len(), REVOCATIONS_KEPT + 2);
+        assert_eq!(kept[..2], [GroupNews::Failed(Rank(1)), revoked(all / 2)]);
+        assert_eq!(kept[REVOCATIONS_KEPT..], [revoked(all - 1), GroupNews::Failed(Rank(2))]);
     }
 }

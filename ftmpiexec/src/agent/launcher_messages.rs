@@ -7,7 +7,7 @@ use super::saved_files::SavedFiles;
 use super::{Agent, processes};
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
 use ftmpi_wire::control::ToRank;
-use ftmpi_wire::group_news::GroupNews;
+use ftmpi_wire::group_news::{GroupNews, keep_for_latecomers};
 use ftmpi_wire::{Incarnation, Rank};
 use std::sync::Arc;
 use std::time::Instant;
@@ -124,10 +124,8 @@ impl Agent {
     /// Passes news on to ranks of this host. A rank that says hello later learns of deaths and
     /// revocations with its welcome.
     fn pass_news_on(&mut self, news: GroupNews, to: Option<&[Rank]>) {
-        if news.is_for_latecomers()
-            && let Some(job) = self.job.as_mut().map(Arc::make_mut)
-        {
-            job.view.news.push(news.clone());
+        if let Some(job) = self.job.as_mut().map(Arc::make_mut) {
+            keep_for_latecomers(&mut job.view.news, &news);
         }
         if let GroupNews::Failed(rank) = news {
             self.broker.forget(rank);

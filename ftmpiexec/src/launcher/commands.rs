@@ -3,7 +3,7 @@
 use super::{Launcher, notices};
 use crate::agent_protocol::{RankOrder, Start, ToAgent};
 use ftmpi_protocols::dispatcher::{Command, ImageFacts, Notice};
-use ftmpi_wire::group_news::GroupNews;
+use ftmpi_wire::group_news::{GroupNews, keep_for_latecomers};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Launcher {
@@ -80,9 +80,7 @@ impl Launcher {
                 self.order_rank(rank, incarnation, RankOrder::ImageFailed(image));
             }
             Command::News { news, to } => {
-                if news.is_for_latecomers() {
-                    self.job.view.news.push(news.clone());
-                }
+                keep_for_latecomers(&mut self.job.view.news, &news);
                 if let GroupNews::Failed(rank) = news {
                     self.observe(rank);
                 }

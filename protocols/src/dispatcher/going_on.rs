@@ -15,16 +15,17 @@ use super::rank_state::Stage;
 use crate::agreement::{Agreements, Outcome};
 use crate::judge::{Fact, Recovery, Verdict};
 use crate::tuning::LOST_CHANNEL_PATIENCE;
-use ftmpi_wire::group_news::{GroupName, GroupNews, GroupRequest};
+use ftmpi_wire::group_news::{GroupName, GroupNews, GroupRequest, REVOCATIONS_KEPT};
 use ftmpi_wire::{Incarnation, Rank};
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What the dispatcher keeps for jobs that go on without ranks.
 #[derive(Debug)]
 pub(super) struct GoingOn {
     agreements: Agreements,
-    revoked: BTreeSet<GroupName>,
+    /// The newest ones.
+    revoked: VecDeque<GroupName>,
     /// Connections between ranks that both lived then, in the order of their loss.
     lost_channels: Vec<(Duration, [Rank; 2])>,
 }
@@ -33,7 +34,7 @@ impl GoingOn {
     pub(super) fn new(size: u32) -> Self {
         Self {
             agreements: Agreements::new(size),
-            revoked: BTreeSet::new(),
+            revoked: VecDeque::new(),
             lost_channels: Vec::new(),
         }
     }
@@ -128,7 +129,12 @@ impl Dispatcher {
         }
         match request {
             GroupRequest::Revoke(group) => {
-                if self.going_on.revoked.insert(group) {
+                let revoked = &mut self.going_on.revoked;
+                if !revoked.contains(&group) {
+                    revoked.push_back(group);
+                    if revoked.len() > REVOCATIONS_KEPT {
+                        revoked.pop_front();
+                    }
                     let news = GroupNews::Revoked(group);
                     self.commands.push_back(Command::News { news, to: None });
                 }

@@ -9,7 +9,9 @@ use crate::comm::Members;
 use crate::error::ErrorClass;
 use crate::group::Group;
 use ftmpi_wire::Rank;
-use ftmpi_wire::group_news::{Agreed, AgreementName, GroupName, GroupNews, ranges};
+use ftmpi_wire::group_news::{
+    Agreed, AgreementName, GroupName, GroupNews, REVOCATIONS_KEPT, ranges,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::{Rc, Weak};
 
@@ -38,8 +40,8 @@ pub(crate) struct Faults {
     groups: BTreeMap<u32, Known>,
     /// Forget communicators that are gone, when there are so many.
     prune_at: usize,
-    /// Revocations of communicators that do not exist here yet.
-    early: Vec<GroupName>,
+    /// Revocations of communicators that do not exist here, or not yet: the newest ones.
+    early: VecDeque<GroupName>,
     /// News that are to be taken.
     news: VecDeque<GroupNews>,
     /// How many news were taken.
@@ -160,7 +162,12 @@ impl Faults {
     pub fn revoke(&mut self, name: GroupName) -> bool {
         let here = self.known(name.context).is_some_and(|(_, members)| name_of(&members) == name);
         if !here {
-            self.early.push(name);
+            if !self.early.contains(&name) {
+                self.early.push_back(name);
+            }
+            if self.early.len() > REVOCATIONS_KEPT {
+                self.early.pop_front();
+            }
             return false;
         }
         self.alert = true;
