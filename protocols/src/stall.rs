@@ -9,6 +9,7 @@
 //!   sleeps in a call, and everything that could end its wait is among them or has ended.
 //! - A rank that computes is never said to stall by itself, only if others wait for it so long.
 //! - Ranks that are being restored or that move are not said to stall: their recovery is reported.
+//!   A first process that does not come to `MPI_Init` counts as one that computes.
 //! - The same stall is reported once, and its end once.
 
 use ftmpi_wire::job_status::{RankState, RankStatus, WaitReason};
@@ -266,7 +267,7 @@ impl StallWatch {
         let mut news = Vec::new();
         let mut present = BTreeSet::new();
         let long = |rank: &u32| waits_long(&ranks[*rank as usize], limit);
-        let recovers = ranks.iter().any(|rank| is_recovering(rank.state));
+        let recovers = ranks.iter().any(|rank| is_recovering(rank, limit));
         // Who waits for whom matters once somebody has waited for long, and until it is over.
         let matters = !self.told.is_empty() || ranks.iter().any(|rank| waits_long(rank, limit));
         let stalls = if recovers || !matters { Vec::new() } else { explain(ranks) };
@@ -310,15 +311,16 @@ fn waits_long(rank: &RankStatus, limit: f64) -> bool {
     rank.wait.as_ref().is_some_and(|wait| wait.since_s >= limit)
 }
 
-fn is_recovering(state: RankState) -> bool {
-    matches!(
-        state,
+fn is_recovering(rank: &RankStatus, limit: f64) -> bool {
+    match rank.state {
+        // A program that does not come to MPI_Init is what others wait for.
+        RankState::Starting => rank.state_s < limit,
         RankState::WaitsForHost
-            | RankState::Starting
-            | RankState::Restoring
-            | RankState::CatchingUp
-            | RankState::Ending
-    )
+        | RankState::Restoring
+        | RankState::CatchingUp
+        | RankState::Ending => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -475,6 +477,20 @@ mod tests {
         assert_eq!(watch.look(&[waits(0, &[1], 9.0), busy.clone()]), []);
         assert_eq!(watch.look(&[waits(0, &[1], 10.0), busy]).len(), 1);
         assert_eq!(StallWatch::new(Duration::ZERO).look(&[waits(0, &[0], 99.0)]), []);
+    }
+
+    #[test]
+    fn a_rank_that_does_not_come_to_mpi_init_hides_no_stall() {
+        let mut watch = StallWatch::new(Duration::from_secs(10));
+        let starting = |state_s| RankStatus { state_s, ..rank(1, RankState::Starting) };
+        assert_eq!(watch.look(&[waits(0, &[1], 50.0), starting(9.0)]), []);
+        let expected = Stall::For { root: 1, state: RankState::Starting, waiting: vec![0] };
+        let told = watch.look(&[waits(0, &[1], 50.0), starting(11.0)]);
+        assert_eq!(told, [StallNews::Begins(expected)]);
+        // Others have their deadlock beside a process that never calls MPI.
+        let ranks = [waits(0, &[2], 50.0), starting(99.0), waits(2, &[0], 50.0)];
+        let told = StallWatch::new(Duration::from_secs(10)).look(&ranks);
+        assert_eq!(told, [StallNews::Begins(Stall::Deadlock(vec![0, 2]))]);
     }
 
     #[test]

@@ -199,7 +199,7 @@ impl Launcher {
         let size = self.plan.placement.len();
         self.recorder.ranks_added(size, self.plan.traits.all_return());
         self.history.ranks_added(size);
-        self.observed.ranks_added(size);
+        self.observed.ranks_added(size, self.now());
         self.output.ranks_added(size);
         self.store.world_begins(world);
         self.save_what_logs_know();

@@ -76,19 +76,19 @@ impl Observed {
     pub fn new(ranks: usize, hosts: usize) -> Self {
         let health = vec![(Health::Good, None); hosts];
         let mut observed = Self { ranks: Vec::new(), health, wave_at: None };
-        observed.ranks_added(ranks);
+        observed.ranks_added(ranks, Duration::ZERO);
         observed
     }
 
-    /// The job has so many ranks now.
-    pub fn ranks_added(&mut self, size: usize) {
+    /// The job has so many ranks; those that are new begin now.
+    pub fn ranks_added(&mut self, size: usize, now: Duration) {
         let rank = ObservedRank {
             doing: Doing::default(),
             progress: 0,
-            progress_at: Duration::ZERO,
+            progress_at: now,
             quiet: false,
             finalizing: false,
-            state: (RankState::Starting, Duration::ZERO),
+            state: (RankState::Starting, now),
             image: None,
             ordered: None,
         };
@@ -182,5 +182,10 @@ mod tests {
         assert_eq!(rank.since(RankState::Computing, T(6)), T(6));
         assert_eq!(rank.since(RankState::Computing, T(9)), T(6));
         assert_eq!(rank.since(RankState::Stopped, T(9)), T(9));
+        // A process that was spawned has not started for as long as the job runs.
+        observed.ranks_added(2, T(100));
+        let spawned = observed.rank_mut(Rank(1));
+        assert_eq!(spawned.since(RankState::Starting, T(101)), T(100));
+        assert_eq!(spawned.progress_at, T(100));
     }
 }

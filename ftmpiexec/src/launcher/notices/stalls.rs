@@ -28,11 +28,15 @@ pub fn stall(news: &StallNews, all: &[RankStatus]) -> String {
                     state.name()
                 ),
                 RankState::Waiting => wait_of(root),
+                RankState::Starting => format!(
+                    "rank {} on {} has not called MPI_Init for {:.0} s",
+                    root.rank, root.host, root.state_s
+                ),
+                // It may have much to do with others.
+                _ if root.idle_s < 1.0 => wait_of(root),
                 _ => format!(
-                    "rank {} on {} {} and has sent and received nothing for {:.0} s",
-                    root.rank,
-                    root.host,
-                    state.name(),
+                    "{} and has sent and received nothing for {:.0} s",
+                    wait_of(root),
                     root.idle_s
                 ),
             };
@@ -133,6 +137,29 @@ mod tests {
         let text = stall(&StallNews::Begins(Stall::Deadlock(vec![0, 1])), &all);
         let wanted = "deadlock: rank 0 on a waits for rank 1 in MPI_Recv (tag 7) since 61 s, rank 1 \
                       on b waits for rank 0 in MPI_Recv (tag 7) since 61 s; none of them can go on";
+        assert!(text.starts_with(wanted), "{text}");
+    }
+
+    #[test]
+    fn a_rank_that_talks_to_others_is_not_said_to_be_silent() {
+        let mut all = [rank(0, RankState::Waiting, &[1]), rank(1, RankState::Computing, &[])];
+        let state = RankState::Computing;
+        let stalled = StallNews::Begins(Stall::For { root: 1, state, waiting: vec![0] });
+        let name = state.name();
+        let begin =
+            format!("rank 1 on b {name} and has sent and received nothing for 62 s; rank 0");
+        assert!(stall(&stalled, &all).starts_with(&begin), "{}", stall(&stalled, &all));
+        all[1].idle_s = 0.2;
+        let begin = format!("rank 1 on b {name}; rank 0");
+        assert!(stall(&stalled, &all).starts_with(&begin), "{}", stall(&stalled, &all));
+    }
+
+    #[test]
+    fn a_rank_that_never_comes_to_mpi_init_is_named() {
+        let all = [rank(0, RankState::Waiting, &[1]), rank(1, RankState::Starting, &[])];
+        let stalled = Stall::For { root: 1, state: RankState::Starting, waiting: vec![0] };
+        let text = stall(&StallNews::Begins(stalled), &all);
+        let wanted = "rank 1 on b has not called MPI_Init for 61 s; rank 0 on a waits for rank 1";
         assert!(text.starts_with(wanted), "{text}");
     }
 
