@@ -85,6 +85,8 @@ pub const INPUT_PIECE_BYTES: usize = 32 << 10;
 pub const INPUT_WINDOW_BYTES: u64 = 128 << 10;
 /// How long a question to the socket of the job may take.
 pub const QUESTION_LIMIT: Duration = Duration::from_secs(5);
+/// Pause between two looks whether a user who says nothing more still waits for the answer.
+pub const LOOK_WHO_WAITS: Duration = Duration::from_millis(500);
 /// How long a health command may run, where its interval is longer.
 pub const HEALTH_LIMIT: Duration = Duration::from_secs(30);
 /// What is kept of the output of a health command: its last line counts.

@@ -9,7 +9,8 @@
 //! token comes in the address once, then in a cookie; or as a bearer.
 //!
 //! Guarantees: tokens are compared in constant time. After the first visit the token is not in the
-//! address any more, so no other site learns it from there.
+//! address any more, so no other site learns it from there. (A browser sends the cookie to every
+//! port of this host: SECURITY.md says so.)
 
 use std::net::IpAddr;
 

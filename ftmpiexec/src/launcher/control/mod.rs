@@ -3,7 +3,8 @@
 //! The socket is in the directory of the job; a job without a directory has a folder for it
 //! (`ftmpi_servers::job_control`). Guarantees: only the user of the job and the administrator are
 //! answered, whoever can reach the socket. A request is bounded in bytes and in time, and so is the
-//! number of users at a time. A request that makes no sense is refused, and costs nothing else.
+//! number of users at a time. A user who goes away keeps no place. A request that makes no sense is
+//! refused, and costs nothing else.
 //!
 //! One line asks: a request (`ftmpi_wire::job_control`), or the word `images`, as `ftmpi-ckpt
 //! request` writes it.
@@ -16,7 +17,7 @@ use verbs::say;
 use super::events::{ImageAnswers, LauncherEvent};
 use super::{Launcher, notices};
 use crate::text::count;
-use crate::tuning::{CONTROL_CONNECTIONS_MAX, QUESTION_LIMIT};
+use crate::tuning::{CONTROL_CONNECTIONS_MAX, LOOK_WHO_WAITS, QUESTION_LIMIT};
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_servers::connections::Connections;
 use ftmpi_servers::job_control::Registration;
@@ -27,7 +28,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Interest};
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
@@ -94,9 +96,12 @@ impl ImageRequests {
         self.finish();
     }
 
-    /// Ends the answers that are complete.
+    /// Ends the answers that are complete, and forgets users who have gone.
     fn finish(&mut self) {
         self.0.retain(|request| {
+            if request.answers.is_closed() {
+                return false;
+            }
             let done = request.ranks.is_empty();
             if done {
                 match request.style {
@@ -194,10 +199,24 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>)
             }
         },
     }
-    while let Some(answer) = answers.recv().await {
+    loop {
+        let answer = tokio::select! {
+            answer = answers.recv() => answer,
+            () = gone(&mut read, &write) => None,
+        };
+        let Some(answer) = answer else { return };
         if write.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
             return;
         }
+    }
+}
+
+/// Returns when the user has gone. One who only says nothing more still waits for the answer.
+async fn gone(read: &mut (impl AsyncReadExt + Unpin), write: &OwnedWriteHalf) {
+    let mut rest = [0; 64];
+    while matches!(read.read(&mut rest).await, Ok(1..)) {}
+    while write.ready(Interest::WRITABLE).await.is_ok_and(|ready| !ready.is_write_closed()) {
+        tokio::time::sleep(LOOK_WHO_WAITS).await;
     }
 }
 
@@ -258,6 +277,36 @@ mod tests {
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[1].contains("its program ends"), "{lines:?}");
         assert!(lines[2].contains("1 rank has no new image"), "{lines:?}");
+    }
+
+    #[tokio::test]
+    async fn a_user_who_goes_away_waits_no_more() {
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let mut asks = async |close_only_writing: bool| {
+            let (mut user, ours) = UnixStream::pair().unwrap();
+            let serving = tokio::spawn(serve(ours, sender.clone()));
+            user.write_all(b"images\n").await.unwrap();
+            let Some(LauncherEvent::ImagesWanted(answers)) = events.recv().await else {
+                panic!("a question")
+            };
+            if close_only_writing {
+                user.shutdown().await.unwrap();
+            }
+            (user, answers, serving)
+        };
+        let (user, answers, serving) = asks(false).await;
+        drop(user);
+        tokio::time::timeout(10 * LOOK_WHO_WAITS, answers.closed()).await.unwrap();
+        serving.await.unwrap();
+        // Who only says nothing more is answered.
+        let (mut user, answers, serving) = asks(true).await;
+        tokio::time::sleep(LOOK_WHO_WAITS * 2).await;
+        answers.send("{}".to_owned()).unwrap();
+        drop(answers);
+        let mut text = String::new();
+        user.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "{}\n");
+        serving.await.unwrap();
     }
 
     #[test]
