@@ -44,9 +44,14 @@ struct Run {
     failures: f64,
 }
 
+/// A number that a report may have: anybody can write a file.
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|number| (0.0..1e15).contains(number))
+}
+
 impl Run {
     fn of(report: &Value) -> anyhow::Result<Self> {
-        let at = |path: &str| report.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
+        let at = |path: &str| report.pointer(path).and_then(number).unwrap_or(0.0);
         let (ranks, wall) = (at("/ranks"), at("/wall_s"));
         if ranks < 1.0 || wall <= 0.0 {
             bail!("it is no file of --report run.json");
@@ -59,7 +64,7 @@ impl Run {
         let failures = report.pointer("/failures").and_then(Value::as_array);
         let failures = failures.map_or(&[][..], Vec::as_slice);
         let took = |failure: &Value| {
-            let ms = |field: &str| failure.get(field).and_then(Value::as_f64);
+            let ms = |field: &str| failure.get(field).and_then(number);
             Some((ms("detect_ms")? + ms("restore_ms")?) / 1e3)
         };
         let known: Vec<f64> = failures.iter().filter_map(took).collect();
@@ -237,6 +242,13 @@ mod tests {
         assert_eq!((run.stop_s, run.wait_s, run.stored_s), (0.02, 0.001, 0.5));
         assert_eq!((run.bytes, run.messages, run.noticed_s), (1e6, 100.0, 2.0));
         assert!(Run::of(&json!({ "ranks": 0 })).is_err());
+        assert!(Run::of(&json!({ "ranks": -1, "wall_s": 1e300 })).is_err());
+        let odd = json!({
+            "ranks": 2, "wall_s": 1e-300,
+            "checkpoints": { "count": 1, "pause_ms_mean": -1.0, "duration_ms_mean": 1e300 },
+            "failures": [{ "detect_ms": -5.0, "restore_ms": 1.0 }],
+        });
+        advice(&Run::of(&odd).unwrap(), 2.0, 1.0, hours(1));
         let plain = Run::of(&json!({ "ranks": 2, "wall_s": 1.0 })).unwrap();
         assert_eq!((plain.images, plain.stop_s, plain.noticed_s), (false, STOP_S, NOTICED_S));
     }

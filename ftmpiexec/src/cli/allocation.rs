@@ -213,7 +213,7 @@ fn repeated(text: &str) -> Option<Vec<u32>> {
             Some((count, times)) => (count, times.strip_suffix(')')?.parse().ok()?),
             None => (part, 1),
         };
-        if counts.len() + times > HOSTS_MAX {
+        if counts.len().saturating_add(times) > HOSTS_MAX {
             return None;
         }
         counts.extend(std::iter::repeat_n(count.parse::<u32>().ok()?, times));
@@ -401,6 +401,7 @@ mod tests {
             let why = found.unwrap_err().to_string();
             assert!(why.starts_with("SLURM_JOB_NODELIST: ") && why.contains("--hosts"), "{why}");
         }
+        assert_eq!(repeated("1,1(x18446744073709551615)"), None);
         for lines in ["", "\n", "-x 1", "node1 many"] {
             let why = allocation(&[("PE_HOSTFILE", "/f")], lines).unwrap_err().to_string();
             assert!(why.starts_with("PE_HOSTFILE: /f: "), "{why}");

@@ -67,7 +67,9 @@ impl CallsOf<'_> {
         if !pause && span.kind != Kind::Call as u8 {
             return None;
         }
-        let (begin, end) = (span.begin_ns / 1000, (span.begin_ns + span.length_ns) / 1000);
+        // A rank may have written anything.
+        let end_ns = span.begin_ns.saturating_add(span.length_ns);
+        let (begin, end) = (span.begin_ns / 1000, end_ns / 1000);
         if begin >= to || end < from || (end == from && begin < end) {
             return None;
         }
@@ -241,6 +243,16 @@ mod tests {
         let expected = [(2, 100, 200), (2, 400, 500), (2, 500, 600), (2, 950, 1000)];
         assert_eq!((times(&events), lanes), (expected.to_vec(), 1));
         assert_eq!(events[0].args, json!({ "us": 150.0, "calls": 4, "peer": 3, "bytes": 1 }));
+    }
+
+    #[test]
+    fn a_call_of_any_numbers_is_no_reason_to_panic() {
+        let mut beyond = call(Kind::Call, (500, 600));
+        (beyond.span.begin_ns, beyond.span.length_ns) = (u64::MAX - 5, u64::MAX);
+        let mut long = call(Kind::Call, (600, 700));
+        long.span.length_ns = u64::MAX;
+        let (events, _) = events(&[beyond, long], &[]);
+        assert_eq!(times(&events), [(2, 600, 1000)]);
     }
 
     #[test]
