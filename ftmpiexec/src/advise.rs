@@ -1,47 +1,58 @@
 //! `ftmpiexec --advise REPORT`: which protocol and which interval suit a program, from what an
 //! earlier run measured and a rate of faults.
 //!
-//! The formula is [`ftmpi_protocols::fault_cost`], that of `ftmpi-sim scale`. What the report does
-//! not say is assumed, and said. Nothing is started.
+//! The formula is [`ftmpi_protocols::fault_cost`], that of `ftmpi-sim scale`. What the report has
+//! comes from there: images and their times, waves, messages, waits for the event logger, failures
+//! and how long they took. What a log costs is measured here and now, for messages of the run's
+//! mean size. What is left is assumed. The advice says which is which. Nothing is started.
 
 use crate::text;
 use anyhow::{Context, bail};
 use ftmpi_options::ftmpiexec::CommandLine;
 use ftmpi_protocols::fault_cost::Costs;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Bytes a second that a log copies into memory that was used before, and seconds for each message:
-/// assumed, of the order of what `make bench` measures.
-const LOG_BYTES_S: f64 = 8e9;
-const LOG_MESSAGE_S: f64 = 30e-9;
-/// What a report does not say: until a fault is noticed and its ranks have processes.
+/// Seconds for the entry of a message in a log, beside its copy: of the order of what `make bench`
+/// measures.
+const LOG_ENTRY_S: f64 = 30e-9;
+/// Where it is not known, how long it takes until a fault is noticed and its ranks have processes.
 const NOTICED_S: f64 = 1.0;
-/// What an image stops its rank where none was taken, and bytes a second that storing has.
+/// Where no image was taken, what one stops its rank, and until it is stored.
 const STOP_S: f64 = 0.05;
 const STORED_S: f64 = 1.0;
-/// Days between two faults of one host, if nothing is said.
+/// Days between two faults of one host, if nothing is known.
 const MTBF_DAYS: u64 = 365;
+/// Bytes of the log with which the copy of a message is measured: more than caches hold.
+const LOG_ROOM: usize = 32 << 20;
+/// How long that is measured.
+const LOG_MEASURED: Duration = Duration::from_millis(20);
 
 /// What a run measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Run {
     ranks: f64,
     hosts: f64,
     /// What an image stopped its rank, and how long the ranks waited for one another before it.
     stop_s: f64,
     wait_s: f64,
-    /// Until one image was stored alone, and images were taken at all.
+    /// Until one image was stored alone.
     stored_s: f64,
-    images: bool,
     /// Bytes and messages that a rank sent in a second.
     bytes: f64,
     messages: f64,
+    /// What a log takes for a message.
+    log_s: f64,
     /// Share of the time in which sends waited for the event logger.
     gated: f64,
     noticed_s: f64,
-    failures: f64,
+    /// Time between two failures of one host, if there were any that nobody had asked for.
+    mtbf: Option<Duration>,
+    /// What the run says, and what it does not.
+    measured: Vec<String>,
+    assumed: Vec<String>,
 }
 
 /// A number that a report may have: anybody can write a file.
@@ -56,41 +67,144 @@ impl Run {
         if ranks < 1.0 || wall <= 0.0 {
             bail!("it is no file of --report run.json");
         }
-        let count = at("/checkpoints/count");
-        let hosts = report.pointer("/hosts").and_then(Value::as_array).map_or(1, Vec::len);
-        let waves = at("/waves/complete");
+        let hosts = report.pointer("/hosts").and_then(Value::as_array).map_or(1, Vec::len) as f64;
+        let mut run = Self {
+            ranks,
+            hosts,
+            stop_s: STOP_S,
+            wait_s: 0.0,
+            stored_s: STORED_S,
+            bytes: at("/messages/payload_bytes") / ranks / wall,
+            messages: at("/messages/sent") / ranks / wall,
+            log_s: 0.0,
+            gated: at("/messages/gate_wait_ms") / 1e3 / ranks / wall,
+            noticed_s: NOTICED_S,
+            mtbf: None,
+            measured: Vec::new(),
+            assumed: Vec::new(),
+        };
+        run.learn_images(at);
+        run.learn_messages(at);
+        run.learn_failures(report, wall);
+        Ok(run)
+    }
+
+    fn learn_images(&mut self, at: impl Fn(&str) -> f64) {
+        let (count, waves) = (at("/checkpoints/count"), at("/waves/complete"));
+        if count < 1.0 {
+            let (stop, stored) = (short(STOP_S), short(STORED_S));
+            self.assumed.push(format!(
+                "an image stops its rank for {stop}, and is stored in {stored} (the run took none)"
+            ));
+            return;
+        }
         // The images of a wave share the servers.
         let together = if waves > 0.0 { (count / waves).max(1.0) } else { 1.0 };
+        self.stop_s = at("/checkpoints/pause_ms_mean") / 1e3;
+        self.stored_s = at("/checkpoints/duration_ms_mean") / 1e3 / together;
+        self.measured.push(format!(
+            "an image of {} stops its rank for {}, and is stored in {}",
+            text::size((at("/checkpoints/bytes") / count) as u64),
+            short(self.stop_s),
+            short(self.stored_s)
+        ));
+        if waves > 0.0 {
+            self.wait_s = at("/waves/wait_ms") / 1e3 / count;
+            self.measured
+                .push(format!("ranks wait {} for the others' markers", short(self.wait_s)));
+        } else {
+            self.assumed.push("ranks do not wait for one another in a wave".to_owned());
+        }
+    }
+
+    fn learn_messages(&mut self, at: impl Fn(&str) -> f64) {
+        self.measured.push(format!(
+            "a rank sends {} in {} each second",
+            text::size(self.bytes as u64),
+            text::count(self.messages as u64, "message")
+        ));
+        if at("/logs/peak_bytes") > 0.0 {
+            let peak = at("/logs/peak_bytes") / self.ranks;
+            self.measured.push(format!("a rank's log held {} at most", text::size(peak as u64)));
+        }
+        if at("/messages/determinants") > 0.0 {
+            let share = text::percent(self.gated);
+            self.measured.push(format!("sends wait for the event logger for {share} of the time"));
+        } else {
+            self.assumed
+                .push("sends do not wait for an event logger (the run had none)".to_owned());
+        }
+    }
+
+    fn learn_failures(&mut self, report: &Value, wall: f64) {
         let failures = report.pointer("/failures").and_then(Value::as_array);
         let failures = failures.map_or(&[][..], Vec::as_slice);
         let took = |failure: &Value| {
             let ms = |field: &str| failure.get(field).and_then(number);
-            Some((ms("detect_ms")? + ms("restore_ms")?) / 1e3)
+            // The image is fetched meanwhile, which the formula counts by itself.
+            let restored = (ms("restore_ms")? / 1e3 - self.stored_s).max(0.0);
+            Some(ms("detect_ms")? / 1e3 + restored)
         };
         let known: Vec<f64> = failures.iter().filter_map(took).collect();
-        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        Ok(Self {
-            ranks,
-            hosts: hosts as f64,
-            stop_s: if count > 0.0 { at("/checkpoints/pause_ms_mean") / 1e3 } else { STOP_S },
-            wait_s: if waves > 0.0 { at("/waves/wait_ms") / 1e3 / count.max(1.0) } else { 0.0 },
-            stored_s: match count > 0.0 {
-                true => at("/checkpoints/duration_ms_mean") / 1e3 / together,
-                false => STORED_S,
-            },
-            images: count > 0.0,
-            bytes: at("/messages/payload_bytes") / ranks / wall,
-            messages: at("/messages/sent") / ranks / wall,
-            gated: at("/messages/gate_wait_ms") / 1e3 / ranks / wall,
-            noticed_s: if known.is_empty() { NOTICED_S } else { mean },
-            failures: failures.len() as f64,
-        })
+        if known.is_empty() {
+            let noticed = short(NOTICED_S);
+            self.assumed.push(format!("a failure is noticed, and its ranks started, in {noticed}"));
+        } else {
+            self.noticed_s = known.iter().sum::<f64>() / known.len() as f64;
+            let noticed = short(self.noticed_s);
+            self.measured
+                .push(format!("a failure is noticed, and its ranks started, in {noticed}"));
+        }
+        // Ranks that a host took along died at one moment.
+        let at_ms = |failure: &Value| Some((number(failure.get("at_s")?)? * 1e3) as u64);
+        let moments: BTreeSet<u64> = failures.iter().filter_map(at_ms).collect();
+        let options = report.pointer("/options").and_then(Value::as_array);
+        let asked = options.is_some_and(|options| options.iter().any(|word| word == "--inject"));
+        if !moments.is_empty() && !asked {
+            let between = wall * self.hosts / moments.len() as f64;
+            self.mtbf = Some(Duration::from_secs_f64(between.min(1e10)));
+        }
+    }
+
+    /// Measures what a log of this run's messages costs here.
+    fn measure_log(&mut self) {
+        if self.messages <= 0.0 {
+            return;
+        }
+        let size = self.bytes / self.messages;
+        self.log_s = copy_time(size as usize) + LOG_ENTRY_S;
+        self.measured.push(format!(
+            "here, a log takes {:.2} µs for a message of {}",
+            self.log_s * 1e6,
+            text::size(size as u64)
+        ));
     }
 
     /// What logging costs, if this part of the messages is logged.
     fn logging(&self, part: f64) -> f64 {
-        1.0 + part * (self.bytes / LOG_BYTES_S + self.messages * LOG_MESSAGE_S)
+        1.0 + part * self.messages * self.log_s
     }
+}
+
+/// Seconds for the copy of so many bytes to the end of a log, in memory that was used before.
+fn copy_time(bytes: usize) -> f64 {
+    let payload = vec![1u8; bytes.clamp(1, LOG_ROOM / 2)];
+    let mut log = vec![2u8; LOG_ROOM];
+    let (begin, mut at, mut copies) = (Instant::now(), 0, 0u32);
+    while begin.elapsed() < LOG_MEASURED {
+        for _ in 0..16 {
+            at = if at + payload.len() > LOG_ROOM { 0 } else { at };
+            log[at..at + payload.len()].copy_from_slice(std::hint::black_box(&payload));
+            at += payload.len();
+            copies += 1;
+        }
+        std::hint::black_box(&mut log);
+    }
+    begin.elapsed().as_secs_f64() / f64::from(copies)
+}
+
+fn short(seconds: f64) -> String {
+    text::time(Duration::from_secs_f64(seconds.max(0.0).min(1e10)))
 }
 
 /// A protocol under the rate of faults.
@@ -146,7 +260,9 @@ pub fn run(line: &CommandLine, report: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("--advise {}", report.display()))?;
     let report_json: Value = serde_json::from_str(&text)
         .with_context(|| format!("--advise {}: it is no JSON", report.display()))?;
-    let run = Run::of(&report_json).with_context(|| format!("--advise {}", report.display()))?;
+    let mut run =
+        Run::of(&report_json).with_context(|| format!("--advise {}", report.display()))?;
+    run.measure_log();
     let asked: u32 = line.parts.iter().filter_map(|part| part.ranks).sum();
     let ranks = if asked > 0 { f64::from(asked) } else { run.ranks };
     let hosts = line
@@ -155,36 +271,31 @@ pub fn run(line: &CommandLine, report: &Path) -> anyhow::Result<()> {
         .hosts
         .as_ref()
         .map_or(run.hosts * ranks / run.ranks, |hosts| hosts.split(',').count() as f64);
-    let mtbf = line.cli.testing.mtbf.unwrap_or(Duration::from_secs(MTBF_DAYS * 86_400));
-    print!("{}", advice(&run, ranks, hosts.round().clamp(1.0, ranks), mtbf));
+    let hosts = hosts.round().clamp(1.0, ranks);
+    print!("{}", advice(&run, ranks, hosts, line.cli.testing.mtbf));
     Ok(())
 }
 
-fn advice(run: &Run, ranks: f64, hosts: f64, mtbf: Duration) -> String {
+/// `mtbf`: that of a host, if the user knows it.
+fn advice(run: &Run, ranks: f64, hosts: f64, mtbf: Option<Duration>) -> String {
+    let (mtbf, from) = match (mtbf, run.mtbf) {
+        (Some(mtbf), _) => (mtbf, "--mtbf"),
+        (None, Some(mtbf)) => (mtbf, "seen in the run"),
+        (None, None) => (Duration::from_secs(MTBF_DAYS * 86_400), "assumed; --mtbf says it"),
+    };
     let rate = hosts / mtbf.as_secs_f64().max(1e-3);
-    let between = |rate: f64| text::time(Duration::from_secs_f64((1.0 / rate).min(1e10)));
-    let image = |seconds: f64| text::time(Duration::from_secs_f64(seconds));
-    let mut lines = vec![
-        format!(
-            "{} on {}; one host fails every {}, so the job has a failure every {}",
-            text::count(ranks as u64, "rank"),
-            text::count(hosts as u64, "host"),
-            text::time(mtbf),
-            between(rate)
-        ),
-        format!(
-            "{}: an image stops its rank for {}, and is stored in {}; a rank sends {} in {} each \
-             second; a failure is noticed and its ranks are restored in {}{}",
-            if run.images { "measured" } else { "assumed, because the run took no image" },
-            image(run.stop_s + run.wait_s),
-            image(run.stored_s),
-            text::size(run.bytes as u64),
-            text::count(run.messages as u64, "message"),
-            image(run.noticed_s),
-            if run.failures > 0.0 { "" } else { " (assumed)" },
-        ),
-        "protocol       progress   interval   after a failure".to_owned(),
-    ];
+    let mut lines = vec![format!(
+        "{} on {}; one host fails every {} ({from}), so the job has a failure every {}",
+        text::count(ranks as u64, "rank"),
+        text::count(hosts as u64, "host"),
+        text::time(mtbf),
+        short(1.0 / rate)
+    )];
+    lines.push(format!("measured: {}", run.measured.join("; ")));
+    if !run.assumed.is_empty() {
+        lines.push(format!("assumed: {}", run.assumed.join("; ")));
+    }
+    lines.push("protocol       progress   interval   after a failure".to_owned());
     let mut rows: Vec<(f64, String, &str)> = candidates(run, ranks, hosts)
         .into_iter()
         .map(|candidate| {
@@ -225,10 +336,12 @@ mod tests {
     fn report() -> Value {
         json!({
             "ranks": 8, "wall_s": 100.0, "hosts": ["a", "b"],
-            "checkpoints": { "count": 80, "pause_ms_mean": 20.0, "duration_ms_mean": 4000.0 },
+            "checkpoints": { "count": 80, "bytes": 80_000_000u64, "pause_ms_mean": 20.0,
+                             "duration_ms_mean": 4000.0 },
             "waves": { "complete": 10, "wait_ms": 80.0 },
             "messages": { "sent": 80_000, "payload_bytes": 800_000_000u64, "gate_wait_ms": 0.0 },
-            "failures": [{ "detect_ms": 500.0, "restore_ms": 1500.0 }, { "detect_ms": null }],
+            "failures": [{ "at_s": 10.0, "detect_ms": 500.0, "restore_ms": 2000.0 },
+                         { "at_s": 10.0, "detect_ms": null }],
         })
     }
 
@@ -241,6 +354,7 @@ mod tests {
         let run = Run::of(&report()).unwrap();
         assert_eq!((run.stop_s, run.wait_s, run.stored_s), (0.02, 0.001, 0.5));
         assert_eq!((run.bytes, run.messages, run.noticed_s), (1e6, 100.0, 2.0));
+        assert_eq!(run.mtbf, Some(Duration::from_secs(200)), "one failure of two hosts in 100 s");
         assert!(Run::of(&json!({ "ranks": 0 })).is_err());
         assert!(Run::of(&json!({ "ranks": -1, "wall_s": 1e300 })).is_err());
         let odd = json!({
@@ -248,31 +362,54 @@ mod tests {
             "checkpoints": { "count": 1, "pause_ms_mean": -1.0, "duration_ms_mean": 1e300 },
             "failures": [{ "detect_ms": -5.0, "restore_ms": 1.0 }],
         });
-        advice(&Run::of(&odd).unwrap(), 2.0, 1.0, hours(1));
+        advice(&Run::of(&odd).unwrap(), 2.0, 1.0, Some(hours(1)));
         let plain = Run::of(&json!({ "ranks": 2, "wall_s": 1.0 })).unwrap();
-        assert_eq!((plain.images, plain.stop_s, plain.noticed_s), (false, STOP_S, NOTICED_S));
+        assert_eq!((plain.stop_s, plain.noticed_s, plain.mtbf), (STOP_S, NOTICED_S, None));
+    }
+
+    #[test]
+    fn failures_that_somebody_asked_for_are_no_rate() {
+        let mut report = report();
+        report["options"] = json!(["-n", "8", "--inject", "kill:rank=1,at=9s"]);
+        let run = Run::of(&report).unwrap();
+        assert_eq!((run.mtbf, run.noticed_s), (None, 2.0));
     }
 
     #[test]
     fn coordination_is_best_where_faults_are_rare_and_logs_where_they_are_many() {
         let mut run = Run::of(&report()).unwrap();
-        run.bytes = 400e6;
+        run.log_s = 500e-6;
         let best = |mtbf| {
-            let text = advice(&run, 64.0, 8.0, mtbf);
-            text.lines().nth(3).unwrap().split_whitespace().next().unwrap().to_owned()
+            let text = advice(&run, 64.0, 8.0, Some(mtbf));
+            let table = text.lines().skip_while(|line| !line.starts_with("protocol  "));
+            table.skip(1).flat_map(str::split_whitespace).next().unwrap().to_owned()
         };
         assert_eq!(best(hours(1_000_000)), "coordinated");
         assert!(["pessimistic", "causal"].contains(&best(Duration::from_secs(600)).as_str()));
     }
 
     #[test]
-    fn the_advice_says_what_was_assumed() {
+    fn the_advice_says_what_was_measured_and_what_was_assumed() {
         let plain = Run::of(&json!({ "ranks": 2, "wall_s": 1.0 })).unwrap();
-        let text = advice(&plain, 2.0, 1.0, hours(100));
-        assert!(
-            text.contains("assumed, because the run took no image") && text.contains("(assumed)")
-        );
+        let text = advice(&plain, 2.0, 1.0, Some(hours(100)));
+        let of = |begin: &str| text.lines().find(|line| line.starts_with(begin)).unwrap();
+        assert!(of("assumed: ").contains("the run took none"), "{text}");
+        assert!(of("assumed: ").contains("a failure is noticed"), "{text}");
         assert!(!text.contains("hierarchical"), "one host has no clusters");
-        assert!(text.contains("the job has a failure every 100 h 00 m"), "{text}");
+        assert!(
+            text.contains("100 h 00 m (--mtbf), so the job has a failure every 100 h"),
+            "{text}"
+        );
+        let known = advice(&Run::of(&report()).unwrap(), 8.0, 2.0, None);
+        assert!(known.contains("3 m 20 s (seen in the run)"), "{known}");
+        assert!(known.contains("an image of 1.0 MB stops its rank for 0.02 s"), "{known}");
+        assert_eq!(known.matches("assumed").count(), 1, "{known}");
+    }
+
+    #[test]
+    fn the_copy_of_a_message_takes_time_that_grows_with_its_size() {
+        let (little, much) = (copy_time(64), copy_time(1 << 20));
+        assert!(little > 0.0 && much > 4.0 * little, "{little} {much}");
+        assert!(copy_time(usize::MAX) > 0.0 && copy_time(0) > 0.0);
     }
 }
