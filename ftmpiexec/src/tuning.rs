@@ -299,6 +299,8 @@ pub mod trace {
     pub const SPANS_A_SECOND_MIN: usize = 8;
     /// Those of one rank at the most: all, where calls take 4 ms or longer.
     pub const SPANS_A_SECOND_RANK: usize = 512;
+    /// Ends of messages for each of these spans: an end takes half as much.
+    pub const MESSAGE_ENDS_A_SPAN: usize = 4;
     /// The part of them that the longest ones are.
     pub const LONGEST_PART: usize = 4;
     /// Spans of calls of all ranks in the file: some 30 MB.
@@ -307,6 +309,11 @@ pub mod trace {
     pub const PAGE_SPANS_MAX: usize = 30_000;
     /// Those of one rank at the least.
     pub const SPANS_RANK_MIN: usize = 64;
+    /// Ends of messages of all ranks that the launcher keeps: some 6 MB, and 30 MB in the file.
+    pub const MESSAGE_ENDS_MAX: usize = 100_000;
+    /// A message may seem to come so much before it left: clocks of hosts are compared by the
+    /// quickest report.
+    pub const SAME_MOMENT_NS: u64 = 1_000_000;
     /// A host's clock that differs so much from what it was has begun anew.
     pub const CLOCK_JUMP_NS: i64 = 60_000_000_000;
 }
@@ -317,6 +324,8 @@ pub mod batch_log {
 
     /// Time between two lines about a job that goes well.
     pub const INTERVAL: Duration = Duration::from_secs(600);
+    /// A job that says what protects it ends with a summary if it lasted so long.
+    pub const SUMMARY_FROM: Duration = Duration::from_secs(60);
     /// Failures that the last lines name one by one.
     pub const FAILURES_NAMED: usize = 5;
     /// Another interval of images is advised where it saves this part of the time.

@@ -1,5 +1,5 @@
 //! What a job says where nobody watches it: what protects it, a line from time to time, and a
-//! summary at its end.
+//! summary at its end if it lasted for a minute.
 //!
 //! A job speaks if it has `-v` or `--job-dir`, or runs in a batch system. Other jobs are as silent
 //! as under other launchers until something fails. `--progress` decides about the lines in between.
@@ -8,7 +8,7 @@ use super::Launcher;
 use crate::cli::Plan;
 use crate::report::summary::Summary;
 use crate::text::{count, option_time, percent, size, time};
-use crate::tuning::batch_log::INTERVAL;
+use crate::tuning::batch_log::{INTERVAL, SUMMARY_FROM};
 use ftmpi_protocols::scheduler::Policy;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -177,14 +177,17 @@ impl Launcher {
         ));
     }
 
-    /// Prints what the job survived and what that cost, where something failed or the user asked.
+    /// Prints what the job survived and what that cost: where something failed, where the user
+    /// asked, and after a job that nobody watched for a minute.
     pub(super) fn print_summary(&self, wall: Duration, code: i32) {
         if !self.plan.traits.is_fault_tolerant() || !self.run.started {
             return;
         }
         let known = (&self.recorder, &self.history);
         let summary = Summary::new(&self.plan, known, &self.dispatcher, wall, code);
-        if summary.tells_of_failures() || self.plan.verbose || self.plan.progress.is_some() {
+        let asked = self.plan.verbose || self.plan.progress.is_some();
+        let unwatched = speaks(&self.plan) && wall >= SUMMARY_FROM;
+        if summary.tells_of_failures() || asked || unwatched {
             for line in summary.lines() {
                 self.printer.notice(line);
             }
