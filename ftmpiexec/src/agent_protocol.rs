@@ -123,6 +123,8 @@ pub struct Job {
     pub health: Option<(String, Duration)>,
     /// Ranks record their calls (`--trace`).
     pub traced: bool,
+    /// And their messages (`--trace-messages`).
+    pub trace_messages: bool,
     /// Soft and hard limit of the stack at the first start. The address layout depends on it.
     pub stack_limit: (u64, u64),
 }

@@ -1,6 +1,7 @@
 //! What agents tell the launcher of the calls of their ranks (`--trace`), and a bounded choice of
 //! spans: the longest, and an even choice of the others.
 
+use crate::message_ends::MessageEnd;
 use crate::tuning::trace::LONGEST_PART;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub struct CallReport {
     pub spans: Vec<CallSpan>,
     /// Sums over all calls, estimated where only some of them were recorded.
     pub sums: Vec<CallSum>,
+    /// Ends of messages, with `--trace-messages`.
+    pub messages: Vec<MessageEnd>,
     /// Records that were overwritten before the agent read them.
     pub lost: u64,
 }

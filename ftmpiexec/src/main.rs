@@ -8,6 +8,7 @@ mod binding;
 mod call_spans;
 mod cli;
 mod cpu_baseline;
+mod diagram;
 mod doctor;
 mod heartbeat;
 mod history;
@@ -15,6 +16,7 @@ mod host_limits;
 mod inject;
 mod job_dir;
 mod launcher;
+mod message_ends;
 mod mpir;
 mod nested;
 mod no_process;
@@ -111,10 +113,10 @@ fn main() -> ExitCode {
         std::process::exit(doctor::run(&line));
     }
     if let Some(report) = &line.cli.testing.advise {
-        return match advise::run(&line, report) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain("", &error),
-        };
+        return without_job(advise::run(&line, report));
+    }
+    if let Some(trace) = &line.cli.output.diagram {
+        return without_job(diagram::run(trace, line.cli.output.window));
     }
     if line.cli.fault_tolerance.recovery.as_deref() == Some(Path::new("show")) {
         print!("{}", cli::default_file());
@@ -142,6 +144,14 @@ fn main() -> ExitCode {
 /// The system passes on the lowest byte of an exit code only: an error must stay an error.
 fn exit_code(code: i32) -> i32 {
     if code != 0 && code & 0xff == 0 { 1 } else { code }
+}
+
+/// The end of what runs no job.
+fn without_job(done: anyhow::Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain("", &error),
+    }
 }
 
 fn complain(who: &str, error: &anyhow::Error) -> ExitCode {

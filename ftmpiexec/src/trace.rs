@@ -1,5 +1,5 @@
 //! The file of `--trace`: the history of a job in the trace event format, which Perfetto and Chrome
-//! (`chrome://tracing`) read.
+//! (`chrome://tracing`) read, or in the one of OpenTelemetry ([`otlp`]).
 //!
 //! | what | events |
 //! | --- | --- |
@@ -7,6 +7,8 @@
 //! | what a rank does | spans (`X`), and in them its calls and the pauses of images ([`calls`]) |
 //! | a death | an instant event on the track of its rank |
 //! | an image from its order until it is durable, a wave | asynchronous spans (`b`, `e`) |
+//! | a message, a marker of a wave, where asked for | a flow (`s`, `f`) ([`messages`]) |
+//! | determinants on their way, lost messages | instant events on the track of their rank |
 //! | lines about faults | instant events of the launcher, which is process 0 |
 //!
 //! Guarantees: spans of a track nest. Events are in the order of their times, which count from the
@@ -15,9 +17,12 @@
 //! the one before it, and `otherData` how many there were in all.
 
 mod calls;
+mod messages;
+mod otlp;
 
 use self::calls::{CallsOf, LANE};
 use crate::history::calls::Calls;
+use crate::history::messages::Message;
 use crate::history::view::with_ends;
 use crate::history::{History, Image, Span, State};
 use crate::launcher::notices;
@@ -54,6 +59,9 @@ struct TraceEvent {
     /// Whom an instant event concerns: its track (`t`) or its process (`p`).
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
+    /// A flow ends at the span around this moment (`e`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bp: Option<&'static str>,
     args: Value,
 }
 
@@ -72,6 +80,8 @@ pub struct Traced<'a> {
     pub history: &'a History,
     /// What ranks called.
     pub calls: &'a Calls,
+    /// Their messages, where asked for.
+    pub messages: &'a [Message],
     /// Failures and rollbacks of ranks, each with the time when it died.
     pub failures: Vec<(&'a Failure, Duration)>,
     /// Names of the hosts.
@@ -82,6 +92,10 @@ pub struct Traced<'a> {
     pub end: Duration,
     /// What the file says of the job as a whole.
     pub about: Value,
+    /// A name that no other job has.
+    pub job_id: &'a str,
+    /// When the launcher began, since 1970.
+    pub began: Duration,
 }
 
 impl Traced<'_> {
@@ -91,13 +105,26 @@ impl Traced<'_> {
     /// It cannot be written.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
         let mut file = BufWriter::new(std::fs::File::create(path)?);
-        serde_json::to_writer(&mut file, &self.file())?;
-        file.write_all(b"\n")?;
+        if path.to_string_lossy().ends_with(otlp::SUFFIX) {
+            otlp::write(self, &self.events().0, &mut file)?;
+        } else {
+            serde_json::to_writer(&mut file, &self.file())?;
+            file.write_all(b"\n")?;
+        }
         file.flush()
     }
 
     fn file(&self) -> TraceFile {
-        let (mut events, lanes) = self.states();
+        let (mut events, lanes) = self.events();
+        let mut trace_events = self.names(&lanes);
+        trace_events.append(&mut events);
+        TraceFile { display_time_unit: "ms", other_data: self.about.clone(), trace_events }
+    }
+
+    /// All events in the order of their times, and how many tracks each rank needs.
+    fn events(&self) -> (Vec<TraceEvent>, Vec<usize>) {
+        let (mut events, lanes, states) = self.states();
+        messages::flows(self.messages, &states, &mut events);
         events.extend(self.failures.iter().map(|(failure, died)| death(self, failure, *died)));
         self.images(&mut events);
         self.waves(&mut events);
@@ -109,9 +136,7 @@ impl Traced<'_> {
         // Of two spans that begin together the longer one is around the other.
         let length = |event: &TraceEvent| event.dur.unwrap_or(0.0);
         events.sort_by(|a, b| a.ts.total_cmp(&b.ts).then(length(b).total_cmp(&length(a))));
-        let mut trace_events = self.names(&lanes);
-        trace_events.append(&mut events);
-        TraceFile { display_time_unit: "ms", other_data: self.about.clone(), trace_events }
+        (events, lanes)
     }
 
     /// Names and order of processes and threads.
@@ -151,13 +176,14 @@ impl Traced<'_> {
         names
     }
 
-    /// States of ranks, and in them calls and pauses; how many tracks each rank needs.
-    fn states(&self) -> (Vec<TraceEvent>, Vec<usize>) {
+    /// States of ranks, and in them calls and pauses; how many tracks each rank needs; the states
+    /// themselves.
+    fn states(&self) -> (Vec<TraceEvent>, Vec<usize>, Vec<Vec<(Span, Duration)>>) {
         let mut pauses: BTreeMap<Rank, Vec<&Image>> = BTreeMap::new();
         for image in self.history.images().filter(|image| image.taken.is_some()) {
             pauses.entry(image.rank).or_default().push(image);
         }
-        let (mut events, mut lanes) = (Vec::new(), Vec::new());
+        let (mut events, mut lanes, mut all_states) = (Vec::new(), Vec::new(), Vec::new());
         for rank in (0..self.ranks as u32).map(Rank) {
             let mut pauses = pauses.remove(&rank).unwrap_or_default();
             pauses.sort_by_key(|image| image.taken);
@@ -174,8 +200,12 @@ impl Traced<'_> {
             let (all, calls) = (self.calls, self.calls.of(rank));
             let of_rank = CallsOf { rank, calls, images: &pauses, all };
             lanes.push(of_rank.events(&states, &mut events));
+            all_states.push(states);
         }
-        (events, lanes)
+        for rank in (0..self.ranks as u32).map(Rank) {
+            messages::determinants(rank, self.calls.of(rank), &all_states, &mut events);
+        }
+        (events, lanes, all_states)
     }
 
     fn images(&self, events: &mut Vec<TraceEvent>) {
@@ -234,7 +264,7 @@ fn event(
     (pid, tid): (u32, u32),
 ) -> TraceEvent {
     let (ts, args) = (microseconds(at), Value::Object(serde_json::Map::new()));
-    TraceEvent { name, cat, ph, ts, dur: None, pid, tid, id: None, s: None, args }
+    TraceEvent { name, cat, ph, ts, dur: None, pid, tid, id: None, s: None, bp: None, args }
 }
 
 fn track(span: Span, rank: Rank) -> (u32, u32) {
@@ -289,6 +319,11 @@ mod tests {
     }
 
     fn file(history: &History) -> Value {
+        files(history).0
+    }
+
+    /// The file for Perfetto, and the lines of OTLP.
+    fn files(history: &History) -> (Value, String) {
         let failure = Failure {
             rank: Rank(1),
             incarnation: Incarnation(1),
@@ -302,16 +337,70 @@ mod tests {
             replayed: 0,
         };
         let calls = Calls::default();
+        let message = Message {
+            from: Rank(0),
+            to: Rank(1),
+            number: 1,
+            bytes: 8,
+            marker: false,
+            held: true,
+            sent_ns: 15_000_000,
+            received_ns: Some(15_000_700),
+            incarnation: Incarnation(0),
+        };
         let traced = Traced {
             history,
             calls: &calls,
+            messages: &[message],
             failures: vec![(&failure, ms(100))],
             hosts: vec!["a", "b"],
             ranks: 2,
             end: ms(200),
             about: json!({}),
+            job_id: "0123456789abcdef01234567",
+            began: Duration::from_secs(1_700_000_000),
         };
-        serde_json::to_value(traced.file()).unwrap()
+        let mut lines = Vec::new();
+        otlp::write(&traced, &traced.events().0, &mut lines).unwrap();
+        let file = serde_json::to_value(traced.file()).unwrap();
+        (file, String::from_utf8(lines).unwrap())
+    }
+
+    /// Spans of the lines of OTLP, and what is true of all.
+    #[test]
+    fn spans_of_opentelemetry_lie_in_their_parents_and_have_links() {
+        let (_, lines) = files(&history());
+        let mut spans: BTreeMap<String, Value> = BTreeMap::new();
+        for line in lines.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            for resource in line["resourceSpans"].as_array().unwrap() {
+                for span in resource["scopeSpans"][0]["spans"].as_array().unwrap() {
+                    let id = span["spanId"].as_str().unwrap().to_owned();
+                    assert!(id.len() == 16 && span["traceId"].as_str().unwrap().len() == 32);
+                    assert!(spans.insert(id, span.clone()).is_none(), "{span}");
+                }
+            }
+        }
+        let time = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u64>().unwrap();
+        for span in spans.values() {
+            let (from, to) = (time(span, "startTimeUnixNano"), time(span, "endTimeUnixNano"));
+            assert!(from <= to && from >= 1_700_000_000_000_000_000, "{span}");
+            for link in span["links"].as_array().unwrap() {
+                assert!(spans.contains_key(link["spanId"].as_str().unwrap()), "{span}");
+            }
+            let parent = span["parentSpanId"].as_str().unwrap();
+            assert_eq!(parent.is_empty(), span["name"] == "job", "{span}");
+            let Some(parent) = spans.get(parent) else { continue };
+            // A rank that has moved was asked for an image on its first host.
+            let is_image = span["name"].as_str().unwrap().starts_with("image ");
+            assert!(is_image || from >= time(parent, "startTimeUnixNano"), "{span} {parent}");
+        }
+        let named = |name: &str| spans.values().filter(|span| span["name"] == name).count();
+        assert_eq!((named("job"), named("rank 1"), named("rank 0")), (1, 2, 1));
+        let links: usize = spans.values().map(|span| span["links"].as_array().unwrap().len()).sum();
+        assert_eq!(links, 1, "one message");
+        let died = |span: &&Value| span["events"].to_string().contains("SIGKILL");
+        assert_eq!(spans.values().filter(died).count(), 1);
     }
 
     #[test]
@@ -320,6 +409,7 @@ mod tests {
         let events = file["traceEvents"].as_array().unwrap();
         let mut open: BTreeMap<(u64, u64), Vec<f64>> = BTreeMap::new();
         let mut asynchronous: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut flows = std::collections::BTreeSet::new();
         let mut last = 0.0;
         for event in events.iter().filter(|event| event["ph"] != "M") {
             let ts = event["ts"].as_f64().unwrap();
@@ -337,11 +427,13 @@ mod tests {
                 }
                 "b" => assert!(asynchronous.insert(id, "b").is_none(), "{event}"),
                 "e" => assert_eq!(asynchronous.insert(id, "e"), Some("b"), "{event}"),
+                "s" => assert!(flows.insert(id.to_owned()), "{event}"),
+                "f" => assert!(flows.contains(id) && event["bp"] == "e", "{event}"),
                 "i" => assert!(["t", "p"].contains(&event["s"].as_str().unwrap())),
                 other => panic!("{other}"),
             }
         }
-        assert_eq!(asynchronous.len(), 2);
+        assert_eq!((asynchronous.len(), flows.len()), (2, 1));
         assert!(asynchronous.values().all(|ph| *ph == "e"));
     }
 

@@ -40,6 +40,9 @@ pub enum ValueError {
         "`{0}` is not a size; write a number and K, M, G or T (powers of 1024), such as 500M or 20G"
     )]
     Size(String),
+    /// It should be two times.
+    #[error("`{0}` is not a part of a run; write FROM,TO, such as 1.2s,1400ms")]
+    Window(String),
     /// It should be a network address.
     #[error("`{0}` is not an address; write IP:PORT, such as 127.0.0.1:9100 or [::1]:9100")]
     Address(String),
@@ -107,6 +110,17 @@ pub fn time(text: &str) -> Result<Duration, ValueError> {
 /// As [`time`].
 pub fn time_limit(text: &str) -> Result<Duration, ValueError> {
     if text == "-1" { Ok(Duration::ZERO) } else { time(text) }
+}
+
+/// Two times, the earlier one first: `1.2s,1400ms`.
+///
+/// # Errors
+/// It is not that.
+pub fn window(text: &str) -> Result<(Duration, Duration), ValueError> {
+    let wrong = || ValueError::Window(text.to_owned());
+    let (from, to) = text.split_once(',').ok_or_else(wrong)?;
+    let times = (time(from).map_err(|_| wrong())?, time(to).map_err(|_| wrong())?);
+    if times.0 < times.1 { Ok(times) } else { Err(wrong()) }
 }
 
 /// The longest silence of a host that is not lost.
@@ -223,6 +237,11 @@ mod tests {
         assert_eq!((detect("1s"), detect("6s")), (Ok(DETECT_MIN), Ok(DETECT)));
         for wrong in ["999ms", "0s", "0"] {
             assert!(detect(wrong).is_err(), "{wrong}");
+        }
+        let part = (Duration::from_millis(1200), Duration::from_millis(1400));
+        assert_eq!(window("1.2s,1400ms"), Ok(part));
+        for wrong in ["", "1s", "2s,1s", "1s,1s", "a,b", "1s,2s,3s"] {
+            assert_eq!(window(wrong), Err(ValueError::Window(wrong.into())));
         }
         assert!(detect("500ms").unwrap_err().to_string().ends_with("write 1s or more, such as 2s"));
     }

@@ -52,14 +52,47 @@ pub enum Kind {
     Gate = 1,
     /// An image stopped the program. The value is its number.
     Image = 2,
-    /// A message was sent. The value is its number on its channel.
+    /// A message has left. See [`message`].
     Sent = 3,
-    /// A message was received. The value is its number on its channel.
+    /// A message has come. See [`message`].
     Received = 4,
+    /// Determinants have left for the event logger: as many as `calls` says since the last record.
+    /// The value is the number of the last one.
+    Logged = 5,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Call, Self::Gate, Self::Image, Self::Sent, Self::Received];
+    const ALL: [Self; 6] =
+        [Self::Call, Self::Gate, Self::Image, Self::Sent, Self::Received, Self::Logged];
+}
+
+/// Records of the two ends of a message. The peer is the rank at the other end, the value the
+/// message's number on its channel, `weight` the incarnation of the peer, and `calls` the bytes of
+/// the payload. The name has these bits.
+pub mod message {
+    /// The message came after the sender's image and before the receiver's: it waits for the
+    /// receiver's image.
+    pub const HELD: u16 = 1;
+    /// It is the marker of a wave. Its number is that of the wave.
+    pub const MARKER: u16 = 2;
+    /// With [`MARKER`]: the sender's image is taken.
+    pub const CUT: u16 = 4;
+    /// The incarnation of a peer that has none: a channel memory is at the other end.
+    pub const NO_INCARNATION: u32 = u32::MAX;
+
+    /// Where not all messages can be shown, those of the highest levels are. Both ends draw the
+    /// same lot: half of all messages have level 1 or more, a quarter level 2 or more, and so on.
+    #[inline]
+    #[must_use]
+    pub fn level(from: u32, to: u32, number: u64) -> u32 {
+        // splitmix64
+        let mut lot = number
+            .wrapping_add(u64::from(from).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .wrapping_add(u64::from(to).wrapping_mul(0xc2b2_ae3d_27d4_eb4f));
+        lot = (lot ^ (lot >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        lot = (lot ^ (lot >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (lot ^ (lot >> 31)).trailing_zeros()
+    }
 }
 
 /// One record.
@@ -287,6 +320,21 @@ mod tests {
         assert_eq!(writer.name("MPI_Wait"), None);
         take(&mut reader, &memory);
         assert_eq!((reader.names().len(), reader.names()[0].len()), (NAMES_MAX, NAME_BYTES - 1));
+    }
+
+    #[test]
+    fn half_of_the_messages_of_a_level_have_a_higher_one_on_every_channel() {
+        for (from, to) in [(0, 1), (1, 0), (3, 300), (4095, 4094)] {
+            let mut left: Vec<u64> = (1..=64_000).collect();
+            for level in 1..6 {
+                let before = left.len();
+                left.retain(|number| message::level(from, to, *number) >= level);
+                let half = left.len() as f64 / before as f64;
+                assert!((0.44..0.56).contains(&half), "{from} {to} {level} {half}");
+            }
+        }
+        let same = (1..1000).filter(|at| message::level(0, 1, *at) == message::level(1, 0, *at));
+        assert!(same.count() < 600, "channels draw their lots apart");
     }
 
     #[test]

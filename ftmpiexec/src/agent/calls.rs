@@ -5,7 +5,11 @@
 
 use super::page::Page;
 use crate::call_spans::{CallReport, CallSpan, CallSum, thin};
-use crate::tuning::trace::{SPANS_A_SECOND, SPANS_A_SECOND_MIN, SPANS_A_SECOND_RANK};
+use crate::message_ends::{self, MessageEnd};
+use crate::tuning::trace::{
+    MESSAGE_ENDS_A_SPAN, SPANS_A_SECOND, SPANS_A_SECOND_MIN, SPANS_A_SECOND_RANK,
+};
+use ftmpi_wire::Rank;
 use ftmpi_wire::call_trace::{Kind, Reader, Record, WORDS};
 use ftmpi_wire::status::PAGE_BYTES;
 use std::collections::BTreeMap;
@@ -20,13 +24,14 @@ pub struct CallCollector {
 }
 
 impl CallCollector {
-    /// What has been recorded since the last time, with `room` spans; none: nothing.
-    pub fn collect(&mut self, page: &Page, room: usize) -> Option<CallReport> {
+    /// What rank `me` has recorded since the last time, with `room` spans and some times as many
+    /// ends of messages; none: nothing.
+    pub fn collect(&mut self, page: &Page, me: Rank, room: usize) -> Option<CallReport> {
         const FIRST: usize = PAGE_BYTES / 8;
         if page.words() < FIRST + WORDS {
             return None;
         }
-        let mut spans = Vec::new();
+        let (mut spans, mut messages) = (Vec::new(), Vec::new());
         let mut sums: BTreeMap<u16, CallSum> = BTreeMap::new();
         self.reader.take(
             |index| page.get(FIRST + index),
@@ -39,18 +44,23 @@ impl CallCollector {
                     sum.ns = sum.ns.saturating_add(record.length_ns.saturating_mul(weight));
                     sum.longest_ns = sum.longest_ns.max(record.length_ns);
                 }
-                spans.push(span(&record));
+                match MessageEnd::of(&record) {
+                    Some(end) => messages.push(end),
+                    None => spans.push(span(&record)),
+                }
             },
         );
         let lost = self.reader.lost() - std::mem::replace(&mut self.lost_told, self.reader.lost());
-        if spans.is_empty() && lost == 0 {
+        if spans.is_empty() && messages.is_empty() && lost == 0 {
             return None;
         }
         let (spans, _) = thin(spans, room);
+        message_ends::thin(&mut messages, me.0, MESSAGE_ENDS_A_SPAN * room);
         let names = self.reader.names()[self.names_told..].to_vec();
         self.names_told += names.len();
         let now_ns = monotonic_ns();
-        Some(CallReport { now_ns, names, spans, sums: sums.into_values().collect(), lost })
+        let sums = sums.into_values().collect();
+        Some(CallReport { now_ns, names, spans, sums, messages, lost })
     }
 }
 
@@ -81,19 +91,21 @@ mod tests {
         let words: Vec<AtomicU64> = (0..call_trace::WORDS).map(|_| AtomicU64::new(0)).collect();
         let mut writer = Writer::new(&words).unwrap();
         let mut collector = CallCollector::default();
-        assert_eq!(collector.collect(&page, 10), None);
+        assert_eq!(collector.collect(&page, Rank(0), 10), None);
         writer.name("MPI_Recv");
+        let call = |number: u64| Record {
+            kind: Kind::Call,
+            name: 0,
+            weight: 3,
+            calls: 3,
+            begin_ns: 100 * number,
+            length_ns: 10,
+            peer: NO_PEER,
+            value: 0,
+        };
+        (0..30).for_each(|number| writer.write(&call(number)));
         for number in 0..30 {
-            writer.write(&Record {
-                kind: Kind::Call,
-                name: 0,
-                weight: 3,
-                calls: 3,
-                begin_ns: 100 * number,
-                length_ns: 10,
-                peer: NO_PEER,
-                value: 0,
-            });
+            writer.write(&Record { kind: Kind::Sent, peer: 1, value: number, ..call(number) });
         }
         for (index, word) in words.iter().enumerate() {
             let bytes = word.load(std::sync::atomic::Ordering::Relaxed).to_ne_bytes();
@@ -101,12 +113,14 @@ mod tests {
                 rustix::io::pwrite(&fd, &bytes, (PAGE_BYTES + 8 * index) as u64).unwrap();
             }
         }
-        let report = collector.collect(&page, 10).unwrap();
+        let report = collector.collect(&page, Rank(0), 10).unwrap();
         assert_eq!(report.names, ["MPI_Recv"]);
         assert!(report.spans.len() <= 10);
+        let shown = report.messages.len();
+        assert!((1..=30).contains(&shown) && report.messages.iter().all(|end| !end.received));
         assert_eq!(report.sums, [CallSum { name: 0, calls: 90, ns: 900, longest_ns: 10 }]);
-        assert_eq!(collector.collect(&page, 10), None);
+        assert_eq!(collector.collect(&page, Rank(0), 10), None);
         let (plain, _) = Page::create(false).unwrap();
-        assert_eq!(CallCollector::default().collect(&plain, 10), None);
+        assert_eq!(CallCollector::default().collect(&plain, Rank(0), 10), None);
     }
 }

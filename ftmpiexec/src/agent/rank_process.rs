@@ -173,7 +173,10 @@ impl RankProcess {
 
     /// What the rank has recorded of its calls since the last time, with so many spans.
     pub fn calls(&self, room: usize) -> Option<CallReport> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).collect(&self.page, room)
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .collect(&self.page, self.rank, room)
     }
 
     /// The identity of the process that was started.

@@ -22,6 +22,7 @@ use super::{Agent, processes};
 use crate::agent_protocol::{Job, ProcessId, Report, Start};
 use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_protocols::registry;
+use ftmpi_wire::call_trace;
 use ftmpi_wire::status::word;
 use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits};
 use std::os::fd::OwnedFd;
@@ -151,6 +152,9 @@ impl Agent {
         let (control, control_end) = Control::pair().map_err(system)?;
         let traced = self.job.as_ref().is_some_and(|job| job.traced);
         let (page, status) = Page::create(traced).map_err(system)?;
+        if self.job.as_ref().is_some_and(|job| job.trace_messages) {
+            page.set(word::TRACE, call_trace::CALLS | call_trace::MESSAGES);
+        }
         let (image, facts) = image.map_or((None, None), |s| (Some(s.pipe), Some(s.facts)));
         if let Some(facts) = facts {
             page.set(word::STDOUT_READ, facts.written[0]);

@@ -80,6 +80,8 @@ pub struct Plan {
     pub report: Option<PathBuf>,
     /// File of `--trace`.
     pub trace: Option<PathBuf>,
+    /// Messages are in it.
+    pub trace_messages: bool,
     /// Time between two lines about the job; zero: none.
     pub progress: Option<Duration>,
     /// The launcher runs in an allocation of a batch system.
@@ -322,6 +324,7 @@ impl Plan {
             job_dir: cli.batch.job_dir.clone(),
             report: cli.output.report.clone(),
             trace: cli.output.trace.clone(),
+            trace_messages: cli.output.trace_messages,
             progress: cli.output.progress,
             in_batch_system: allocation.is_some(),
             metrics: cli.output.metrics,
@@ -369,8 +372,7 @@ impl Plan {
         };
         let names: Vec<String> = plan.machines.iter().map(|it| it.name.clone()).collect();
         plan.note_remote(names.into_iter());
-        plan.check_users()?;
-        Ok(plan)
+        plan.check_users().map(|()| plan)
     }
 
     /// Refuses users of hosts which nothing reaches as a user.

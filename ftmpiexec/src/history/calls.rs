@@ -4,6 +4,7 @@
 //! stands. Sums contain all calls. Times count from the start of the launcher: each host's clock is
 //! compared with the launcher's at every report, and the quickest report counts.
 
+use super::messages::Messages;
 use super::view::seconds;
 use crate::call_spans::{CallReport, CallSpan, thin};
 use crate::tuning::trace::{CLOCK_JUMP_NS, SPANS_MAX, SPANS_RANK_MIN};
@@ -58,6 +59,7 @@ pub struct Calls {
     ranks: Vec<OfRank>,
     /// What the launcher's clock is ahead of that of a host.
     ahead_ns: BTreeMap<u32, i64>,
+    messages: Messages,
 }
 
 /// Where the time of a rank in MPI went.
@@ -102,6 +104,7 @@ impl Calls {
         }
         let ahead = self.ahead(now, host, report.now_ns);
         let new: Vec<u16> = report.names.iter().map(|name| self.index_of(name)).collect();
+        self.messages.take(rank, incarnation, ahead, &report.messages);
         let of_rank = &mut self.ranks[rank.index()];
         if of_rank.incarnation != incarnation {
             of_rank.incarnation = incarnation;
@@ -151,6 +154,11 @@ impl Calls {
     /// Spans of a rank, in the order of their ends.
     pub fn of(&self, rank: Rank) -> &[Call] {
         self.ranks.get(rank.index()).map_or(&[], |of_rank| &of_rank.spans)
+    }
+
+    /// Messages, with `--trace-messages`.
+    pub fn messages(&self) -> &Messages {
+        &self.messages
     }
 
     /// Time in MPI of each rank that has told any.
@@ -233,6 +241,7 @@ mod tests {
             names: names.iter().map(ToString::to_string).collect(),
             spans: (0..spans).map(span).collect(),
             sums: vec![CallSum { name: 1, calls: 3 * spans, ns: S / 2, longest_ns: 70 }],
+            messages: Vec::new(),
             lost: 1,
         }
     }

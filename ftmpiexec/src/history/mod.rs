@@ -8,6 +8,7 @@
 //! contain it. Times count from the start of the launcher.
 
 pub mod calls;
+pub mod messages;
 pub mod view;
 
 use crate::tuning::history::{EVENTS_MAX, IMAGES_MAX, RESUMED_MAX, SPANS_MAX, TAKEN_KEPT};

@@ -183,6 +183,7 @@ fn job(plan: &Plan, job_dir: Option<&JobDir>) -> anyhow::Result<Job> {
         cpu_baseline: earlier.and_then(|saved| saved.cpu_baseline),
         health: plan.health.clone(),
         traced: plan.trace.is_some(),
+        trace_messages: plan.trace_messages,
         stack_limit,
     })
 }

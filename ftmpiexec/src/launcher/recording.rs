@@ -51,20 +51,26 @@ impl Launcher {
     pub(super) fn write_trace(&self, end: Duration) -> bool {
         let Some(path) = &self.plan.trace else { return true };
         let failures = all_failures(&self.dispatcher);
+        let messages = self.calls.messages();
+        let all_messages = messages.all(|rank| self.dispatcher.location(rank).1);
         let died = |failure: &Failure| self.recorder.died_at(failure);
         let traced = Traced {
             history: &self.history,
             calls: &self.calls,
+            messages: &all_messages,
             failures: failures.map(|failure| (failure, died(failure))).collect(),
             hosts: self.plan.machines.iter().map(|machine| machine.name.as_str()).collect(),
             ranks: self.plan.placement.len(),
             end,
+            job_id: &self.plan.job_id,
+            began: std::time::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(end),
             about: json!({
                 "program": "ftmpiexec",
                 "version": env!("CARGO_PKG_VERSION"),
                 "protocol": self.plan.protocol.name,
                 "left_out": self.history.left_out(),
                 "calls": self.calls.shown(),
+                "messages": self.plan.trace_messages.then(|| messages.shown(&all_messages)),
             }),
         };
         let written = traced.write(path);

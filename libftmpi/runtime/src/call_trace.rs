@@ -1,5 +1,5 @@
 //! Records the program's calls for `--trace`, in the ring that the agent reads
-//! (`ftmpi_wire::call_trace`).
+//! (`ftmpi_wire::call_trace`), and its messages for `--trace-messages`.
 //!
 //! A call that is recorded costs two looks at the clock, some 100 ns. So where calls come fast only
 //! one of many is recorded, one in [`PERIOD_NS`] on average. Which one is drawn by lot: a program
@@ -11,6 +11,10 @@
 //! other. Only the thread that is inside the library is here (`threads`). A new incarnation begins
 //! with a ring of its own ([`attach`]).
 
+mod messages;
+
+pub(crate) use messages::{MessageEnd, message_end};
+
 use crate::attention::{
     AT_CALL_BEGIN, CALL_IS_TRACED, RECORD_CALLS, at_call_begin, at_call_end, depth,
 };
@@ -19,6 +23,7 @@ use crate::tuning::trace::{GAP_MAX, LONG_NS, LONG_TICKS, PERIOD_NS};
 use crate::world::World;
 use ftmpi_core::engine::Link;
 use ftmpi_wire::call_trace::{Kind, NAMES_MAX, NO_PEER, Record, Writer};
+use messages::MessageLots;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -96,6 +101,10 @@ struct CallTrace {
     /// Waits for events since the last record of one, and when that one ended.
     gates: u32,
     gate_ns: u64,
+    messages: MessageLots,
+    /// Determinants since the last record of some, and when that was.
+    logged: u32,
+    logged_ns: u64,
     names: [Option<&'static &'static str>; NAMES_MAX],
     /// What the kernel's clock is ahead of the program's.
     ahead_ns: u64,
@@ -117,6 +126,9 @@ static TRACE: Slot = Slot(UnsafeCell::new(CallTrace {
     recorded_ns: 0,
     gates: 0,
     gate_ns: 0,
+    messages: MessageLots::since(0),
+    logged: 0,
+    logged_ns: 0,
     names: [None; NAMES_MAX],
     ahead_ns: 0,
     clocks: (0, 0),
@@ -150,6 +162,9 @@ pub(crate) fn attach(words: Option<&'static [AtomicU64]>) {
         recorded_ns: now,
         gates: 0,
         gate_ns: now,
+        messages: MessageLots::since(now),
+        logged: 0,
+        logged_ns: now.saturating_sub(PERIOD_NS),
         names: [None; NAMES_MAX],
         ahead_ns: kernels_clock().wrapping_sub(now),
         clocks: (now, crate::sleep::ticks()),
@@ -320,6 +335,32 @@ pub(crate) fn gate(to: u32, length_ns: u64) {
         length_ns,
         peer: to,
         value: 0,
+    });
+}
+
+/// So many determinants have left for the event logger; the last one has this number.
+pub(crate) fn logged(count: usize, last: u64) {
+    if !is_on() {
+        return;
+    }
+    // SAFETY: the caller is inside a call.
+    let trace = unsafe { slot() };
+    trace.logged = trace.logged.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+    let now = World::now_ns();
+    if now.saturating_sub(trace.logged_ns) < PERIOD_NS {
+        return;
+    }
+    trace.logged_ns = now;
+    let calls = std::mem::take(&mut trace.logged);
+    trace.write(Record {
+        kind: Kind::Logged,
+        name: 0,
+        weight: 1,
+        calls,
+        begin_ns: now,
+        length_ns: 0,
+        peer: NO_PEER,
+        value: last,
     });
 }
 

@@ -27,6 +27,13 @@ pub(crate) mod trace {
     pub(crate) const GAP_MAX: u64 = 4096;
     /// Nanoseconds from which on a wait is recorded in any case.
     pub(crate) const LONG_NS: u64 = 200_000;
+    /// Nanoseconds after which a rank considers again which of its messages it records.
+    pub(crate) const MESSAGES_NS: u64 = 64_000_000;
+    /// Ends of messages in that time that it records at the most: with its calls, the ring has room
+    /// for what comes in a second.
+    pub(crate) const MESSAGES_MAX: u32 = 256;
+    /// Messages that are not recorded between two looks at the clock.
+    pub(crate) const MESSAGES_LOOK: u32 = 64;
     /// Ticks below which a wait is shorter than that on any processor.
     pub(crate) const LONG_TICKS: u64 = 200_000;
 }

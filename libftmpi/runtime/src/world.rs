@@ -6,6 +6,7 @@ mod agent;
 mod channels;
 mod files;
 mod link;
+mod notes;
 mod peers;
 mod processes;
 mod sharing;
@@ -14,6 +15,7 @@ mod tests;
 mod wait_note;
 
 use self::agent::AgentConnection;
+use self::notes::Notes;
 use self::peers::Peers;
 use self::wait_note::WaitNote;
 use crate::attention::URGENT;
@@ -61,6 +63,8 @@ pub struct World {
     window_used: usize,
     pub(crate) shared: crate::shared_memory::Shared,
     inject: Vec<Point>,
+    /// Messages are noted for a trace.
+    notes: Option<Notes>,
     /// Zero of the clock in a process of its own, in seconds since 1970.
     begin: i64,
     pub(crate) disk: crate::posix_files::Posix,
@@ -113,6 +117,7 @@ impl World {
             window_used: 0,
             shared: crate::shared_memory::Shared::default(),
             inject: Vec::new(),
+            notes: None,
             begin: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64),
             disk: crate::posix_files::Posix::default(),
             file_undo: None,
@@ -190,6 +195,7 @@ impl World {
         };
         self.file_undo = FileUndo::of(&job, author, self.file_undo.take());
         self.job = Some(job);
+        self.begin_notes();
         if resumed.is_some() {
             self.files_return();
             self.ask_again();

@@ -138,7 +138,8 @@ impl CommandLine {
         }
         take! {
             placement: hosts machinefile ppn rankmap bind_to map_by membind rmk;
-            output: prepend_rank prepend_pattern print_all_exitcodes output outfile_pattern errfile_pattern report trace progress metrics dashboard ui
+            output: prepend_rank prepend_pattern print_all_exitcodes output outfile_pattern
+                    errfile_pattern report trace trace_messages progress metrics dashboard ui
                     verbose;
             fault_tolerance: max_restarts recovery log_limit log_reserve event_rings storage_patience
                              detect launcher_patience memory_limit stall health_command health_interval;
@@ -359,6 +360,8 @@ mod tests {
             "allow_run_as_root",
             "advise",
             "mtbf",
+            "diagram",
+            "window",
             "short_help",
             "help",
             "version",

@@ -180,6 +180,7 @@ mod tests {
             "--errfile-pattern",
             "--report",
             "--trace",
+            "--diagram",
             "--advise",
             "--metrics",
             "--dashboard",

@@ -1,7 +1,7 @@
 //! What a job prints and writes, how long it runs, how its parts reach each other, and tests.
 
 use crate::choices::{LauncherKind, OutputChoice, TransportChoice};
-use crate::values::{address, local_address, path, ports, time, time_limit};
+use crate::values::{address, local_address, path, ports, time, time_limit, window};
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -52,9 +52,27 @@ pub struct Output {
     ///
     /// A JSON file in the trace event format, written at the end of the job: what each rank did,
     /// its calls of MPI, pauses of images, failures, waves. Where calls come fast, ranks record
-    /// some of them, and all that wait for long. Open it at ui.perfetto.dev or chrome://tracing.
+    /// some of them, and all that wait for long. Open it at ui.perfetto.dev or chrome://tracing. A
+    /// FILE that ends in .otlp.json is written for OpenTelemetry collectors.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path)]
     pub trace: Option<PathBuf>,
+    /// Show messages in the timeline of --trace
+    ///
+    /// As arrows from the sender to the receiver, with determinants and markers of waves. Where
+    /// messages come fast, ranks record some of them, and both ends of each.
+    #[arg(long, requires = "trace")]
+    pub trace_messages: bool,
+    /// Draw a space-time diagram of a recorded run
+    ///
+    /// TRACE is a file of --trace with --trace-messages. The picture is SVG, on standard output:
+    /// ranks are lines, messages are arrows between them. Runs nothing.
+    #[arg(long, value_name = "TRACE", value_hint = ValueHint::FilePath, value_parser = path)]
+    pub diagram: Option<PathBuf>,
+    /// The part of the run that --diagram shows
+    ///
+    /// Two times since the start of the job: 1.2s,1400ms. Default: the whole run.
+    #[arg(long, value_name = "FROM,TO", value_parser = window, requires = "diagram")]
+    pub window: Option<(Duration, Duration)>,
     /// Print a line about the job so often
     ///
     /// And a summary at its end. 0: no lines. Default: 10m with -v or --job-dir and in batch

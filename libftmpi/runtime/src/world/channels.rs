@@ -4,6 +4,7 @@
 //! Guarantees: no frame of an old incarnation is handed over once a newer one is known. A frame
 //! that a channel's end cuts in the middle of landing is reported (`Sink::aborted`).
 
+use super::notes::ChannelNotes;
 use super::{Point, World, reach_point};
 use crate::control::close;
 use crate::ending::fatal;
@@ -43,6 +44,7 @@ pub(super) struct ChannelReceiver<'a, S: Sink> {
     pub(super) from: Rank,
     pub(super) sink: &'a mut S,
     pub(super) inject: &'a mut Vec<Point>,
+    pub(super) notes: Option<ChannelNotes<'a>>,
 }
 
 impl<S: Sink> FrameReceiver for ChannelReceiver<'_, S> {
@@ -56,6 +58,9 @@ impl<S: Sink> FrameReceiver for ChannelReceiver<'_, S> {
     #[inline]
     fn begin(&mut self, header: &Header) -> (*mut u8, usize, Token) {
         let Landing { at, capacity, token } = self.sink.arrive(self.from, header);
+        if let Some(notes) = &mut self.notes {
+            notes.begins(header, at, token);
+        }
         if !self.inject.is_empty() {
             reach_point(self.inject, "ring-read");
             if header.kind == ftmpi_wire::header::Kind::Data {
@@ -67,6 +72,9 @@ impl<S: Sink> FrameReceiver for ChannelReceiver<'_, S> {
 
     #[inline]
     fn end(&mut self, header: &Header, token: Token) {
+        if let Some(notes) = &mut self.notes {
+            notes.came(self.from, header, token);
+        }
         self.sink.landed(self.from, header, token);
     }
 }
@@ -203,7 +211,9 @@ impl World {
 
     pub(super) fn poll_channel<S: Sink>(&mut self, sink: &mut S, index: usize) -> bool {
         let way = &mut self.peers.channels[index];
-        let mut receiver = ChannelReceiver { from: way.peer, sink, inject: &mut self.inject };
+        let notes = self.notes.as_mut().map(|notes| ChannelNotes::new(notes, way.incarnation));
+        let mut receiver =
+            ChannelReceiver { from: way.peer, sink, inject: &mut self.inject, notes };
         match &mut way.channel {
             Channel::Shm { channel, doorbell } => {
                 let came = channel.poll(&mut receiver);

@@ -1,6 +1,7 @@
 //! The [`Link`] of the engine: frames to and from peers, the logger, the agent, the clock, sleep.
 
 use super::channels::{Channel, ChannelReceiver};
+use super::notes::ChannelNotes;
 use super::{World, reach_point};
 use crate::attention::{REPORT_CALL_ENDS, URGENT, WAIT_IS_SHOWN, at_call_end, call};
 use crate::call_trace;
@@ -24,7 +25,11 @@ use std::sync::atomic::Ordering;
 impl Link for World {
     #[inline]
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
-        self.peers.push(to, frame)
+        let pushed = self.peers.push(to, frame);
+        if self.notes.is_some() && pushed == Push::Done {
+            self.note_sent(to, frame);
+        }
+        pushed
     }
 
     fn withdraw(&mut self, to: Rank) -> bool {
@@ -127,7 +132,8 @@ impl Link for World {
     fn take_expected<S: Sink>(&mut self, sink: &mut S, from: Rank) {
         let Some(index) = self.peers.sender(from) else { return };
         let way = &mut self.peers.channels[index];
-        let mut receiver = ChannelReceiver { from, sink, inject: &mut self.inject };
+        let notes = self.notes.as_mut().map(|notes| ChannelNotes::new(notes, way.incarnation));
+        let mut receiver = ChannelReceiver { from, sink, inject: &mut self.inject, notes };
         if let Channel::Shm { channel, doorbell } = &mut way.channel
             && channel.poll_expected(&mut receiver)
             && channel.must_ring_for_room()
@@ -143,7 +149,7 @@ impl Link for World {
         let Channel::Shm { channel, doorbell } = &mut self.peers.channels[index].channel else {
             return Exact::Other;
         };
-        if !self.inject.is_empty() {
+        if !self.inject.is_empty() || self.notes.is_some() {
             return Exact::Other;
         }
         // SAFETY: the engine passes the buffer of a receive that the program is waiting in.
@@ -166,6 +172,12 @@ impl Link for World {
             Some(logger) => logger.send(frame),
             None => return false,
         };
+        if let (true, event_log::Frame::Append { first, records, .. }) =
+            (self.notes.is_some(), frame)
+            && !records.is_empty()
+        {
+            call_trace::logged(records.len(), first.0 + records.len() as u64 - 1);
+        }
         self.point("log-sent");
         if stored {
             self.point("log-acknowledged");
