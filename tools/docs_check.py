@@ -341,6 +341,8 @@ class Check:
              " ./heat 4000 >killed && ftmpiexec -n 4 --ckpt off ./heat 4000 >calm && cmp killed calm"),
             ("shrink.c", "cc", "ftmpicc -O2 -Wall -Werror shrink.c -o shrink && ftmpiexec -n 4 -disable-auto-cleanup "
              "--inject kill:rank=2,at=1s ./shrink 20 | tail -n 1 | grep 'pi is about 3.14., by 3 ranks'"),
+            ("farm.c", "cc", "ftmpicc -O2 -Wall -Werror farm.c -o farm && ftmpiexec -n 4 --ckpt-interval 300ms "
+             "--inject kill:rank=0,at=800ms ./farm | grep 'sum 1560, expected 1560'"),
             ("pi.f90", "gfortran", "ftmpifort -O2 pi.f90 -o pi && ftmpiexec -n 4 ./pi | grep 'pi is  3.14159265'"),
             ("average.py", None, kill + " $PYTHON average.py 12 | tail -n 1 | grep 'round 12 of 12'"),
             ("slurm.sh", None, "bash -n slurm.sh"),

@@ -205,7 +205,7 @@ def traced(setting: Setting, jobs: Jobs) -> None:
 
 
 def short_and_long_problem(path: Path, report: Path, threads: bool) -> str | None:
-    """What `programs/traced.c` does: four waits of up to a second of rank 0, each behind 300 000 short calls."""
+    """What `programs/traced.c` does: four waits of up to 0.6 s of rank 0, each behind 300 000 short calls."""
     trace = json.loads(path.read_text())
     waits = [call for call in calls_of(trace, 0) if call["name"] == "MPI_Recv" and call["dur"] > 100_000]
     if not threads and (len(waits) != 4 or any(call["args"].get("peer", 1) != 1 for call in waits)):
@@ -394,6 +394,102 @@ def ui(setting: Setting, jobs: Jobs) -> None:
     return None
 
 
+def flows_problem(trace: dict, protocol: str) -> str | None:
+    """What `examples/farm.c` does with 20 tasks, rank 0 of which was killed: tasks go out and results come back, some
+    twice. Each arrow begins where it should, and goes forward in time."""
+    flows: dict[str, dict] = {}
+    arrows = []
+    for event in trace["traceEvents"]:
+        if event["ph"] == "s":
+            flows[event["id"]] = event
+        elif event["ph"] == "f":
+            begin = flows.pop(event["id"], None)
+            if begin is None or begin["ts"] > event["ts"] or event.get("bp") != "e":
+                return f"an arrow without a begin, or back in time: {event} {begin}"
+            arrows.append((begin, event))
+    if flows:
+        return f"arrows without an end: {flows}"
+    of_program = [(begin["args"], end) for begin, end in arrows if begin["cat"] == "message"]
+    for args, end in of_program:
+        if end["tid"] != args["to"]:
+            return f"an arrow to rank {args['to']} ends at rank {end['tid']}"
+    results = {(args["from"], args["number"]) for args, end in of_program if args["to"] == 0 and args["from"] != 0}
+    death = next(event for event in trace["traceEvents"] if event.get("cat") == "failure")
+    late = [args for args, end in of_program if end["ts"] > death["ts"]]
+    if len(results) < 20 or not late or len(late) == len(of_program):
+        return f"{len(results)} results, {len(late)} of {len(of_program)} messages after the death"
+    markers = sum(begin["cat"] == "marker" for begin, _ in arrows)
+    events = sum(event.get("cat") == "event" for event in trace["traceEvents"])
+    if protocol == "coordinated":
+        return None if markers >= 6 and not events else f"{markers} markers, {events} determinants"
+    again = len(of_program) - len({(args["from"], args["to"], args["number"]) for args, _ in of_program})
+    # Rank 0 repeats receives: their messages come from logs once more.
+    repeated = death["args"]["replayed"]
+    whole = events and not markers and (again or not repeated)
+    return None if whole else f"{events} determinants, {markers} markers, {again} messages again, {repeated} repeated"
+
+
+def lines_of_otlp(path: Path) -> str | None:
+    """The file is what a collector reads: whole spans whose parents and links are there."""
+    spans = {}
+    for line in path.read_text().splitlines():
+        if len(line) > 1 << 20:
+            return f"a line of {len(line)} bytes"
+        for resource in json.loads(line)["resourceSpans"]:
+            for span in resource["scopeSpans"][0]["spans"]:
+                spans[span["spanId"]] = span
+    for span in spans.values():
+        if not re.fullmatch("[0-9a-f]{32}", span["traceId"]) or not re.fullmatch("[0-9a-f]{16}", span["spanId"]):
+            return f"an identity that is none: {span}"
+        if int(span["startTimeUnixNano"]) > int(span["endTimeUnixNano"]):
+            return f"a span ends before it begins: {span}"
+        if span["parentSpanId"] not in spans and (span["parentSpanId"] or span["name"] != "job"):
+            return f"a span without its parent: {span}"
+        if any(link["spanId"] not in spans for link in span["links"]):
+            return f"a link to nothing: {span}"
+    links = sum(len(span["links"]) for span in spans.values())
+    names = {span["name"] for span in spans.values()}
+    whole = links >= 20 and {"job", "rank 0", "computing", "MPI_Recv"} <= names
+    return None if whole else f"{links} links, spans {sorted(names)}"
+
+
+def messages(setting: Setting) -> None:
+    """`--trace-messages`, `--diagram` and the file for OpenTelemetry."""
+    results = setting.results
+    where = setting.new_folder("views-messages")
+    program, failed = build.build(setting, ROOT / "examples" / "farm.c")
+    if program is None:
+        return results.bad("views: messages", failed.output_tail())
+    ftmpiexec = setting.dist / "bin" / "ftmpiexec"
+    for protocol, file in (("pessimistic", "run.trace"), ("coordinated", "run.trace"), ("pessimistic", "run.otlp.json")):
+        trace = where / protocol / file
+        trace.parent.mkdir(exist_ok=True)
+        outcome = run(setting.mpiexec(RANKS, "--protocol", protocol, "--ckpt-interval", "150ms", "--inject",
+                                      "kill:rank=0,at=500ms", "--trace", trace, "--trace-messages", program, "20"),
+                      timeout=setting.timeout, cwd=where)
+        problem = outcome.output_tail() if outcome.code or "sum 380, expected 380" not in outcome.out else None
+        if file.endswith(".otlp.json"):
+            results.check("views: a trace for OpenTelemetry", problem or lines_of_otlp(trace))
+            continue
+        problem = problem or trace_problem(trace, 1) or flows_problem(json.loads(trace.read_text()), protocol)
+        results.check(f"views: messages around a death, {protocol}", problem)
+        if problem:
+            continue
+        drawn = run([ftmpiexec, "--diagram", trace], timeout=30)
+        wanted = ["killed by signal 9", "rank 3", "image 1", "incarnation 1",
+                  "marker of wave" if protocol == "coordinated" else "determinant"]
+        gone = [word for word in wanted if word not in drawn.out]
+        shapes = re.findall(r"<(?:line|path|rect|circle|text)\b", drawn.out)
+        whole = drawn.code == 0 and not gone and len(shapes) > 50 and drawn.out.rstrip().endswith("</svg>")
+        results.check(f"views: diagram, {protocol}", None if whole else f"no {gone}: {drawn.output_tail()}")
+    empty = run([ftmpiexec, "--diagram", where / "pessimistic" / "run.trace", "--window", "2ms,1ms"], timeout=30)
+    other = run([ftmpiexec, "--diagram", program], timeout=30)
+    problem = None if empty.code and "FROM,TO" in empty.err and other.code and "--diagram" in other.err else \
+        empty.output_tail() + other.output_tail()
+    results.check("views: a diagram of something else is refused", problem)
+    return None
+
+
 def advised(setting: Setting, jobs: Jobs) -> None:
     """`--advise` reads the report of a run."""
     where = setting.new_folder("views-advice")
@@ -404,7 +500,7 @@ def advised(setting: Setting, jobs: Jobs) -> None:
         timeout=setting.timeout, cwd=where)
     program = setting.dist / "bin" / "ftmpiexec"
     many = run([program, "--advise", where / "run.json", "-n", "1024", "-hosts", "a,b,c,d", "--mtbf", "1h"], timeout=30)
-    whole = many.code == 0 and "measured: an image stops" in many.out and "hierarchical" in many.out and "best: " in many.out
+    whole = many.code == 0 and "measured: an image of" in many.out and "hierarchical" in many.out and "best: " in many.out
     bad = run([program, "--advise", where / "no.json"], timeout=30)
     problem = None if whole and bad.code and "no.json" in bad.err else many.output_tail() + bad.output_tail()
     setting.results.check("views: --advise", problem)
@@ -448,6 +544,7 @@ def views(setting: Setting) -> None:
     jobs = Jobs(setting, 2.5)
     one_run(setting, jobs)
     traced(setting, jobs)
+    messages(setting)
     ui(setting, jobs)
     advised(setting, jobs)
     silence(setting, jobs)

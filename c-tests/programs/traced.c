@@ -1,5 +1,5 @@
 /* What a trace must show: many short calls, long waits among them, and calls of two threads.
-   Rank 0 polls `COUNT` times in each of `ROUNDS` rounds, then waits for rank 1, which sleeps a second first. */
+   Rank 0 polls `COUNT` times in each of `ROUNDS` rounds, then waits for rank 1, which sleeps first. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
             for (i = 0; i < COUNT; i++) MPI_Comm_rank(MPI_COMM_WORLD, &flag);
             MPI_Recv(&got, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         } else if (rank == 1) {
-            nap(1.0);
+            nap(0.6);
             if (threads) {
                 MPI_Send(&round, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
                 nap(0.05);
