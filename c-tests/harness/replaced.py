@@ -1,11 +1,12 @@
 """Tests that a rank comes back with the files that it had open, and as the program that it was. Files are removed, renamed
-and made anew in every step; program and library are replaced while the job runs."""
+and made anew in every step; program, library and plug-in are replaced while the job runs."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from . import reports
@@ -17,6 +18,7 @@ SOURCES = TESTS / "replaced"
 RANKS = 3
 STEPS = {"plain": 60, "rename": 60, "mpi": 25}
 PROGRAM_STEPS = 400
+PLUGIN_STEPS = 1000
 # Deaths of the launcher.
 KILLS = 3
 CONTINUED_STEPS = 80
@@ -28,6 +30,7 @@ def replaced(setting: Setting) -> None:
         continued(setting)
         moved(setting)
         programs(setting)
+        plugins(setting)
 
 
 def compile_one(setting: Setting, target: Path, source: str, *flags: str) -> str | None:
@@ -150,6 +153,40 @@ def programs(setting: Setting) -> None:
             if problem is None and "killed by signal 9" not in outcome.err:
                 problem = "no rank died"
             setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+
+def plugins(setting: Setting) -> None:
+    """A library that the program loads after MPI_Init is replaced; then a rank dies."""
+    cases = [("pessimistic", "30s")] + ([("coordinated", "300ms"), ("causal", "30s")] if setting.full else [])
+    for protocol, interval in cases:
+        test = f"a plug-in is replaced: {protocol}, images every {interval}"
+        where = setting.new_folder("run")
+        why = make_versions(setting, where) or compile_one(setting, where / "host", "program.c", "-DPLUGIN", "-ldl")
+        if why is not None:
+            return setting.results.bad(test, why)
+        # Older than the job by more than a second, which times of files may have for their unit.
+        time.sleep(1.1)
+        seen: list[float] = []
+
+        def meanwhile(process) -> None:
+            # The agent has seen by then what the rank has loaded.
+            if not seen and (where / "twenty-steps").exists():
+                seen.append(time.monotonic() + 2.5)
+            if seen and seen[0] and time.monotonic() > seen[0]:
+                os.replace(where / "lib2.so", where / "libversion.so")
+                seen[0] = 0
+
+        outcome = run([*setting.mpiexec(2, "--protocol", protocol, "--ckpt-interval", interval,
+                                        "--inject", "kill:rank=1,at=4s"), where / "host", str(PLUGIN_STEPS),
+                       where / "libversion.so"], timeout=setting.timeout, cwd=where, meanwhile=meanwhile)
+        problem = problem_of(outcome, expected_text="one program")
+        if problem is None and "version" in outcome.out:
+            problem = f"a rank had another plug-in: {outcome.output_tail()}"
+        if problem is None and (not seen or seen[0]):
+            problem = "the plug-in was not replaced"
+        if problem is None and "killed by signal 9" not in outcome.err:
+            problem = "no rank died"
+        setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 
 def make_versions(setting: Setting, where: Path) -> str | None:

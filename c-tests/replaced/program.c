@@ -1,6 +1,6 @@
 /*
  * A program of which somebody compiles another version while it runs. Every version says so in
- * every step: one job must be one version. Usage: program STEPS
+ * every step: one job must be one version. Usage: program STEPS [PLUG-IN]
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -10,11 +10,27 @@
 #ifndef PROGRAM_VERSION
 #define PROGRAM_VERSION 1
 #endif
+#ifdef PLUGIN
+#include <dlfcn.h>
+static int (*library_version)(void);
+
+/* As programs load their plug-ins. */
+static void load(const char *path)
+{
+    void *plugin = dlopen(path, RTLD_NOW);
+    library_version = plugin ? (int (*)(void))dlsym(plugin, "library_version") : 0;
+    if (!library_version)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+}
+#else
 int library_version(void);
+static void load(const char *path) { (void)path; }
+#endif
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    load(argv[argc - 1]);
     int me, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

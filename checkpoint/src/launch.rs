@@ -25,6 +25,10 @@ pub const BOOT_LIBRARY: &str = "libftmpi_boot.so";
 /// The variable in which the dynamic linker finds its auditors.
 pub const AUDIT_ENV: &str = "LD_AUDIT";
 
+/// The variable with the folder in which the auditor finds libraries that were replaced, by their
+/// whole paths.
+pub const LINKS_ENV: &str = "FTMPI_LINKS";
+
 /// File name of the auditor that turns loads of another MPI library into ours.
 pub const LOADS_LIBRARY: &str = "libftmpi_loads.so";
 

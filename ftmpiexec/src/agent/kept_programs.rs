@@ -11,6 +11,7 @@ use super::Agent;
 use super::directory::RankKey;
 use super::program;
 use crate::agent_protocol::Report;
+use crate::tuning::PLUGINS_MAX;
 use ftmpi_wire::control::{FileKey, LoadedObject};
 use ftmpi_wire::{Incarnation, Rank};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, StatxFlags};
@@ -21,6 +22,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The folder of links to plug-ins, by their whole paths.
+const BY_PATH: &str = "by-path";
 
 /// What tells two states of a file apart.
 type Facts = (u64, u64, i64, i64, u64);
@@ -122,6 +126,8 @@ pub struct KeptPrograms {
     /// What each rank had loaded in its first incarnation on this host. (A rank that is alone in
     /// its job may run several programs.)
     loaded: BTreeMap<Rank, Vec<(Incarnation, Vec<LoadedObject>)>>,
+    /// Libraries that each rank has loaded after `MPI_Init` on this host.
+    plugins: BTreeMap<Rank, BTreeSet<PathBuf>>,
     /// Incarnations that would have been another program.
     refused: BTreeSet<RankKey>,
     /// Files of which the user knows that they were replaced.
@@ -214,17 +220,97 @@ impl KeptPrograms {
         replaced
     }
 
-    /// A link to a library that is held, under the library's name.
-    fn link(&mut self, path: &Path) -> io::Result<PathBuf> {
+    /// Notes a library that a rank has loaded after `MPI_Init`. `false`: another one was at this
+    /// path in an earlier incarnation.
+    pub fn add_plugin(&mut self, rank: Rank, path: &Path) -> bool {
+        let is_known = self.plugins.get(&rank).is_some_and(|known| known.contains(path));
+        if is_known {
+            return self.state(path) == State::Same;
+        }
+        let loaded_at_start = self.held.contains_key(path) || self.holds_file_of(path);
+        let has_room = self.plugins.values().map(BTreeSet::len).sum::<usize>() < PLUGINS_MAX;
+        if !loaded_at_start && has_room && self.hold(path) {
+            self.plugins.entry(rank).or_default().insert(path.to_owned());
+        } else if self.is_plugin(path) {
+            // Another rank of this host has loaded it, too.
+            self.plugins.entry(rank).or_default().insert(path.to_owned());
+            return self.state(path) == State::Same;
+        }
+        true
+    }
+
+    /// Whether a file of this path is held.
+    pub fn holds(&self, path: &Path) -> bool {
+        self.held.contains_key(path)
+    }
+
+    /// Whether a rank of this host has loaded a library of this path after `MPI_Init`.
+    pub fn is_plugin(&self, path: &Path) -> bool {
+        self.plugins.values().any(|known| known.contains(path))
+    }
+
+    /// Whether the file at this path is held under another path.
+    fn holds_file_of(&self, path: &Path) -> bool {
+        let name = |facts: &Facts| (facts.0, facts.1);
+        let now = rustix::fs::stat(path).map(|stat| facts(&stat));
+        now.is_ok_and(|now| self.held.values().any(|held| name(&held.facts) == name(&now)))
+    }
+
+    /// The folder in which `libftmpi_loads.so` finds the plug-ins of a rank that were replaced, and
+    /// their paths.
+    pub fn replaced_plugins(&mut self, rank: Rank) -> Option<(PathBuf, Vec<PathBuf>)> {
+        let paths = self.plugins.get(&rank)?.clone();
+        let mut replaced = Vec::new();
+        for path in paths {
+            if let State::Replaced(_) = self.state(&path)
+                && self.link_by_path(&path).is_ok()
+            {
+                replaced.push(path);
+            }
+        }
+        let folder = self.links.as_ref()?.path().join(BY_PATH);
+        (!replaced.is_empty()).then_some((folder, replaced))
+    }
+
+    /// A link to a library that is held, under the library's whole path.
+    fn link_by_path(&mut self, path: &Path) -> io::Result<()> {
+        let target = self.target(path);
+        let relative = path.strip_prefix("/").map_err(io::Error::other)?;
+        let link = self.links()?.join(BY_PATH).join(relative);
+        if let Some(folder) = link.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        match std::os::unix::fs::symlink(target, link) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    /// The folder of links.
+    fn links(&mut self) -> io::Result<&Path> {
         if self.links.is_none() {
             self.links = Some(super::link_folder::make()?);
         }
-        let (Some(links), Some(name)) = (&self.links, path.file_name()) else {
+        self.links.as_ref().map(|folder| folder.path()).ok_or_else(|| io::Error::other("no folder"))
+    }
+
+    /// How other processes reach a file that is held.
+    fn target(&self, path: &Path) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.held[path].file.as_raw_fd())
+    }
+
+    /// An incarnation would be another program.
+    pub fn refuse(&mut self, key: RankKey) {
+        self.refused.insert(key);
+    }
+
+    /// A link to a library that is held, under the library's name.
+    fn link(&mut self, path: &Path) -> io::Result<PathBuf> {
+        let target = self.target(path);
+        let Some(name) = path.file_name() else {
             return Err(io::Error::other("a library without a name"));
         };
-        let link = links.path().join(name);
-        let held = &self.held[path].file;
-        let target = format!("/proc/{}/fd/{}", std::process::id(), held.as_raw_fd());
+        let link = self.links()?.join(name);
         match std::os::unix::fs::symlink(target, &link) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
             _ => Ok(link),
@@ -322,7 +408,7 @@ impl Agent {
                      the job anew",
                     path.display()
                 );
-                self.kept_programs.lock().refused.insert(key);
+                self.kept_programs.lock().refuse(key);
                 self.link.report(rank, incarnation, Report::CannotStart { code: 1, why });
             }
             Verdict::OtherLibraryElsewhere(path) => self.link.notice(format!(
@@ -419,6 +505,28 @@ mod tests {
         assert_eq!(replaced[0].0, library);
         assert_eq!(fs::read_to_string(&replaced[0].1).unwrap(), "first");
         assert_eq!(replaced[0].1.file_name(), library.file_name());
+    }
+
+    #[test]
+    fn a_plugin_that_was_replaced_is_found_by_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let plugin = folder.path().join("plug.so");
+        fs::write(&plugin, "first").unwrap();
+        let mut programs = KeptPrograms::default();
+        let (rank, other_rank) = (Rank(1), Rank(2));
+        assert!(programs.add_plugin(rank, &plugin) && programs.add_plugin(other_rank, &plugin));
+        assert!(programs.add_plugin(rank, &plugin));
+        assert_eq!(programs.replaced_plugins(rank), None);
+        let other = folder.path().join("other");
+        fs::write(&other, "other").unwrap();
+        fs::rename(&other, &plugin).unwrap();
+        let (links, replaced) = programs.replaced_plugins(rank).unwrap();
+        assert_eq!(replaced, [plugin.as_path()]);
+        let link = links.join(plugin.strip_prefix("/").unwrap());
+        assert_eq!(fs::read_to_string(link).unwrap(), "first");
+        // The rank has loaded the other one.
+        assert!(!programs.add_plugin(rank, &plugin));
+        assert_eq!(programs.replaced_plugins(Rank(3)), None);
     }
 
     #[test]

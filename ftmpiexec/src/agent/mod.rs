@@ -12,7 +12,7 @@
 //! | [`rank_link`], [`rank_messages`], [`control`] | control socket and messages of a rank |
 //! | [`start`], [`starter`], [`spawn`] | how a process begins |
 //! | [`rank_process`], [`process_end`] | a process until its end |
-//! | [`program`], [`kept_programs`] | what ranks execute, the same in every incarnation |
+//! | [`program`], [`kept_programs`], [`plugins`] | what ranks execute, always the same |
 //! | [`link_folder`] | the libraries of an earlier incarnation |
 //! | [`from_caller`] | descriptors of the launcher's caller |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
@@ -63,6 +63,7 @@ mod output_hold;
 mod output_window;
 mod page;
 mod paths;
+mod plugins;
 mod process_end;
 mod processes;
 pub mod program;
@@ -148,6 +149,7 @@ pub struct Agent {
     memory_kills: memory_kills::MemoryKills,
     /// The programs of the job, as they were at first.
     kept_programs: kept_programs::SharedPrograms,
+    plugins: plugins::Plugins,
     /// What event loggers tell all hosts.
     clocks: clocks::Clocks,
     /// The present run of the health command.
@@ -361,6 +363,7 @@ impl Agent {
             kept_files: kept_files::KeptFiles::new(),
             memory_kills: memory_kills::MemoryKills::default(),
             kept_programs: kept_programs::SharedPrograms::default(),
+            plugins: plugins::Plugins::default(),
             clocks: clocks::Clocks::default(),
             health: health::HealthProcess::default(),
         }
@@ -467,6 +470,7 @@ impl Agent {
                 self.link.report(process.rank, process.incarnation, Report::OtherMpi { path });
             }
         }
+        self.look_for_plugins();
     }
 
     /// Tells the launcher what the rank has recorded of its calls.

@@ -214,6 +214,7 @@ fn as_commanded(
             }
         }
     }
+    let plugins = if restored { None } else { programs.replaced_plugins(start.rank) };
     let world = job.view.worlds.iter().find(|world| world.has(start.rank));
     let world = world.copied().unwrap_or(World::first(job.view.size));
     let mut command = Command::new(&execute);
@@ -229,7 +230,11 @@ fn as_commanded(
         .env("MPI_LOCALRANKID", job.local_rank_of[start.rank.index()].to_string())
         .env("MPI_LOCALNRANKS", ranks_on_host(job, start.rank, world).to_string())
         .envs(variables.iter().map(|(name, value)| (name, decode(value))));
+    if let Some((links, _)) = &plugins {
+        command.env(launch::LINKS_ENV, links);
+    }
     let mut all: Vec<PathBuf> = replaced.into_iter().map(|(path, _)| path).collect();
+    all.extend(plugins.into_iter().flat_map(|(_, paths)| paths));
     all.extend((path != execute).then(|| path.clone()));
     Ok((command, Spawned { path, executed: execute, replaced: all }))
 }

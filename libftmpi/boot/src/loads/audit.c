@@ -5,6 +5,9 @@
  * loads another MPI all the same, the path is written on the status page of the rank, and the agent
  * tells the user.
  *
+ * A rank that begins anew gets its plug-ins as they were: FTMPI_LINKS names a folder with links to
+ * those that were replaced since, by their whole paths.
+ *
  * The library needs no other library, the C library neither: an auditor gets copies of its own of
  * what it needs. It makes system calls, and none where no MPI library is loaded. It has no function
  * that the linker would call at a call of the program, so calls keep their speed. */
@@ -169,6 +172,58 @@ static const char *redirected(const char *name) {
     return path;
 }
 
+/* The folder of links; empty if there is none. */
+static char links[PATH_BYTES];
+
+/* Reads the folder's name from the environment of the process. */
+static void find_links(void) {
+    static const char name[] = "FTMPI_LINKS=";
+    char bytes[1024];
+    size_t matched = 0, at = 0;
+    long fd = system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+    long n;
+    int begins = 1;
+    while (fd >= 0 && (n = system_call(SYS_read, fd, (long)bytes, sizeof bytes, 0)) > 0) {
+        for (long i = 0; i < n; i++) {
+            char c = bytes[i];
+            if (matched == sizeof name - 1) {
+                if (!c || at + 1 == sizeof links) {
+                    links[c ? 0 : at] = 0;
+                    system_call(SYS_close, fd, 0, 0, 0);
+                    return;
+                }
+                links[at++] = c;
+            } else {
+                matched = (begins || matched) && c == name[matched] ? matched + 1 : 0;
+                begins = !c;
+            }
+        }
+    }
+    links[matched == sizeof name - 1 ? at : 0] = 0;
+    if (fd >= 0) {
+        system_call(SYS_close, fd, 0, 0, 0);
+    }
+}
+
+/* The link to what was at this path at first; null if that is still there, or nobody knows. */
+static const char *kept(const char *path) {
+    static char room[PATH_BYTES];
+    static char link[PATH_BYTES];
+    if (!links[0] || ftmpi_loads_last_part(path) == path) {
+        return NULL;
+    }
+    /* The path as the kernel shows it, if there is a file. */
+    const char *last = final_part(path, room);
+    const char *whole = last ? room : path;
+    link[0] = 0;
+    if (whole[0] != '/' || !append(link, PATH_BYTES, links, length(links)) ||
+        !append(link, PATH_BYTES, whole, length(whole)) ||
+        system_call(SYS_faccessat, AT_FDCWD, (long)link, R_OK, 0) != 0) {
+        return NULL;
+    }
+    return link;
+}
+
 /* Writes the path of an MPI library that is not ours on the status page of the rank. */
 static void report(const char *path) {
     struct stat page;
@@ -188,12 +243,14 @@ static void report(const char *path) {
 }
 
 unsigned int la_version(unsigned int version) {
+    find_links();
     return version;
 }
 
 char *la_objsearch(const char *name, uintptr_t *cookie, unsigned int flag) {
     (void)cookie;
     const char *ours = flag == LA_SER_ORIG ? redirected(name) : NULL;
+    ours = ours ? ours : kept(name);
     return (char *)(ours ? ours : name);
 }
 
