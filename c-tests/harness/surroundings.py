@@ -214,6 +214,7 @@ def surroundings_killed(setting: Setting) -> None:
     job_directory_comes_back(setting, program)
     without_network(setting, program)
     without_fixed_addresses(setting, program)
+    living_children(setting)
 
 
 def both(setting: Setting) -> None:
@@ -273,6 +274,24 @@ def job_directory_comes_back(setting: Setting, program: Path) -> None:
         listed = run([setting.dist / "bin" / "ftmpi-ckpt", "list", "--json", folder], timeout=20, cwd=where)
         problem = problem_of(listed)
     setting.results.check("surroundings: a job directory that is not UTF-8, and --restart", problem)
+
+
+def living_children(setting: Setting) -> None:
+    """Ranks have children that wait, with pipes to them. A rank comes back from an image, with its children."""
+    program, made = build.build(setting, TESTS / "programs" / "children.c")
+    if program is None:
+        return setting.results.bad("surroundings: living children", made.output_tail())
+    for protocol in ("pessimistic", "coordinated", *(("causal", "optimistic") if setting.full else ())):
+        where = setting.new_folder("children")
+        words = [*setting.mpiexec(2, "--protocol", protocol, "--ckpt-interval", "300ms", "--report", where / "report",
+                                  "--inject", "kill:rank=1,point=image,nth=2", "--inject", "kill:rank=0,at=1700ms"),
+                 program, "200"]
+        outcome = run(words, timeout=60, cwd=where)
+        report, unread = reports.read(where / "report")
+        problem = problem_of(outcome, expected_text="children of 2 ranks") or (unread if report is None else None)
+        if problem is None and not (report["failures"] and all(failure["image"] for failure in report["failures"])):
+            problem = f"not healed by images: {report['failures']}"
+        setting.results.check(f"surroundings: living children, {protocol}", problem, f"{outcome.seconds:.1f} s")
 
 
 def without_network(setting: Setting, program: Path) -> None:

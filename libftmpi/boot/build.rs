@@ -5,6 +5,7 @@ fn main() {
     println!("cargo:rerun-if-changed=src/threads/thread_notes.c");
     println!("cargo:rerun-if-changed=src/loads/names.c");
     println!("cargo:rerun-if-changed=src/loads/names.h");
+    println!("cargo:rerun-if-changed=src/interpose/executes.c");
     println!("cargo:rerun-if-changed=build.rs");
     // The restorer runs from a copy of its own section while the address space is replaced. It may
     // touch nothing outside of that section, so the compiler must not add calls (memcpy), tables
@@ -46,6 +47,15 @@ fn main() {
         .flag("-ffreestanding")
         .flag("-fvisibility=hidden")
         .compile("ftmpi_loads_names");
+    cc::Build::new()
+        .file("src/interpose/executes.c")
+        .std("c11")
+        .opt_level(2)
+        .pic(true)
+        .warnings(true)
+        .extra_warnings(true)
+        .flag("-fvisibility=hidden")
+        .compile("ftmpi_executes");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,initfirst");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libftmpi_boot.so");
 }

@@ -55,6 +55,9 @@ pub mod descriptor {
     /// What the caller of the launcher passed on under the number `other`: the new process has it,
     /// or a descriptor for which each use fails.
     pub const OF_THE_CALLER: u32 = 20;
+    /// In the image of a living child of a rank: the same open file as descriptor `other` of the
+    /// rank.
+    pub const OF_THE_RANK: u32 = 21;
 }
 
 /// One open descriptor of the program.
@@ -65,7 +68,8 @@ pub struct Descriptor {
     pub fd: i32,
     /// One of [`descriptor`].
     pub how: u32,
-    /// The other descriptor of `DUPLICATE`, `STREAM`, `AGAIN`, `OF_THE_CALLER`, pipes and pairs.
+    /// The other descriptor of `DUPLICATE`, `STREAM`, `AGAIN`, `OF_THE_CALLER`, `OF_THE_RANK`,
+    /// pipes and pairs.
     pub other: i32,
     /// `FD_CLOEXEC`.
     pub fd_flags: u32,

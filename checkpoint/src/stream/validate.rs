@@ -286,6 +286,7 @@ fn descriptors(tables: &Tables<'_>, here: &Here<'_>) -> Result<(), Wrong> {
             descriptor::OF_THE_CALLER => {
                 path && it.fd > 2 && (3..here.descriptors_end).contains(&it.other)
             }
+            descriptor::OF_THE_RANK => (0..here.descriptors_end).contains(&it.other),
             _ => false,
         };
         let paired = match it.how {

@@ -47,13 +47,31 @@ pub fn begin(env: &RankEnv, window_len: usize, state: State) {
     // SAFETY: the constructor is alone.
     let table = unsafe { &mut *ftmpi_boot_table.0.get() };
     table.is_rank = 1;
+    fill(table, env, window_len);
+    rank::begin(table, state, env.together);
+    standard_stream::remember(standard_stream::current());
+    remember(state);
+    of_the_caller::remember_given();
+}
+
+/// Begins in a program that a rank has started: it may become part of images of the rank. The table
+/// says that it is no rank. (Its standard streams are the rank's affair: the launcher gave none.)
+pub fn begin_child(env: &RankEnv, window_len: usize, state: State) {
+    // SAFETY: the constructor is alone.
+    let table = unsafe { &mut *ftmpi_boot_table.0.get() };
+    fill(table, env, window_len);
+    rank::begin_child(table, state, env.together);
+    remember(state);
+}
+
+fn fill(table: &mut BootTable, env: &RankEnv, window_len: usize) {
     table.rank = env.rank.0;
     table.incarnation.store(env.incarnation.0, Ordering::Relaxed);
     table.window_base = WINDOW_BASE as u64;
     table.window_len = window_len as u64;
-    rank::begin(table, state, env.together);
-    standard_stream::remember(standard_stream::current());
-    of_the_caller::remember_given();
+}
+
+fn remember(state: State) {
     thread_state::find_tid_address();
     process_state::remember_start();
     if state == State::Ready {

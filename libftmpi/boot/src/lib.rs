@@ -1,8 +1,9 @@
 //! The preloaded library: takes and restores the image of its process.
 //!
-//! `LD_PRELOAD` loads the library into every rank. Children of a rank inherit the library; it does
-//! nothing in them. The runtime finds [`exported_table::ftmpi_boot_table`] and calls through it.
-//! [`ftmpi_checkpoint::boot_abi`] is the contract.
+//! `LD_PRELOAD` loads the library into every rank. Children of a rank inherit the library, which
+//! answers when the rank asks for their images. The runtime finds
+//! [`exported_table::ftmpi_boot_table`] and calls through it. [`ftmpi_checkpoint::boot_abi`] is the
+//! contract.
 //!
 //! Guarantees: the library exports no `MPI_*`. It never allocates, locks or calls into the C
 //! library while it takes or restores an image. It makes system calls only, and its buffers lie in
@@ -13,6 +14,7 @@
 //! | --- | --- |
 //! | [`start`] | the constructor: is this process a rank? does it begin from an image? |
 //! | [`capture`] | takes an image |
+//! | [`children`] | living children of a rank: asked for their images, started again |
 //! | [`restore`] | becomes the process of an image |
 //! | [`descriptors`] | open files, pipes, event counters: checkpoint and restore of each kind |
 //! | [`memory`] | mappings, files that are mapped, locked memory, guard pages |
@@ -28,6 +30,7 @@
 
 mod base;
 mod capture;
+mod children;
 mod descriptors;
 mod exported_table;
 mod interpose;

@@ -1,7 +1,8 @@
 //! The constructor. It runs before all others of the process (`-z initfirst`).
 //!
 //! In a process that is no rank, the constructor finds the functions before which this library
-//! stands, and does nothing else. In a rank it reserves the reserved area and the window, and
+//! stands, and does nothing else. In a program that a rank has started it makes the process ready
+//! for images of the rank. In a rank it reserves the reserved area and the window, and
 //! installs the signal handler. With an image it never returns: the process becomes the one of the
 //! image.
 
@@ -9,6 +10,7 @@ use crate::base::notice::Notice;
 use crate::base::reserved_area;
 use crate::base::syscalls;
 use crate::base::{rank, report};
+use crate::children::again;
 use crate::descriptors::standard_stream;
 use crate::exported_table;
 use crate::interpose::{loads, next_function};
@@ -33,7 +35,8 @@ extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const
     let env = core::str::from_utf8(env).ok().and_then(RankEnv::decode);
     let Some(env) = env else { return };
     if syscalls::fcntl(fds::CONTROL, libc::F_GETFD, 0).is_err() {
-        return;
+        // SAFETY: as above.
+        return unsafe { begin_child(&env, envp) };
     }
     if !layout::layout_is_fixed() && layout::is_in_the_way() {
         // The kernel has put the program where this library must be. It has other places, too.
@@ -48,10 +51,12 @@ extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const
         }
         let window_len = window::reserve();
         let streams = standard_stream::current();
+        // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
+        let as_child = unsafe { variable(envp, again::CHILD_ENV) }.is_some();
         // SAFETY: reserved above, and nobody else is there yet.
-        unsafe {
-            restore::run(&reserved_area::ReservedArea::take(), &env, streams, window_len as u64)
-        };
+        let area = unsafe { reserved_area::ReservedArea::take() };
+        // SAFETY: as above.
+        unsafe { restore::run(&area, &env, (streams, as_child), window_len as u64) };
     }
     loads::find_libraries();
     reserved_area::choose_copies(!layout::layout_is_fixed());
@@ -69,6 +74,25 @@ extern "C" fn constructor(_argc: c_int, argv: *const *const c_char, envp: *const
     let _ = agent_signal::install();
     // SAFETY: the dynamic linker passes the environment, ended by a null pointer.
     unsafe { batch_signal::install(envp) };
+}
+
+/// A program that a rank has started: it may become part of images of the rank.
+///
+/// # Safety
+/// `envp` is an array of terminated texts that ends with a null pointer; they stay.
+unsafe fn begin_child(env: &RankEnv, envp: *const *const c_char) {
+    let is_placed = layout::layout_is_fixed() || !layout::is_in_the_way();
+    if !is_placed || !thread_notes::layout_is_right() || reserved_area::reserve().is_err() {
+        return;
+    }
+    loads::find_libraries();
+    reserved_area::choose_copies(!layout::layout_is_fixed());
+    // SAFETY: by the caller.
+    if let Some(baseline) = unsafe { variable(envp, BASELINE_ENV) }.and_then(parse_baseline) {
+        process_state::remember_baseline(baseline);
+    }
+    exported_table::begin_child(env, window::reserve(), rank::State::Ready);
+    let _ = agent_signal::install();
 }
 
 /// The name by which this process was executed.

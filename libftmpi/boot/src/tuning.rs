@@ -2,6 +2,19 @@
 
 /// Nanoseconds that all threads together may take to stop: a thread in the kernel does not stop.
 pub const STOP_PATIENCE_NS: u64 = 1_000_000_000;
+/// Nanoseconds that the children of a rank may take to stand still: they may have to be scheduled.
+pub const CHILD_STOP_PATIENCE_NS: u64 = 2_000_000_000;
+/// Nanoseconds that the children may take to write their images, while the rank stands still.
+pub const CHILD_PATIENCE_NS: u64 = 10_000_000_000;
+/// Nanoseconds until a child that did not answer is asked again: the rank stands still meanwhile.
+pub const CHILD_SILENCE_NS: u64 = 30_000_000_000;
+/// Looks at a child that blocks the signal, before the image is refused.
+pub const CHILD_LOOKS: u32 = 20;
+/// Nanoseconds between two such looks: a child that begins needs about a millisecond.
+pub const CHILD_LOOK_NS: u64 = 2_000_000;
+/// Bytes of memory of a child that the image of its rank may contain: the rank stands still
+/// meanwhile, and contents of one file are bounded.
+pub const CHILD_BYTES_MAX: u64 = 192 << 20;
 /// Nanoseconds to wait for locks and leases that the previous incarnation's image child still
 /// holds.
 pub const PREDECESSOR_PATIENCE_NS: u64 = 5_000_000_000;

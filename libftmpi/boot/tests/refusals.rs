@@ -23,8 +23,11 @@ fn each_obstacle_is_named() {
         ("s", true, "a socket that is connected to another process (socket:["),
         ("e", true, "a socket that is connected over the network (socket:["),
         ("j", true, "a socket that carries descriptors"),
-        ("c", true, "(refused), which the program has started, has not ended"),
-        ("C", true, "by 'popen'"),
+        (
+            "c",
+            true,
+            "which the program has started, has not ended and cannot be in images: it has a session",
+        ),
         ("m", true, "/memfd:x"),
         ("P", true, "O_PATH"),
         ("D", true, "a directory that its path does not lead to any more"),

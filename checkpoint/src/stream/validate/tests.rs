@@ -155,6 +155,7 @@ fn image() -> Image {
             Descriptor { size: 4096, ..other(17, descriptor::PIPE, -1) },
             one(18, descriptor::TIMERFD),
             other(20, descriptor::OF_THE_CALLER, 63),
+            other(21, descriptor::OF_THE_RANK, 0),
         ],
         files: vec![
             File { path: name, hashed: 1, ..File::default() },
@@ -267,6 +268,7 @@ fn promises(image: &Image) {
             | descriptor::REOPEN_ALONE
             | descriptor::RECREATE => text(it.path),
             descriptor::OF_THE_CALLER => assert!(it.fd > 2 && (3..1000).contains(&it.other)),
+            descriptor::OF_THE_RANK => assert!((0..1000).contains(&it.other)),
             descriptor::PIPE | descriptor::EVENTFD..=descriptor::SOCKET => {}
             other => panic!("{other}"),
         }

@@ -16,6 +16,12 @@ pub enum State {
 
 static STATE: AtomicU32 = AtomicU32::new(State::NotARank as u32);
 
+/// This process is not a rank: a rank has started it, and images of the rank may contain it.
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// Such a process has executed a program of its own.
+static IS_EXECUTED: AtomicBool = AtomicBool::new(false);
+
 static PID: AtomicI32 = AtomicI32::new(0);
 
 /// How often this process image was restored. A wait compares it to notice that clocks may have
@@ -44,6 +50,31 @@ pub fn is_rank() -> bool {
     STATE.load(Ordering::Relaxed) != State::NotARank as u32
 }
 
+/// Whether this process has the reserved area: it is a rank, or a child of one.
+pub fn has_area() -> bool {
+    STATE.load(Ordering::Relaxed) == State::Ready as u32
+}
+
+/// Whether a rank has started this process by another program.
+pub fn is_executed() -> bool {
+    IS_EXECUTED.load(Ordering::Relaxed)
+}
+
+/// This process is a program that a rank has started.
+pub fn begin_child(table: &'static BootTable, state: State, together: bool) {
+    IS_CHILD.store(true, Ordering::Relaxed);
+    IS_EXECUTED.store(true, Ordering::Relaxed);
+    begin(table, state, together);
+}
+
+/// This process is a restored child of a rank.
+pub fn resume_child(together: bool) {
+    TOGETHER.store(together, Ordering::Relaxed);
+    IS_CHILD.store(true, Ordering::Relaxed);
+    PID.store(syscalls::getpid(), Ordering::Relaxed);
+    RESTORES.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Succeeds if an image of this process can be taken.
 pub fn admit() -> Result<(), Refusal<'static>> {
     let state = STATE.load(Ordering::Relaxed);
@@ -58,8 +89,12 @@ pub fn admit() -> Result<(), Refusal<'static>> {
     }
 }
 
-/// Whether the program forked this process. A forked process is no rank.
+/// Whether a rank has started this process, by a fork or by another program. Such a process is no
+/// rank.
 pub fn is_forked() -> bool {
+    if IS_CHILD.load(Ordering::Relaxed) {
+        return true;
+    }
     loop {
         let known = PID.load(Ordering::Relaxed);
         if syscalls::getpid() == known {

@@ -64,11 +64,17 @@ pub enum Refusal<'a> {
     ChildProcesses,
     /// A call that takes numbers of children is on its way.
     CallAboutChildren,
-    /// A child has not ended.
+    /// A child lives, and cannot be part of the image.
     ChildLives {
         pid: i32,
-        name: Shown<'a>,
+        command: Shown<'a>,
+        why: Shown<'a>,
     },
+    // Of a child of a rank.
+    ChildHasChildren,
+    SharesMemoryWithRank,
+    /// The rank does not want the image any more.
+    RankGaveUp,
     /// The C library waits for the child of `popen` by itself.
     PopenStream,
     /// A child has ended whose process group cannot be made again.
@@ -311,6 +317,12 @@ pub enum Refusal<'a> {
     NoChildAgain {
         errno: Errno,
     },
+    /// A child that lived.
+    ChildNotAgain {
+        pid: i32,
+        program: Shown<'a>,
+        errno: Errno,
+    },
 }
 
 impl Refusal<'_> {
@@ -343,6 +355,7 @@ impl Refusal<'_> {
             | R::TimerNotMade { errno, .. }
             | R::SystemVNotMade { errno }
             | R::NoChildAgain { errno }
+            | R::ChildNotAgain { errno, .. }
             | R::VdsoStays { errno } => errno,
             R::LayoutNotFixed
             | R::RootChanged
@@ -384,6 +397,9 @@ impl Refusal<'_> {
             | R::ChildProcesses
             | R::CallAboutChildren
             | R::ChildLives { .. }
+            | R::ChildHasChildren
+            | R::SharesMemoryWithRank
+            | R::RankGaveUp
             | R::PopenStream
             | R::ChildOfAnotherGroup { .. } => libc::EBUSY,
             R::HeapUnknown => libc::EACCES,

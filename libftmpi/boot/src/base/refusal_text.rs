@@ -69,18 +69,22 @@ impl fmt::Display for Refusal<'_> {
                  kernel with CONFIG_PROC_CHILDREN is needed)",
             ),
             R::CallAboutChildren => f.write_str(
-                "the program has an ended child that it has not waited for, and a thread is inside \
-                 of a function such as waitpid, or has just left it by a jump: the next image is \
-                 tried as usual",
+                "the program has children, and a thread is inside of a function such as waitpid or \
+                 system, or has just left it by a jump: the next image is tried as usual",
             ),
-            R::ChildLives { pid, name } => write!(
+            R::ChildLives { pid, command, why } => write!(
                 f,
-                "process {pid} ({name}), which the program has started, has not ended: nobody \
-                 could bring it back after a failure"
+                "process {pid} ({command}), which the program has started, has not ended and \
+                 cannot be in images: {why}; wait for it, or end it"
             ),
-            R::PopenStream => f.write_str(
-                "the program has started another process by 'popen' and not yet called 'pclose'",
-            ),
+            R::ChildHasChildren => f.write_str("it has children of its own"),
+            R::SharesMemoryWithRank => {
+                f.write_str("it has memory or objects that it may share with the rank")
+            }
+            R::RankGaveUp => f.write_str("the rank has given up"),
+            R::PopenStream => {
+                f.write_str("the program has more than 64 streams of 'popen' open: call 'pclose'")
+            }
             R::ChildOfAnotherGroup { pid } => write!(
                 f,
                 "process {pid}, which the program has started and not waited for, has the process \
@@ -337,6 +341,12 @@ impl fmt::Display for Refusal<'_> {
             R::NoChildAgain { errno } => write!(
                 f,
                 "a child of the program that had ended cannot be made again: {}",
+                error_text(errno)
+            ),
+            R::ChildNotAgain { pid, program, errno } => write!(
+                f,
+                "process {pid} ({program}), which the program had started, cannot be started \
+                 again: {}",
                 error_text(errno)
             ),
             R::SystemVNotMade { errno } => write!(

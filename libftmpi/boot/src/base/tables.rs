@@ -63,7 +63,8 @@ pub struct Control {
     pub incarnation: u32,
     /// [`ftmpi_wire::control::RankEnv::died`]
     pub died: u64,
-    /// [`ftmpi_wire::control::RankEnv::together`]
+    /// Bit 0: [`ftmpi_wire::control::RankEnv::together`]. Bit 1: the process is not the rank, but a
+    /// living child of it.
     pub together: u64,
     pub streams: [StreamIdentity; 3],
     /// Lines for standard error, for each way in which the restorer can fail.
@@ -71,6 +72,16 @@ pub struct Control {
     pub line_damaged: [u8; 160],
     pub line_map: [u8; 160],
     pub line_state: [u8; 160],
+}
+
+impl Control {
+    pub fn together(&self) -> bool {
+        self.together & 1 != 0
+    }
+
+    pub fn is_child(&self) -> bool {
+        self.together & 2 != 0
+    }
 }
 
 pub const COPIES_MAX: usize = 1024;

@@ -11,6 +11,7 @@ use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::children::answer;
 use crate::descriptors::{kept_files, memfd_or_deleted, regular_file, small_files};
 use crate::memory::page_attributes;
 use crate::memory::page_scanner::Scanner;
@@ -34,7 +35,10 @@ pub fn run(
     let table = &mut area.descriptors()[..process.descriptors as usize];
     regular_file::mark_own_logs(table);
     process.contents = small_files::leave_out_shared(area, table, process.contents);
-    kept_files::offer(table, process.image_no);
+    // (The agent would not know a child of the rank.)
+    if !answer::is_under_way() {
+        kept_files::offer(table, process.image_no);
+    }
     // Pipes and sockets of the program must not stay open because of this child.
     close_all_but(fd);
     let mut stream =
@@ -45,6 +49,7 @@ pub fn run(
         syscalls::exit(2);
     }
     if result.is_err() {
+        answer::refuse(area);
         stream.record(kind::REFUSED, 0, area.line().bytes());
         syscalls::exit(if stream.broken { 2 } else { 1 });
     }
@@ -132,7 +137,9 @@ fn write(
     }
     mapped_files::examine_files(area, &strings, found.files)?;
     let process = area.process_state();
-    mapped_files::offer(area, &strings, found.files, process.image_no);
+    if !answer::is_under_way() {
+        mapped_files::offer(area, &strings, found.files, process.image_no);
+    }
     if stream.fd != fds::CONTROL {
         // The agent must see at once when the rank closes it.
         syscalls::close(fds::CONTROL);

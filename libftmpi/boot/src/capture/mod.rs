@@ -20,6 +20,7 @@ use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::text::{Line, Shown};
 use crate::capture::shared_memory::copy_shared;
+use crate::children::{self, summon};
 use crate::descriptors::{checkpoint, contents, file_locks, regular_file, small_files};
 use crate::memory::copies::Copies;
 use crate::memory::{layout, mappings, page_attributes};
@@ -86,6 +87,8 @@ struct Job {
     resume: [u64; 2],
     /// 0: only find out whether an image could be taken.
     take: u32,
+    /// 1: the process is a child of a rank, which has asked for its image.
+    is_child: u32,
     estimate: u64,
     child: i32,
 }
@@ -175,6 +178,7 @@ pub unsafe extern "C" fn capture(
         },
         resume: [0; 2],
         take: 1,
+        is_child: 0,
         estimate: 0,
         child: 0,
     };
@@ -248,6 +252,7 @@ pub unsafe extern "C" fn can_capture(text: *mut core::ffi::c_char, len: usize) -
         hooks: Hooks::NONE,
         resume: [0; 2],
         take: 0,
+        is_child: 0,
         estimate: 0,
         child: 0,
     };
@@ -290,6 +295,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     credentials::refuse_changed(area)?;
     system_v_objects::gather(area)?;
     if stop::count() > 1
+        && !children::any()
         && let Err(refused @ Refused(libc::EOPNOTSUPP)) =
             checkpoint::gather(area, &mut Strings::new(area), (job.fd, job.own.list()), false)
     {
@@ -304,9 +310,7 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     let hooks = job.hooks;
     let result = match hooks.stopped.map_or(0, |stopped| stopped(hooks.context)) {
         0 => {
-            let result = examine(area, job, count, own_place, &mut copies).and_then(|examined| {
-                if job.take == 0 { Ok(()) } else { make_child(area, job, examined, &mut copies) }
-            });
+            let result = of_family(area, job, count, own_place, &mut copies);
             if let Some(made) = hooks.made {
                 made(hooks.context);
             }
@@ -314,6 +318,110 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
         }
         errno => Err(area.refuse(Refusal::SharersNotStopped { errno })),
     };
+    go_on(area);
+    result
+}
+
+/// Looks at the process and makes the image child, while living children stand still, too.
+fn of_family(
+    area: &ReservedArea,
+    job: &mut Job,
+    count: usize,
+    own_place: usize,
+    copies: &mut Copies,
+) -> Result<(), Refused> {
+    if count > 1 {
+        // Another thread may have begun something before it stood still.
+        ended_children::gather(area)?;
+    }
+    if job.take == 0 && children::any() {
+        // The rest only an image can tell.
+        return summon::check(area);
+    }
+    let family = children::any().then(|| summon::stand(area, job.image_no, job.own.list()));
+    let family = family.transpose()?;
+    let result = examine(area, job, count, own_place, copies).and_then(|examined| {
+        if job.take == 0 { Ok(()) } else { make_child(area, job, examined, copies) }
+    });
+    drop(family);
+    result
+}
+
+/// Takes the image of this process, which is a child of a rank. `stands`: called when all threads
+/// stand still; gives the file for the image, and the image's number. `written`: called when the
+/// image is written or refused; the threads go on when it returns.
+pub fn capture_child(
+    area: &ReservedArea,
+    resume: [u64; 2],
+    stands: impl FnOnce() -> Option<(i32, u64)>,
+    written: impl FnOnce(bool),
+) -> Result<(), Refused> {
+    if !layout::layout_is_fixed() && !layout::can_be_told() {
+        return Err(area.refuse(Refusal::LayoutNotFixed));
+    }
+    ended_children::refuse_any(area)?;
+    credentials::refuse_changed(area)?;
+    system_v_objects::gather(area)?;
+    if system_v_objects::any() {
+        // A forked process knows those of the rank.
+        return Err(area.refuse(Refusal::SharesMemoryWithRank));
+    }
+    let (count, own_place) = stop::stop_all(area)?;
+    let process = area.process_state();
+    (process.locks, process.ranges, process.watches) = (0, 0, 0);
+    let mut copies = Copies::new();
+    let result = match stands() {
+        None => Err(area.refuse(Refusal::RankGaveUp)),
+        Some((fd, image_no)) => {
+            // What a forked process has at numbers of the library is the rank's. Another program
+            // has nothing of the library.
+            let own =
+                OwnDescriptors { list: core::ptr::null(), len: 0, known: rank::is_executed() };
+            let mut job = Job {
+                fd,
+                image_no,
+                useless: UselessMemory::NONE,
+                own,
+                guarded: OwnDescriptors { list: core::ptr::null(), len: 0, known: true },
+                hooks: Hooks::NONE,
+                resume,
+                take: 1,
+                is_child: 1,
+                estimate: 0,
+                child: 0,
+            };
+            let result = examine(area, &mut job, count, own_place, &mut copies)
+                .and_then(|examined| make_child(area, &mut job, examined, &mut copies))
+                .and_then(|()| await_image(area, job.child));
+            syscalls::close(fd);
+            result
+        }
+    };
+    written(result.is_ok());
+    go_on(area);
+    result
+}
+
+/// Waits for the image child. (If it has refused, it has told the reason itself.)
+fn await_image(area: &ReservedArea, child: i32) -> Result<(), Refused> {
+    let mut status = 0i32;
+    // SAFETY: the status is valid for writing.
+    let mut wait =
+        || unsafe { syscalls::call!(libc::SYS_wait4, child, &raw mut status, libc::__WCLONE, 0) };
+    let ended = loop {
+        match wait() {
+            Err(libc::EINTR) => {}
+            ended => break ended,
+        }
+    };
+    if ended.is_ok() && status == 0 {
+        return Ok(());
+    }
+    Err(area.refuse(Refusal::NoImageChild { errno: libc::EIO }))
+}
+
+/// Lets all threads go on, with what the look at the process has disturbed.
+fn go_on(area: &ReservedArea) {
     page_attributes::give_advice_again(area);
     file_locks::take_again(area);
     // Signals that were taken out of the kernel to be looked at.
@@ -321,7 +429,6 @@ fn attempt(area: &ReservedArea, job: &mut Job) -> Result<(), Refused> {
     pending_signals::send_again(signals, syscalls::gettid());
     pending_signals::send_again(signals, 0);
     parking::release(area);
-    result
 }
 
 /// What the child needs.
@@ -339,8 +446,10 @@ fn examine(
 ) -> Result<Examined, Refused> {
     if count > 1 {
         // Another thread may have begun something before it stood still.
-        ended_children::gather(area)?;
         system_v_objects::gather(area)?;
+    }
+    if job.is_child != 0 {
+        ended_children::refuse_any(area)?;
     }
     let process = area.process_state();
     // A process with one thread cannot have changed since `attempt` looked.
@@ -359,6 +468,9 @@ fn examine(
         page_attributes::take_advice_back(area);
     }
     let survey = mappings::survey(area)?;
+    if job.is_child != 0 && survey.copies > 0 {
+        return Err(area.refuse(Refusal::SharesMemoryWithRank));
+    }
     process.image_no = job.image_no;
     clock_shift::note();
     (process.rank, process.incarnation) = rank::name();

@@ -6,6 +6,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::text::Shown;
+use crate::children::answer;
 use crate::descriptors::candidate::Candidate;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::{
@@ -50,6 +51,13 @@ pub fn gather(
         }
         if fd >= FIRST_LIBRARY {
             return Err(among_library(area, strings, fd));
+        }
+        if let Some(other) = answer::told(fd) {
+            if other >= 0 {
+                table[count] = of_the_rank(area, fd, other)?;
+                count += 1;
+            }
+            continue;
         }
         let mut entry = examine(area, strings, fd, &table[..count], still)?;
         fd_owner::gather(area, strings, &mut entry)?;
@@ -105,6 +113,20 @@ fn among_library(area: &ReservedArea, strings: &mut Strings, fd: i32) -> Refused
     let path = strings.link(numbered("fd", fd as u32, &mut name)).unwrap_or_default();
     let path = Shown(strings.get(path));
     area.refuse(Refusal::DescriptorAmongLibrary { fd, first: FIRST_LIBRARY, path })
+}
+
+/// The entry of a descriptor of a child that is the same open file as the rank's descriptor
+/// `other`.
+fn of_the_rank(area: &ReservedArea, fd: i32, other: i32) -> Result<Descriptor, Refused> {
+    let failed = |errno| area.refuse(Refusal::DescriptorUnreadable { fd, errno });
+    Ok(Descriptor {
+        fd,
+        how: how::OF_THE_RANK,
+        other,
+        fd_flags: syscalls::fcntl(fd, libc::F_GETFD, 0).map_err(failed)? as u32,
+        mode: syscalls::fstat(fd).map_err(failed)?.st_mode,
+        ..Descriptor::default()
+    })
 }
 
 /// Finds out what a descriptor is. `earlier`: the entries of the descriptors with lower numbers.

@@ -13,6 +13,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
 use crate::base::text::Shown;
+use crate::children;
 use crate::descriptors::candidate::Candidate;
 use crate::descriptors::duplicate::is_same_open_file;
 use crate::descriptors::lease::{is_exclusive, is_exclusive_memfd};
@@ -100,7 +101,9 @@ pub fn refuse_shared(area: &ReservedArea, strings: &Strings, parent: i32) -> Res
     let mut result = Ok(());
     let (text, content) = (area.text(), area.content());
     let listed = procfs::each_number(c"/proc", text, |process| {
-        if process == me as u64 || process == parent as u64 || result.is_err() {
+        // (What a child of the rank has of these files it has from the rank, or tells itself.)
+        let is_ours = process == me as u64 || process == parent as u64;
+        if is_ours || children::is_one(process) || result.is_err() {
             return;
         }
         let mut folder = [0; 64];

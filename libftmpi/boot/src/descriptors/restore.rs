@@ -5,6 +5,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::tables::Control;
+use crate::children::again;
 use crate::descriptors::library_descriptors::FIRST_LIBRARY;
 use crate::descriptors::reopen::Incarnation;
 use crate::descriptors::{
@@ -34,7 +35,7 @@ pub fn restore(
     let incarnation = Incarnation {
         rank: process.rank,
         died: control.died,
-        together: control.together != 0,
+        together: control.together(),
         stderr: streams[2],
         same_boot,
         table,
@@ -57,6 +58,7 @@ pub fn restore(
         how::SIGNALFD => signalfd::restore(area, entry),
         how::PIDFD => pidfd::restore(area, entry),
         how::PAIR => socket_pair::restore(area, entry),
+        how::OF_THE_RANK => again::take(area, entry),
         how::SOCKET => socket::restore(area, entry),
         how::OF_THE_CALLER => of_the_caller::restore(area, entry, table, || {
             reopen::restore(area, entry, strings, &incarnation)

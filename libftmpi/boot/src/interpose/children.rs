@@ -5,9 +5,9 @@ use crate::base::errno::set_errno;
 use crate::base::syscalls;
 use crate::interpose::next_function::next;
 use crate::process::child_calls::{Call, Frame};
-use crate::process::ended_children::{count_stream, forget, has_dumped, kernels, programs};
+use crate::process::ended_children::{forget, has_dumped, kernels, programs};
 use core::ffi::{c_char, c_int, c_uint, c_void};
-use libc::{FILE, idtype_t, pid_t, rusage, siginfo_t};
+use libc::{idtype_t, pid_t, rusage, siginfo_t};
 
 /// `WCOREDUMP`
 const CORE_DUMPED: c_int = 0x80;
@@ -222,35 +222,4 @@ pub unsafe extern "C" fn wordexp(
     let _call = Call::begin(&frame);
     // SAFETY: by the caller.
     unsafe { next(words, expanded, flags) }
-}
-
-/// See `popen(3)`.
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn popen(command: *const c_char, how: *const c_char) -> *mut FILE {
-    let none = core::ptr::null_mut();
-    let next = next!(c"popen", none, fn(*const c_char, *const c_char) -> *mut FILE);
-    // Before the child is there.
-    count_stream(1);
-    // SAFETY: by the caller.
-    let stream = unsafe { next(command, how) };
-    if stream.is_null() {
-        count_stream(-1);
-    }
-    stream
-}
-
-/// See `pclose(3)`.
-///
-/// # Safety
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pclose(stream: *mut FILE) -> c_int {
-    let next = next!(c"pclose", -1, fn(*mut FILE) -> c_int);
-    // SAFETY: by the caller.
-    let status = unsafe { next(stream.cast::<c_void>().cast()) };
-    count_stream(-1);
-    status
 }

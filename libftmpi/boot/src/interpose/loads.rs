@@ -28,6 +28,21 @@ unsafe impl Sync for Paths {}
 
 static PATHS: Paths = Paths(UnsafeCell::new([[0; PATH_BYTES]; NAMES.len()]));
 
+/// The path of this library.
+struct Own(UnsafeCell<([u8; PATH_BYTES], usize)>);
+
+// SAFETY: written by the constructor only, before anybody reads.
+unsafe impl Sync for Own {}
+
+static OWN: Own = Own(UnsafeCell::new(([0; PATH_BYTES], 0)));
+
+/// The path of this library; empty if it is not known.
+pub fn own_path() -> &'static [u8] {
+    // SAFETY: only the constructor writes.
+    let (path, len) = unsafe { &*OWN.0.get() };
+    &path[..*len]
+}
+
 static NEXT_DLOPEN: NextFunction = NextFunction::new();
 static NEXT_DLMOPEN: NextFunction = NextFunction::new();
 
@@ -99,6 +114,12 @@ pub fn find_libraries() {
     }
     // SAFETY: the linker's text of this library, which is never unloaded.
     let own = unsafe { CStr::from_ptr(about.dli_fname) }.to_bytes();
+    if own.len() < PATH_BYTES {
+        // SAFETY: the constructor is alone.
+        let (path, len) = unsafe { &mut *OWN.0.get() };
+        path[..own.len()].copy_from_slice(own);
+        *len = own.len();
+    }
     let Some(slash) = own.iter().rposition(|byte| *byte == b'/') else { return };
     // SAFETY: the constructor is alone.
     let paths = unsafe { &mut *PATHS.0.get() };

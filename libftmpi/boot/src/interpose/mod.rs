@@ -6,6 +6,7 @@
 pub mod children;
 pub mod clocks;
 pub mod close;
+pub mod executes;
 pub mod inotify;
 pub mod interruption;
 pub mod loads;
@@ -14,6 +15,7 @@ pub mod memory;
 pub mod next_function;
 pub mod sigaction;
 pub mod signal_masks;
+pub mod streams;
 pub mod system_v;
 pub mod uninterrupted_write;
 pub mod waits;

@@ -7,6 +7,7 @@ use crate::base::reserved_area::{COPIES_LEN, ReservedArea, copies_base};
 use crate::base::strings::Strings;
 use crate::base::tables::{COPIES_MAX, SharedCopy};
 use crate::base::text::Shown;
+use crate::children::meeting;
 use crate::memory::data_files::DataFiles;
 use crate::memory::layout::Layout;
 use crate::memory::mapped_files::file_of;
@@ -58,7 +59,7 @@ fn refuse_among_library(area: &ReservedArea, entry: &Entry<'_>) -> Result<(), Re
     };
     let is_library = within(entry, RESERVED_AREA_BASE, RESERVED_AREA_LEN)
         || within(entry, WINDOW_BASE, rank::window_len() as usize);
-    if is_library || !ranges.iter().any(meets) {
+    if is_library || meeting::is_page(entry.name) || !ranges.iter().any(meets) {
         return Ok(());
     }
     Err(area.refuse(Refusal::AmongReserved {

@@ -1,8 +1,8 @@
-//! Children of the program that have ended and that nobody has waited for.
+//! Children of the program that have ended and that nobody has waited for, and the numbers of all
+//! children.
 //!
 //! Guarantees: a restored process finds them as it left them: a child in its place ends in the same
-//! way, and the program knows it by the old number. There is no image while a child lives: nobody
-//! could bring the child back.
+//! way, and the program knows it by the old number. ([`crate::children`]: children that live.)
 //!
 //! The functions of the C library that take or give numbers of children ask this table
 //! ([`crate::interpose::children`]).
@@ -12,7 +12,7 @@ use crate::base::rank;
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls::{self, Errno};
-use crate::base::text::Shown;
+use crate::children;
 use crate::process::child_calls;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
@@ -113,9 +113,23 @@ fn look(which: libc::idtype_t, pid: i32) -> Result<(i32, i32, i32), Errno> {
     Ok((info[4] as i32, info[2] as i32, info[6] as i32))
 }
 
-/// Writes all children down that have ended. Refuses the image while one lives.
+/// Whether a child has ended and nobody has waited for it, or is gone.
+pub fn has_ended(pid: i32) -> bool {
+    look(libc::P_PID, pid) != Ok((0, 0, 0))
+}
+
+/// Refuses an image of a process that has children.
+pub fn refuse_any(area: &ReservedArea) -> Result<(), Refused> {
+    if look(libc::P_ALL, 0) == Err(libc::ECHILD) {
+        return Ok(());
+    }
+    Err(area.refuse(Refusal::ChildHasChildren))
+}
+
+/// Writes all children down, those that have ended and those that live.
 pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     OF_IMAGE.len.store(0, Ordering::Relaxed);
+    children::forget_all();
     if look(libc::P_ALL, 0) == Err(libc::ECHILD) {
         forget_others(&[]);
         return Ok(());
@@ -135,7 +149,7 @@ pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     })
     .map_err(unreadable)?;
     result?;
-    if len == 0 {
+    if len == 0 && !children::any() {
         // A child that no thread has: the list is not to be relied upon.
         return Err(area.refuse(Refusal::ChildProcesses));
     }
@@ -152,7 +166,8 @@ pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
 fn forget_others(there: &[Ended]) {
     for slot in renamed() {
         let kernels = numbers(slot.load(Ordering::Relaxed)).1;
-        if !there.iter().any(|it| it.pid == kernels) {
+        let is_there = there.iter().any(|it| it.pid == kernels);
+        if !is_there && !children::is_one(kernels as u64) {
             slot.store(0, Ordering::Relaxed);
         }
     }
@@ -191,7 +206,13 @@ fn of_thread(
 fn child(area: &ReservedArea, pid: i32) -> Result<Option<Ended>, Refused> {
     let Ok((found, code, status)) = look(libc::P_PID, pid) else { return Ok(None) };
     if found == 0 {
-        return Err(refuse_living(area, pid));
+        return match children::add(pid, programs(pid)) {
+            Some(()) => Ok(None),
+            None => {
+                let (what, most) = ("children that live", children::MOST);
+                Err(area.refuse(Refusal::TooMany { what, most, errno: libc::ENOMEM }))
+            }
+        };
     }
     // SAFETY: no memory involved.
     let group_of = |pid: i32| unsafe { syscalls::call!(libc::SYS_getpgid, pid) };
@@ -202,18 +223,6 @@ fn child(area: &ReservedArea, pid: i32) -> Result<Option<Ended>, Refused> {
     }
     let code = if has_dumped(pid) { libc::CLD_DUMPED } else { code };
     Ok(Some(Ended { pid, code, status, leads }))
-}
-
-fn refuse_living(area: &ReservedArea, pid: i32) -> Refused {
-    let (mut path, mut name) = ([0; 64], [0u8; 16]);
-    let path = procfs::path(&mut path, format_args!("/proc/{pid}/comm"));
-    let read = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC).and_then(|fd| {
-        let len = syscalls::read(fd, &mut name);
-        syscalls::close(fd);
-        len
-    });
-    let name = name[..read.unwrap_or(0)].trim_ascii_end();
-    area.refuse(Refusal::ChildLives { pid: programs(pid), name: Shown(name) })
 }
 
 /// Makes the children again, in the restored process, before its actions of signals are set.
@@ -228,6 +237,14 @@ pub fn restore(area: &ReservedArea) -> Result<(), Refused> {
     if !list.is_empty() {
         ANY_RENAMED.store(1, Ordering::Relaxed);
     }
+    Ok(())
+}
+
+/// Notes the new number of a child that lives again.
+pub fn rename(called: i32, pid: i32) -> Result<(), Errno> {
+    let free = RENAMED.iter().find(|slot| slot.load(Ordering::Relaxed) == 0).ok_or(libc::ENOMEM)?;
+    free.store((called as u64) << 32 | u64::from(pid as u32), Ordering::Relaxed);
+    ANY_RENAMED.store(1, Ordering::Relaxed);
     Ok(())
 }
 

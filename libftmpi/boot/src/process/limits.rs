@@ -50,14 +50,26 @@ pub fn remember_start() {
     }
 }
 
+/// The soft limit on the stack with which this incarnation began: it decided where the stack lies.
+pub fn stack_limit_at_start() -> u64 {
+    LIMITS_AT_START[libc::RLIMIT_STACK as usize][0].load(Ordering::Relaxed)
+}
+
 /// Writes down the limits of this process, and those at its start.
 pub fn gather(process: &mut ProcessState) {
     // The limit at the start: the program may change its limit, but the stack lies where the first
     // one decided.
-    process.stack_limit = LIMITS_AT_START[libc::RLIMIT_STACK as usize][0].load(Ordering::Relaxed);
+    process.stack_limit = stack_limit_at_start();
     for (which, slot) in LIMITS_AT_START.iter().enumerate() {
         process.limits[which] = limits(which as u32);
         process.limits_at_start[which] = slot.each_ref().map(|slot| slot.load(Ordering::Relaxed));
+    }
+}
+
+/// The limits that this process has now count as those at the start of the image.
+pub fn take_as_start(process: &mut ProcessState) {
+    for (which, start) in process.limits_at_start.iter_mut().enumerate() {
+        *start = limits(which as u32);
     }
 }
 

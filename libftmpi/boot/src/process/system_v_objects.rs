@@ -94,6 +94,11 @@ fn object(number: c_int, is_queue: bool, words: &[u64; 16]) -> Object {
     Object { number, is_queue, key, mode, size, messages: 0, at: 0 }
 }
 
+/// Whether the image has any.
+pub fn any() -> bool {
+    OF_IMAGE.len.load(Ordering::Relaxed) != 0
+}
+
 /// Writes all objects down that the program uses, or refuses the image.
 pub fn gather(area: &ReservedArea) -> Result<(), Refused> {
     // SAFETY: only this thread uses them (see `Objects`).

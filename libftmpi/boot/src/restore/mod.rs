@@ -18,6 +18,7 @@ use crate::base::reserved_area::{CODE, CODE_LEN, ReservedArea, STACK_TOP};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::base::tables::{Control, StreamIdentity};
+use crate::children::again;
 use crate::descriptors::{contents, of_the_caller};
 use crate::memory::layout::Layout;
 use crate::memory::{mapped_files, vdso};
@@ -45,11 +46,12 @@ unsafe extern "C" {
 /// Becomes the process of the image on [`fds::IMAGE`].
 ///
 /// # Safety
-/// Called in the constructor of a rank, which is alone. Reserved area and window are reserved.
+/// Called in the constructor of a rank, or of the process of a child (the second part of
+/// `streams`), which is alone. Reserved area and window are reserved.
 pub unsafe fn run(
     area: &ReservedArea,
     env: &RankEnv,
-    streams: [StreamIdentity; 3],
+    streams: ([StreamIdentity; 3], bool),
     window_len: u64,
 ) -> ! {
     syscalls::set_signal_mask(!0);
@@ -62,9 +64,13 @@ pub unsafe fn run(
         Ok(control) => control,
         Err(Refused(_)) => fail(env.rank.0, area, EXIT_IMAGE_MISFIT),
     };
+    let process = &*area.process_state();
+    let table = &mut area.descriptors()[..process.descriptors as usize];
+    if again::lift(area, table).is_err() {
+        fail(env.rank.0, area, EXIT_IMAGE_MISFIT);
+    }
     // The numbers of the program's descriptors must be free.
     of_the_caller::close_others();
-    let process = &*area.process_state();
     if let Err((code, Refused(_))) = contents::restore(area, process) {
         fail(env.rank.0, area, code);
     }
@@ -208,7 +214,7 @@ fn add_mapping(area: &ReservedArea, layout: &mut Layout) -> Result<u64, i32> {
 fn prepare(
     area: &ReservedArea,
     env: &RankEnv,
-    streams: [StreamIdentity; 3],
+    (streams, as_child): ([StreamIdentity; 3], bool),
     stack: &Stack,
 ) -> Result<*const Control, Refused> {
     // SAFETY: constants of our own object.
@@ -257,7 +263,7 @@ fn prepare(
         rank: env.rank.0,
         incarnation: env.incarnation.0,
         died: env.died,
-        together: u64::from(env.together),
+        together: u64::from(env.together) | u64::from(as_child) << 1,
         streams,
         line_broken_off: [0; 160],
         line_damaged: [0; 160],

@@ -7,6 +7,8 @@ use crate::base::report;
 use crate::base::reserved_area::{self, ReservedArea};
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::base::tables::Control;
+use crate::children::again;
 use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream, timerfd};
 use crate::memory::{layout, locked_memory, page_attributes, vdso};
 use crate::process::{
@@ -63,30 +65,46 @@ fn restore_kernel_state(area: &ReservedArea) {
     // SAFETY: the constructor of this process wrote the value.
     let control = unsafe { *area.control() };
     syscalls::close(control.image_fd as i32);
-    // Those by which kept files were mapped.
-    syscalls::close_range(fds::FIRST_OWN as u32, u32::MAX);
+    let is_child = control.is_child();
+    if !is_child {
+        // Those by which kept files were mapped. (A child has its shared ones there, too.)
+        syscalls::close_range(fds::FIRST_OWN as u32, u32::MAX);
+    }
     limits::set_stack_limit(process.stack_limit);
     process_state::remember_start();
     credentials::remember_start(area);
+    if is_child {
+        // What a child had from the rank or from the program before it, nobody gives to it again.
+        let process = area.process_state();
+        (process.thread_attributes_at_start, process.attributes_at_start) =
+            process_attributes::at_start();
+        limits::take_as_start(process);
+    }
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     let result = vdso::restore(area, process)
         .and_then(|()| place_heap_and_stack(area, process, control.is_elsewhere != 0))
-        .and_then(|()| ended_children::restore(area))
+        .and_then(|()| if is_child { Ok(()) } else { ended_children::restore(area) })
         .and_then(|()| process_state::restore(area, process, &strings))
         .and_then(|()| system_v_memory::restore(area, same_boot))
         .and_then(|()| system_v_objects::restore(area, same_boot))
-        .and_then(|()| descriptors::restore::restore(area, process, &strings, &control));
+        .and_then(|()| descriptors::restore::restore(area, process, &strings, &control))
+        .and_then(|()| if is_child { Ok(()) } else { start_children(area, &control) });
     if let Err(Refused(errno)) = result {
         let gone = errno == libc::ESTALE;
         let code = if gone { EXIT_IMAGE_FILE_GONE } else { EXIT_IMAGE_MISFIT };
         report::fail(control.rank, area, code);
     }
-    rank::resume(control.incarnation, control.together != 0);
+    if is_child {
+        syscalls::close_range(fds::FIRST_OWN as u32, u32::MAX);
+        rank::resume_child(control.together());
+    } else {
+        rank::resume(control.incarnation, control.together());
+    }
     let same_boot = process.boot == 0 || process.boot == process_state::boot_id();
     let (threads, maps) = (process.threads as usize, process.maps as usize);
     // SAFETY: the threads' blocks were restored, and none of the threads runs.
     unsafe { clock_shift::restore(same_boot, &area.threads()[..threads], &area.maps()[..maps]) };
-    standard_stream::remember(control.streams);
+    standard_stream::remember(if is_child { Default::default() } else { control.streams });
     library_descriptors::mark_close_on_exec();
     let threads = &area.threads()[..process.threads as usize];
     let table = &area.descriptors()[..process.descriptors as usize];
@@ -107,4 +125,12 @@ fn restore_kernel_state(area: &ReservedArea) {
     page_attributes::restore_locked(area, process);
     locked_memory::restore_locked();
     process_state::restore_clockwork(area, process);
+    if is_child {
+        again::tell();
+    }
+}
+
+fn start_children(area: &ReservedArea, control: &Control) -> Result<(), Refused> {
+    let name = (control.rank, control.incarnation, control.died, control.together());
+    again::restore(area, name)
 }

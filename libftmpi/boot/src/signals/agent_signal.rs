@@ -11,6 +11,7 @@
 use crate::base::rank;
 use crate::base::reserved_area::ReservedArea;
 use crate::base::syscalls;
+use crate::children::answer;
 use crate::signals::handlers;
 use crate::signals::signal_frames;
 use crate::signals::sigreturn::return_from_signal;
@@ -45,12 +46,18 @@ pub fn set_hook(hook: Option<Hook>) -> c_int {
     SIGNALS_WITHOUT_HOOK.swap(0, Ordering::SeqCst)
 }
 
-extern "C" fn on_signal(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let (pid, tid) = (syscalls::getpid(), syscalls::gettid());
     // Does a thread that takes an image ask this one to stop?
     // SAFETY: the reserved area exists. Only its shared words and this thread's entry of the table
     // are used.
-    if rank::admit().is_ok() && parking::park_if_asked(&unsafe { ReservedArea::take() }, tid) {
+    if rank::has_area() && parking::park_if_asked(&unsafe { ReservedArea::take() }, tid) {
+        // SAFETY: the kernel's frame, valid until the handler returns.
+        unsafe { prepare_to_go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
+        return;
+    }
+    // SAFETY: the kernel's, valid until the handler returns.
+    if pid == tid && unsafe { answer::answer_if_asked(info) } {
         // SAFETY: the kernel's frame, valid until the handler returns.
         unsafe { prepare_to_go_on(&mut *context.cast::<libc::ucontext_t>(), pid, tid) };
         return;

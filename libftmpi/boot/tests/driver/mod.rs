@@ -126,6 +126,7 @@ impl Job {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
+            .process_group(0)
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("LD_PRELOAD", self.library.clone().unwrap_or_else(boot_library))
@@ -409,6 +410,13 @@ impl Process {
 
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
+    }
+
+    /// Kills the rank and all that it has started, as the agent does.
+    pub fn kill_group(&mut self) {
+        self.kill();
+        // SAFETY: no memory involved.
+        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
     }
 
     /// Waits for the end. After the time limit the process is killed.

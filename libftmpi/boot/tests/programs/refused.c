@@ -128,7 +128,6 @@ int main(int argc, char **argv)
     pthread_t thread;
     int pair[2] = { -1, -1 }, fd = -1, back = -1;
     pid_t child = 0;
-    FILE *stream = 0;
     void *memory = MAP_FAILED;
     timer_t timer;
     clockid_t clock;
@@ -190,13 +189,9 @@ int main(int argc, char **argv)
     case 'c':
         child = fork();
         if (child == 0) {
-            require(boot->can_capture(why, sizeof why) != 0);
+            require(boot->can_capture(why, sizeof why) != 0 && setsid() > 0);
             pause();
         }
-        break;
-    case 'C':
-        stream = popen("exec sleep 4", "r");
-        require(stream != 0);
         break;
     case 'd':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -408,8 +403,6 @@ int main(int argc, char **argv)
         require(shmdt(memory) == 0);
     else if (memory != MAP_FAILED)
         munmap(memory, 8192);
-    if (stream)
-        pclose(stream);
     if (child) {
         kill(child, SIGKILL);
         require(waitpid(-1, 0, 0) == child);
