@@ -137,10 +137,11 @@ pub fn universe(cli: &Cli, machines: &[Machine], ranks: usize) -> Result<u32, Pl
         }
         Some(Universe::System) | None => {}
     }
-    let slots: Option<u32> =
-        machines.iter().map(|machine| machine.slots.or(cli.placement.ppn)).sum();
+    let slots = machines.iter().map(|machine| machine.slots.or(cli.placement.ppn));
+    let slots = slots.fold(Some(0_u32), |sum, slots| Some(sum?.saturating_add(slots?)));
     let own = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    Ok(slots.unwrap_or_else(own).max(ranks as u32))
+    // The attribute is an `int`.
+    Ok(slots.unwrap_or_else(own).max(ranks as u32).min(i32::MAX as u32))
 }
 
 /// The host of each rank where ranks of one host share memory. All ranks of an earlier host go
@@ -209,6 +210,10 @@ mod tests {
         };
         assert_eq!((size(""), size("-usize SYSTEM"), size("-usize 9")), (Ok(5), Ok(5), Ok(9)));
         assert_eq!(size("-usize INFINITE"), Ok(i32::MAX as u32));
+        let many = machinefile::parse_list("a:4294967295,b:9").unwrap();
+        let line = ["ftmpiexec".to_owned(), "./p".to_owned()].to_vec();
+        let cli = ftmpi_options::ftmpiexec::read(line).unwrap().cli;
+        assert_eq!(universe(&cli, &many, 4).unwrap(), i32::MAX as u32);
         assert!(size("-usize 3").unwrap_err().contains("3 is less than the 4 ranks"));
     }
 
