@@ -53,7 +53,8 @@ def going_on(setting: Setting) -> None:
     fatal(setting, program)
     refused(setting, program)
     without(setting, program)
-    fortran(setting)
+    fortran(setting, "going_on_fortran.f90", "mpi")
+    fortran(setting, "going_on_f08.f90", "mpi_f08")
 
 
 def all_cases(setting: Setting) -> None:
@@ -120,12 +121,12 @@ def without(setting: Setting, program: Path) -> None:
     setting.results.check("going on: not without a rank that the rule leaves out", problem)
 
 
-def fortran(setting: Setting) -> None:
-    """Every subroutine of ULFM from Fortran."""
-    name = "going on: Fortran"
+def fortran(setting: Setting, source: str, module: str) -> None:
+    """Every subroutine of ULFM from Fortran, with the interfaces of this module."""
+    name = f"going on: Fortran, use {module}"
     if not which("gfortran"):
         return setting.results.skip(name, "no gfortran")
-    program, made = build.build(setting, TESTS / "programs" / "going_on_fortran.f90")
+    program, made = build.build(setting, TESTS / "programs" / source)
     if program is None:
         return setting.results.bad(name, made.output_tail() if made else "it does not compile")
     outcome = run([setting.launcher, "-n", "3", "-dac", program], timeout=LIMIT_S, cwd=setting.new_folder("run"))

@@ -1,4 +1,4 @@
-! Module mpi of ftmpi. Generated from include/mpi_preamble.h and include/mpi.table.
+! Module mpi of ftmpi. Generated from include/mpi_preamble.h, include/mpi.table and include/mpix.table.
 module mpi
       use mpi_f08_types
       implicit none
@@ -5369,6 +5369,77 @@ external dtype_file_extent_fn
 integer(kind=MPI_ADDRESS_KIND) extra_state
 integer ierror
 end subroutine MPI_Register_datarep
+subroutine MPIX_Comm_ack_failed(comm, num_to_ack, num_acked, ierror)
+import
+implicit none
+integer comm
+integer num_to_ack
+integer num_acked
+integer ierror
+end subroutine MPIX_Comm_ack_failed
+subroutine MPIX_Comm_agree(comm, flag, ierror)
+import
+implicit none
+integer comm
+integer flag
+integer ierror
+end subroutine MPIX_Comm_agree
+subroutine MPIX_Comm_failure_ack(comm, ierror)
+import
+implicit none
+integer comm
+integer ierror
+end subroutine MPIX_Comm_failure_ack
+subroutine MPIX_Comm_failure_get_acked(comm, failedgrp, ierror)
+import
+implicit none
+integer comm
+integer failedgrp
+integer ierror
+end subroutine MPIX_Comm_failure_get_acked
+subroutine MPIX_Comm_get_failed(comm, failedgrp, ierror)
+import
+implicit none
+integer comm
+integer failedgrp
+integer ierror
+end subroutine MPIX_Comm_get_failed
+subroutine MPIX_Comm_iagree(comm, flag, request, ierror)
+import
+implicit none
+integer comm
+integer, asynchronous, target :: flag
+integer request
+integer ierror
+end subroutine MPIX_Comm_iagree
+subroutine MPIX_Comm_is_revoked(comm, flag, ierror)
+import
+implicit none
+integer comm
+logical flag
+integer ierror
+end subroutine MPIX_Comm_is_revoked
+subroutine MPIX_Comm_ishrink(comm, newcomm, request, ierror)
+import
+implicit none
+integer comm
+integer newcomm
+integer request
+integer ierror
+end subroutine MPIX_Comm_ishrink
+subroutine MPIX_Comm_revoke(comm, ierror)
+import
+implicit none
+integer comm
+integer ierror
+end subroutine MPIX_Comm_revoke
+subroutine MPIX_Comm_shrink(comm, newcomm, ierror)
+import
+implicit none
+integer comm
+integer newcomm
+integer ierror
+end subroutine MPIX_Comm_shrink
 subroutine PMPI_Abort(comm, errorcode, ierror)
 import
 implicit none
@@ -10143,6 +10214,77 @@ external dtype_file_extent_fn
 integer(kind=MPI_ADDRESS_KIND) extra_state
 integer ierror
 end subroutine PMPI_Register_datarep
+subroutine PMPIX_Comm_ack_failed(comm, num_to_ack, num_acked, ierror)
+import
+implicit none
+integer comm
+integer num_to_ack
+integer num_acked
+integer ierror
+end subroutine PMPIX_Comm_ack_failed
+subroutine PMPIX_Comm_agree(comm, flag, ierror)
+import
+implicit none
+integer comm
+integer flag
+integer ierror
+end subroutine PMPIX_Comm_agree
+subroutine PMPIX_Comm_failure_ack(comm, ierror)
+import
+implicit none
+integer comm
+integer ierror
+end subroutine PMPIX_Comm_failure_ack
+subroutine PMPIX_Comm_failure_get_acked(comm, failedgrp, ierror)
+import
+implicit none
+integer comm
+integer failedgrp
+integer ierror
+end subroutine PMPIX_Comm_failure_get_acked
+subroutine PMPIX_Comm_get_failed(comm, failedgrp, ierror)
+import
+implicit none
+integer comm
+integer failedgrp
+integer ierror
+end subroutine PMPIX_Comm_get_failed
+subroutine PMPIX_Comm_iagree(comm, flag, request, ierror)
+import
+implicit none
+integer comm
+integer, asynchronous, target :: flag
+integer request
+integer ierror
+end subroutine PMPIX_Comm_iagree
+subroutine PMPIX_Comm_is_revoked(comm, flag, ierror)
+import
+implicit none
+integer comm
+logical flag
+integer ierror
+end subroutine PMPIX_Comm_is_revoked
+subroutine PMPIX_Comm_ishrink(comm, newcomm, request, ierror)
+import
+implicit none
+integer comm
+integer newcomm
+integer request
+integer ierror
+end subroutine PMPIX_Comm_ishrink
+subroutine PMPIX_Comm_revoke(comm, ierror)
+import
+implicit none
+integer comm
+integer ierror
+end subroutine PMPIX_Comm_revoke
+subroutine PMPIX_Comm_shrink(comm, newcomm, ierror)
+import
+implicit none
+integer comm
+integer newcomm
+integer ierror
+end subroutine PMPIX_Comm_shrink
 subroutine MPI_Sizeof_f08ts(x, size, ierror)
 implicit none
 type(*), dimension(..) :: x

@@ -1,4 +1,4 @@
-! Modules of `use mpi_f08` of ftmpi. Generated from include/mpi_preamble.h and include/mpi.table.
+! Modules of `use mpi_f08` of ftmpi. Generated from include/mpi_preamble.h, include/mpi.table and include/mpix.table.
 module mpi_f08_types
   implicit none
   public
@@ -14682,6 +14682,188 @@ integer(kind=MPI_ADDRESS_KIND), intent(in) :: extra_state
 integer, optional, intent(out) :: ierror
 end subroutine PMPIR_Register_datarep_f08_large
 end interface PMPI_Register_datarep_c
+interface MPIX_Comm_ack_failed
+subroutine MPIX_Comm_ack_failed_f08(comm, num_to_ack, num_acked, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, intent(in) :: num_to_ack
+integer, intent(out) :: num_acked
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_ack_failed_f08
+end interface MPIX_Comm_ack_failed
+interface PMPIX_Comm_ack_failed
+subroutine PMPIXR_Comm_ack_failed_f08(comm, num_to_ack, num_acked, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, intent(in) :: num_to_ack
+integer, intent(out) :: num_acked
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_ack_failed_f08
+end interface PMPIX_Comm_ack_failed
+interface MPIX_Comm_agree
+subroutine MPIX_Comm_agree_f08(comm, flag, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, intent(inout) :: flag
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_agree_f08
+end interface MPIX_Comm_agree
+interface PMPIX_Comm_agree
+subroutine PMPIXR_Comm_agree_f08(comm, flag, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, intent(inout) :: flag
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_agree_f08
+end interface PMPIX_Comm_agree
+interface MPIX_Comm_failure_ack
+subroutine MPIX_Comm_failure_ack_f08(comm, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_failure_ack_f08
+end interface MPIX_Comm_failure_ack
+interface PMPIX_Comm_failure_ack
+subroutine PMPIXR_Comm_failure_ack_f08(comm, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_failure_ack_f08
+end interface PMPIX_Comm_failure_ack
+interface MPIX_Comm_failure_get_acked
+subroutine MPIX_Comm_failure_get_acked_f08(comm, failedgrp, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Group), intent(out) :: failedgrp
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_failure_get_acked_f08
+end interface MPIX_Comm_failure_get_acked
+interface PMPIX_Comm_failure_get_acked
+subroutine PMPIXR_Comm_failure_get_acked_f08(comm, failedgrp, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Group), intent(out) :: failedgrp
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_failure_get_acked_f08
+end interface PMPIX_Comm_failure_get_acked
+interface MPIX_Comm_get_failed
+subroutine MPIX_Comm_get_failed_f08(comm, failedgrp, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Group), intent(out) :: failedgrp
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_get_failed_f08
+end interface MPIX_Comm_get_failed
+interface PMPIX_Comm_get_failed
+subroutine PMPIXR_Comm_get_failed_f08(comm, failedgrp, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Group), intent(out) :: failedgrp
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_get_failed_f08
+end interface PMPIX_Comm_get_failed
+interface MPIX_Comm_iagree
+subroutine MPIX_Comm_iagree_f08(comm, flag, request, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, intent(inout), asynchronous, target :: flag
+type(MPI_Request), intent(out) :: request
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_iagree_f08
+end interface MPIX_Comm_iagree
+interface PMPIX_Comm_iagree
+subroutine PMPIXR_Comm_iagree_f08(comm, flag, request, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, intent(inout), asynchronous, target :: flag
+type(MPI_Request), intent(out) :: request
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_iagree_f08
+end interface PMPIX_Comm_iagree
+interface MPIX_Comm_is_revoked
+subroutine MPIX_Comm_is_revoked_f08(comm, flag, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+logical, intent(out) :: flag
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_is_revoked_f08
+end interface MPIX_Comm_is_revoked
+interface PMPIX_Comm_is_revoked
+subroutine PMPIXR_Comm_is_revoked_f08(comm, flag, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+logical, intent(out) :: flag
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_is_revoked_f08
+end interface PMPIX_Comm_is_revoked
+interface MPIX_Comm_ishrink
+subroutine MPIX_Comm_ishrink_f08(comm, newcomm, request, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Comm), intent(out) :: newcomm
+type(MPI_Request), intent(out) :: request
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_ishrink_f08
+end interface MPIX_Comm_ishrink
+interface PMPIX_Comm_ishrink
+subroutine PMPIXR_Comm_ishrink_f08(comm, newcomm, request, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Comm), intent(out) :: newcomm
+type(MPI_Request), intent(out) :: request
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_ishrink_f08
+end interface PMPIX_Comm_ishrink
+interface MPIX_Comm_revoke
+subroutine MPIX_Comm_revoke_f08(comm, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_revoke_f08
+end interface MPIX_Comm_revoke
+interface PMPIX_Comm_revoke
+subroutine PMPIXR_Comm_revoke_f08(comm, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_revoke_f08
+end interface PMPIX_Comm_revoke
+interface MPIX_Comm_shrink
+subroutine MPIX_Comm_shrink_f08(comm, newcomm, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Comm), intent(out) :: newcomm
+integer, optional, intent(out) :: ierror
+end subroutine MPIX_Comm_shrink_f08
+end interface MPIX_Comm_shrink
+interface PMPIX_Comm_shrink
+subroutine PMPIXR_Comm_shrink_f08(comm, newcomm, ierror)
+import
+implicit none
+type(MPI_Comm), intent(in) :: comm
+type(MPI_Comm), intent(out) :: newcomm
+integer, optional, intent(out) :: ierror
+end subroutine PMPIXR_Comm_shrink_f08
+end interface PMPIX_Comm_shrink
 interface MPI_Sizeof
 subroutine MPI_Sizeof_f08ts(x, size, ierror)
 implicit none

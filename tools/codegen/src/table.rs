@@ -132,7 +132,7 @@ fn parse_function(line: &str, section: &str) -> Result<Function, Problem> {
     let (list, tail) = (&rest[..close], rest[close + 1..].trim());
     let mut words = head.split_whitespace();
     let name = words.next().ok_or(Problem::NoName)?.to_owned();
-    if !name.starts_with("MPI_") {
+    if !name.starts_with("MPI_") && !name.starts_with("MPIX_") {
         return Err(Problem::NotMpi(name));
     }
     let since = words.next().ok_or(Problem::NoVersion)?.to_owned();

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use crate::fortran::{declarations_f08, folded, is_legacy, keyword};
+use crate::fortran::{declarations_f08, folded, is_legacy, is_written_later, keyword};
 use ftmpi_codegen::fortran::{self, f08_name};
 use ftmpi_codegen::table::{Direction, Function, Kind, Param, Standing};
 
@@ -28,7 +28,7 @@ const HANDLES: [&str; 11] = [
 /// The whole file: the modules `mpi_f08_types`, `mpi_f08_callbacks` and `mpi_f08`.
 pub fn module(constants: &[(String, i64)], functions: &[Function]) -> String {
     let mut out = String::from(
-        "! Modules of `use mpi_f08` of ftmpi. Generated from include/mpi_preamble.h and include/mpi.table.\n",
+        "! Modules of `use mpi_f08` of ftmpi. Generated from include/mpi_preamble.h, include/mpi.table and include/mpix.table.\n",
     );
     types(&mut out);
     out.push_str(CALLBACKS);
@@ -40,15 +40,16 @@ pub fn module(constants: &[(String, i64)], functions: &[Function]) -> String {
         if generic(f) != f.name && here.iter().any(|g| generic(f) == g.name) {
             continue;
         }
-        for (prefix, specific) in [("", "MPI_"), ("P", "PMPIR_")] {
+        let family = f.name.split('_').next().unwrap_or_default();
+        for (prefix, specific) in [("", format!("{family}_")), ("P", format!("P{family}R_"))] {
             let _ = writeln!(out, "interface {prefix}{}", f.name);
-            procedure(specific, f, &mut out);
+            procedure(&specific, f, &mut out);
             let large = here.iter().find(|g| {
                 // Integers of the same kinds: the compiler could not distinguish the two.
                 g.name != f.name && generic(g) == f.name && kinds(g) != kinds(f)
             });
             if let Some(large) = large {
-                procedure(specific, large, &mut out);
+                procedure(&specific, large, &mut out);
             }
             let _ = writeln!(out, "end interface {prefix}{}", f.name);
         }
@@ -230,6 +231,7 @@ fn declaration(p: &Param, f: &Function, out: &mut String) {
         _ if n.ends_with("weights") && p.direction != Direction::In => {
             format!("integer :: {n}{array}")
         }
+        _ if is_written_later(p, f) => format!("integer{intent}, asynchronous, target :: {n}"),
         _ => format!("integer{intent} :: {n}{array}"),
     };
     let _ = writeln!(out, "{line}");

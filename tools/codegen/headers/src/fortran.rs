@@ -11,11 +11,14 @@ use std::path::Path;
 use crate::constants;
 use ftmpi_codegen::table::{Direction, Function, Kind, Param};
 
-/// The files and their names.
+/// The files and their names. The modules have interfaces for `functions` and for the `extensions`
+/// of `include/mpix.table`.
 pub fn files(
     include: &Path,
     functions: &[Function],
+    extensions: &[Function],
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let functions = &[functions, extensions].concat();
     let header = fs::read_to_string(include.join("mpi_preamble.h"))?;
     let declarations = declarations(&constants::read(&header));
     let mut mpif = String::from("! mpif.h of ftmpi. Generated from include/mpi_preamble.h.\n");
@@ -177,7 +180,7 @@ fn is_operation(name: &str) -> bool {
 /// With the types of `mpi_f08`, their operators and the conversions of statuses (MPI-4.1, 19.1.3).
 fn module(declarations: &str, functions: &[Function]) -> String {
     let mut out = String::from(
-        "! Module mpi of ftmpi. Generated from include/mpi_preamble.h and include/mpi.table.\n\
+        "! Module mpi of ftmpi. Generated from include/mpi_preamble.h, include/mpi.table and include/mpix.table.\n\
          module mpi\n      use mpi_f08_types\n      implicit none\n      public\n",
     );
     out.push_str(declarations);
@@ -210,6 +213,14 @@ fn exists(f: &Function) -> bool {
 /// The keyword of a parameter: C's table avoids the name of a function of the C library.
 pub fn keyword(p: &Param) -> &str {
     if p.name == "indx" { "index" } else { &p.name }
+}
+
+/// Whether a number is written when the request of the call is complete, and not before. `target`
+/// keeps compilers from taking it for unchanged until then; with `asynchronous` alone gfortran
+/// would.
+pub fn is_written_later(p: &Param, f: &Function) -> bool {
+    let goes_on = f.params.iter().any(|q| q.kind == Kind::Handle("MPI_Request"));
+    goes_on && p.kind == Kind::Int && p.direction == Direction::InOut
 }
 
 /// MPI-1 functions whose addresses, displacements and attribute values are default integers.
@@ -288,6 +299,7 @@ fn declaration(p: &Param, f: &Function, out: &mut String) {
         Kind::Status => format!("integer {n}(MPI_STATUS_SIZE)"),
         Kind::Ranges => format!("integer {n}(3,*)"),
         Kind::Function(_) => format!("external {n}"),
+        _ if is_written_later(p, f) => format!("integer, asynchronous, target :: {n}"),
         _ => format!("integer {n}{array}"),
     };
     let _ = writeln!(out, "{line}");

@@ -1,5 +1,5 @@
 //! Generates the headers that a program is compiled with, and the page about MPI support, from
-//! `include/mpi.table` and the preambles.
+//! `include/mpi.table`, `include/mpix.table` and the preambles.
 //!
 //! `ftmpi-headers OUT` writes them to the folder OUT. `ftmpi-headers --check OUT` changes nothing
 //! and fails if a file there differs. The results are tracked under `include/generated`, so that
@@ -30,7 +30,8 @@ fn main() -> anyhow::Result<()> {
         ("mpi.h", c::header(&include, &functions)?),
         ("standard/mpi.h", c::standard_header(&include, &functions)?),
     ];
-    files.extend(fortran::files(&include, &functions)?);
+    let extensions = table::read(&include.join("mpix.table"))?;
+    files.extend(fortran::files(&include, &functions, &extensions)?);
 
     let top = include.join("..");
     files.push(("../../docs/reference/mpi-support.md", matrix::text(&top, &functions)?));

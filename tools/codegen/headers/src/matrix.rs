@@ -58,7 +58,7 @@ fn matrix(functions: &[Function], complete: &BTreeSet<String>) -> String {
          them are complete. A function that is not complete stands under \"Clear error\": it returns an \
          error with its name. Fortran has the same functions, in `mpif.h`, `use mpi` and `use mpi_f08`.\n\n\
          Some calls depend on the protocol: see [Limits](limits.md#mpi-calls). Of the `MPIX_` functions \
-         those of ULFM are complete ([Programs that handle failures](../guide/handling-failures.md)). \
+         those of ULFM are complete, in C and Fortran ([Programs that handle failures](../guide/handling-failures.md)). \
          MPICH's other `MPIX_` functions are exported, so that programs start; most of them return \
          `MPI_ERR_UNSUPPORTED_OPERATION`.\n\n\
          | chapter | functions | complete |\n| --- | --- | --- |\n",

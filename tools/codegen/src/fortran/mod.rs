@@ -72,10 +72,11 @@ pub fn declarations(functions: &[Function]) -> String {
     out
 }
 
-/// The name of the procedure in `mpi_f08`, without prefix and underscore.
+/// The name of the procedure in `mpi_f08`, without its prefix (`MPI_`, `MPIX_`).
 pub fn f08_name(f: &Function) -> String {
     let large = if f.name.ends_with("_c") { "_large" } else { "" };
     let plain = f.name.strip_suffix("_c").unwrap_or(&f.name);
     let described = if f.params.iter().any(|p| p.kind == Kind::Buffer) { "ts" } else { "" };
-    format!("{}_f08{described}{large}", &plain[4..])
+    let (_, stem) = plain.split_once('_').unwrap_or(("", plain));
+    format!("{stem}_f08{described}{large}")
 }
