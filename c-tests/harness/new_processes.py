@@ -35,8 +35,9 @@ SHORT = [
 ]
 # Moments at which connections.c kills a process: the server, then the client.
 MEETINGS = ["opened", "published", "accepted", "serving", "served", "closed", "found", "connected", "asking", "parted"]
-# Kills at points of the library: the rank, and how often it comes there before.
-POINTS = [(0, "question", 2), (0, "answer", 2), (2, "init", 1), (2, "image", 2), (0, "image", 2), (3, "finalize", 1)]
+# Kills at points of the library. Without a rank every process is killed there, also those that are spawned.
+POINTS = ["rank=0,point=question,nth=2", "rank=0,point=answer,nth=2", "point=init,nth=1", "point=image,nth=1",
+          "rank=0,point=image,nth=2", "point=finalize,nth=1"]
 
 
 def new_processes(setting: Setting) -> None:
@@ -103,14 +104,14 @@ def managers(setting: Setting) -> None:
     kill(setting, program, "worker", "wave", *HOSTS, "--protocol", "coordinated", ranks=2)
     for words, moment, when, ranks in SHORT:
         kill(setting, program, moment, when, *words, ranks=ranks)
-    at_point(setting, program, 0, "answer", 2, "now", *HIERARCHICAL)
+    at_point(setting, program, POINTS[1], "now", *HIERARCHICAL)
     if setting.full:
         for words in (HIERARCHICAL, PESSIMISTIC, [*HIERARCHICAL, "--wave", "nonblocking"]):
             for moment in MOMENTS:
                 for when in ("now", "wave"):
                     kill(setting, program, moment, when, *words, ranks=2)
-            for rank, point, nth in POINTS:
-                at_point(setting, program, rank, point, nth, "wave", *words)
+            for fault in POINTS:
+                at_point(setting, program, fault, "wave", *words)
 
 
 def printed() -> list[str]:
@@ -165,11 +166,11 @@ def connections(setting: Setting) -> None:
         setting.results.check(name, problem, f"{outcome.seconds:.1f} s")
 
 
-def at_point(setting: Setting, program: Path, rank: int, point: str, nth: int, when: str, *options: str) -> None:
-    """A rank is killed at a point of the library."""
+def at_point(setting: Setting, program: Path, fault: str, when: str, *options: str) -> None:
+    """Processes are killed at a point of the library."""
     folder = setting.new_folder("managers")
     command = [setting.dist / "bin" / "ftmpiexec", "-n", "2", "--ckpt-interval", "300ms", *options, "--inject",
-               f"kill:rank={rank},point={point},nth={nth}", program, "never", when, folder]
+               f"kill:{fault}", program, "never", when, folder]
     outcome = run(command, timeout=120, cwd=folder)
     problem = None
     if outcome.code != 0:
@@ -178,7 +179,7 @@ def at_point(setting: Setting, program: Path, rank: int, point: str, nth: int, w
         problem = f"printed {outcome.out!r}: {outcome.output_tail()}"
     elif "killed by signal 9" not in outcome.err:
         problem = f"nothing was killed: {outcome.output_tail()}"
-    name = f"new processes: rank {rank} killed at {point} {nth} {' '.join(options)}"
+    name = f"new processes: killed by {fault} {' '.join(options)}"
     setting.results.check(name, problem, f"{outcome.seconds:.1f} s")
 
 
