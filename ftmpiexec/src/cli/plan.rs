@@ -6,7 +6,7 @@ use super::errors::PlanError;
 use super::hints::Here;
 use super::machinefile::{self, Machine};
 use super::placement::{machines, merge, place, place_as_told, slots, universe};
-use super::protocol_choice::{AUTO, Choice, Facts};
+use super::protocol_choice::{AUTO, Choice, Facts, shares_in_vain};
 use super::starter::Starter;
 use super::{CommandLine, environment, locality, protocol, recovery};
 use crate::agent_protocol::{Commitment, Program};
@@ -193,6 +193,11 @@ impl Plan {
             Some(_) => AUTO,
             None => &self.protocol.name,
         }
+    }
+
+    /// Whether a program calls `MPI_Win_allocate_shared`, and the protocol refuses that.
+    pub fn shares_in_vain(&self) -> bool {
+        shares_in_vain(self.traits, &self.placement, &self.programs)
     }
 
     /// Whether the agent of this host starts by `starter`.

@@ -16,8 +16,9 @@
 //!
 //! Options steer the choice ([`Wish`]): what needs a log of receptions gets one, what needs images
 //! of single ranks gets them, and what needs clusters gets clusters. Loads and stores in shared
-//! memory (`MPI_Win_allocate_shared`) cannot be repeated from a log. Processes that are spawned end
-//! before the job where all ranks return together.
+//! memory (`MPI_Win_allocate_shared`) cannot be repeated from a log, also where those who share it
+//! return together (`docs/internals/windows-and-files.md`). Processes that are spawned end before
+//! the job where all ranks return together.
 
 use super::effects;
 use super::machinefile::Machine;
@@ -29,6 +30,7 @@ use crate::os_text::OsText;
 use crate::tuning::SCRIPT_BYTES_MAX;
 use ftmpi_options::choices::{OutputChoice, PolicyChoice, Switch};
 use ftmpi_options::ftmpiexec::Cli;
+use ftmpi_wire::ProtocolTraits;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -162,13 +164,10 @@ impl Facts {
         faults: &[Fault],
         programs: &[Program],
     ) -> Self {
-        let mut ranks_on: BTreeMap<u32, usize> = BTreeMap::new();
-        for host in placement {
-            *ranks_on.entry(*host).or_default() += 1;
-        }
+        let (hosts, most_on_a_host) = counted(placement);
         Self {
-            hosts: ranks_on.len(),
-            most_on_a_host: ranks_on.into_values().max().unwrap_or(0),
+            hosts,
+            most_on_a_host,
             images: cli.checkpoints.ckpt == Switch::On,
             shares_memory: programs.iter().any(|program| calls_one(program, &SHARING)),
             spawns: programs
@@ -177,6 +176,21 @@ impl Facts {
             wishes: wishes(cli, given, machines, faults),
         }
     }
+}
+
+/// Hosts that have ranks, and ranks on the host that has most of them.
+fn counted(placement: &[u32]) -> (usize, usize) {
+    let mut ranks_on: BTreeMap<u32, usize> = BTreeMap::new();
+    for host in placement {
+        *ranks_on.entry(*host).or_default() += 1;
+    }
+    (ranks_on.len(), ranks_on.into_values().max().unwrap_or(0))
+}
+
+/// Whether a program makes windows in memory that ranks share, where the protocol refuses that.
+pub fn shares_in_vain(traits: ProtocolTraits, placement: &[u32], programs: &[Program]) -> bool {
+    let shares = |program: &Program| calls_one(program, &SHARING);
+    traits.replays() && counted(placement).1 > 1 && programs.iter().any(shares)
 }
 
 /// Whether a program calls one of these functions. A program that is not found is reported by

@@ -217,6 +217,9 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     {
         printer.notice(protocol_advice::chosen(choice));
     }
+    if plan.shares_in_vain() {
+        printer.notice(protocol_advice::shares_in_vain(&plan.protocol.name));
+    }
     if batch_log::speaks(&plan) {
         printer.notice(batch_log::protection(&plan));
     }

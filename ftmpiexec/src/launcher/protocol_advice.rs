@@ -81,6 +81,14 @@ pub(super) fn chosen(choice: &Choice) -> String {
     format!("--protocol auto: {}, because {why}; {cost}", choice.name)
 }
 
+/// The program calls a function that this protocol refuses.
+pub(super) fn shares_in_vain(protocol: &str) -> String {
+    format!(
+        "the program calls MPI_Win_allocate_shared, which --protocol {protocol} refuses where several \
+         ranks share memory: no log repeats loads and stores; --protocol coordinated allows it"
+    )
+}
+
 /// Ranks that exchange so little would be better off with logs.
 fn exchange_little(bytes_per_second: f64) -> String {
     format!(
