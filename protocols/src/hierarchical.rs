@@ -257,6 +257,18 @@ impl Determinants for Hierarchical {
         self.between.service_repeated();
     }
 
+    fn orders_threads(&self) -> bool {
+        self.between.orders_threads()
+    }
+
+    fn next_turn(&self) -> NextTurn {
+        self.between.next_turn()
+    }
+
+    fn on_step(&mut self, step: u64) {
+        self.between.on_step(step);
+    }
+
     fn replaying(&self) -> bool {
         self.between.replaying()
     }

@@ -4,7 +4,7 @@
 //! events are left, matches and answers are repeated and make no new determinants. The end of the
 //! replay is reported once.
 
-use crate::protocol::{Answer, Decision, Pin, Service};
+use crate::protocol::{Answer, Decision, NextTurn, Pin, Service};
 use crate::replay::Replay;
 use ftmpi_wire::{Determinant, Rank, Ssn};
 
@@ -72,6 +72,8 @@ impl Recorder {
             Answer::Clock(bits) => Determinant::Clock { fails, bits },
             Answer::Cancelled(post) => Determinant::Cancelled { fails, post },
             Answer::Served(call, message) => Determinant::Served { fails, call, message },
+            Answer::Turn(thread, step, digest) => Determinant::Turn { fails, thread, step, digest },
+            Answer::Stayed(step) => Determinant::Stayed { fails, step },
         }
     }
 
@@ -84,6 +86,17 @@ impl Recorder {
     /// It was served again.
     pub fn served(&mut self) {
         self.replay.served();
+    }
+
+    /// Which thread of the rank goes on next.
+    #[must_use]
+    pub fn next_turn(&self) -> NextTurn {
+        self.replay.next_turn()
+    }
+
+    /// The `step`-th step of the threads begins.
+    pub fn step_begins(&mut self, step: u64) {
+        self.replay.step_begins(step);
     }
 
     /// How many determinants the present incarnation had to repeat when it began.

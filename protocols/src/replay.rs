@@ -5,7 +5,7 @@
 //! the receive had not matched when the last recorded event happened. It must not take now what
 //! another receive, or a later state of the program, is to have.
 
-use crate::protocol::{Answer, Decision, NAMED, Pin, Service};
+use crate::protocol::{Answer, Decision, NAMED, NextTurn, Pin, Service};
 use ftmpi_wire::{Determinant, Rank, Ssn};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -17,6 +17,8 @@ pub struct Replay {
     outcomes: VecDeque<(u32, Option<Answer>)>,
     /// Receives that will be cancelled.
     cancelled: BTreeSet<u64>,
+    /// The step of the rank's threads that is under way.
+    step: u64,
 }
 
 impl Replay {
@@ -51,6 +53,10 @@ impl Replay {
                 Determinant::Served { fails, call, message } => {
                     (fails, Some(Answer::Served(call, message)))
                 }
+                Determinant::Turn { fails, thread, step, digest } => {
+                    (fails, Some(Answer::Turn(thread, step, digest)))
+                }
+                Determinant::Stayed { fails, step } => (fails, Some(Answer::Stayed(step))),
             };
             if fails > 0 || answer.is_some() {
                 replay.outcomes.push_back((fails, answer));
@@ -108,6 +114,40 @@ impl Replay {
     pub fn served(&mut self) {
         if let Some((0, Some(Answer::Served(..)))) = self.outcomes.front() {
             self.outcomes.pop_front();
+            self.drop_passed();
+        }
+    }
+
+    /// Which thread of the rank goes on next.
+    #[must_use]
+    pub fn next_turn(&self) -> NextTurn {
+        match self.outcomes.front() {
+            None => NextTurn::Free,
+            Some(&(0, Some(Answer::Turn(thread, step, digest)))) => {
+                NextTurn::Other(thread, step, digest)
+            }
+            Some(&(0, Some(Answer::Stayed(step)))) => NextTurn::Until(step),
+            Some(_) => NextTurn::Same,
+        }
+    }
+
+    /// The `step`-th step begins: of the thread that [`Replay::next_turn`] allows.
+    pub fn step_begins(&mut self, step: u64) {
+        self.step = step;
+        if let Some(&(0, Some(Answer::Turn(_, of, _)))) = self.outcomes.front()
+            && of <= step
+        {
+            self.outcomes.pop_front();
+        }
+        self.drop_passed();
+    }
+
+    /// That no other thread went on until a step that has begun says nothing any more.
+    fn drop_passed(&mut self) {
+        while let Some(&(0, Some(Answer::Stayed(step)))) = self.outcomes.front()
+            && step <= self.step
+        {
+            self.outcomes.pop_front();
         }
     }
 
@@ -116,13 +156,17 @@ impl Replay {
         let (fails, answer) = self.outcomes.front_mut()?;
         if *fails > 0 {
             *fails -= 1;
-            if *fails == 0 && answer.is_none() {
-                self.outcomes.pop_front();
+            if *fails == 0 {
+                if answer.is_none() {
+                    self.outcomes.pop_front();
+                }
+                self.drop_passed();
             }
             return Some(Decision::Negative);
         }
         let answer = *answer;
         self.outcomes.pop_front();
+        self.drop_passed();
         if let Some(Answer::Cancelled(post)) = answer {
             self.cancelled.remove(&post);
         }
@@ -158,6 +202,31 @@ mod tests {
         assert_eq!(replay.pin(9), Pin::To(Rank(3), Ssn(4)));
         assert!(replay.matched(9) && replay.is_over());
         assert_eq!(replay.pin(8), Pin::Free);
+    }
+
+    #[test]
+    fn threads_go_on_in_the_recorded_order() {
+        let mut replay = Replay::new(vec![
+            Determinant::Outcome { fails: 0, value: 7 },
+            Determinant::Stayed { fails: 1, step: 3 },
+            Determinant::Turn { fails: 0, thread: 5, step: 4, digest: 9 },
+            Determinant::Stayed { fails: 0, step: 6 },
+        ]);
+        replay.step_begins(2);
+        assert_eq!(replay.next_turn(), NextTurn::Same);
+        assert_eq!(replay.decide(), Some(Decision::Positive(Answer::Value(7))));
+        assert_eq!(replay.next_turn(), NextTurn::Same, "a test that fails comes first");
+        assert_eq!(replay.decide(), Some(Decision::Negative));
+        assert_eq!(replay.next_turn(), NextTurn::Until(3));
+        replay.step_begins(3);
+        assert_eq!(replay.next_turn(), NextTurn::Other(5, 4, 9));
+        replay.step_begins(4);
+        assert_eq!(replay.next_turn(), NextTurn::Until(6));
+        replay.step_begins(5);
+        assert!(!replay.is_over());
+        replay.step_begins(6);
+        assert!(replay.is_over());
+        assert_eq!(replay.next_turn(), NextTurn::Free);
     }
 
     #[test]

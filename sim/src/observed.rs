@@ -218,6 +218,15 @@ impl Determinants for Observed {
     fn service_repeated(&mut self) {
         self.inner.service_repeated();
     }
+    fn orders_threads(&self) -> bool {
+        self.inner.orders_threads()
+    }
+    fn next_turn(&self) -> NextTurn {
+        self.inner.next_turn()
+    }
+    fn on_step(&mut self, step: u64) {
+        self.inner.on_step(step);
+    }
     fn replaying(&self) -> bool {
         self.inner.replaying()
     }

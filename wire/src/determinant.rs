@@ -81,6 +81,25 @@ pub enum Determinant {
         /// Sender and number of the request.
         message: Option<(Rank, Ssn)>,
     },
+    /// Another thread of the rank went on, with step `step`. Steps are what the threads of a rank
+    /// do inside the library, one at a time: a call begins, ends, or goes on after a wait.
+    Turn {
+        /// Negative answers since the last event.
+        fails: u32,
+        /// Which thread.
+        thread: u32,
+        /// The number of its first step.
+        step: u64,
+        /// A digest of what the threads had done until then.
+        digest: u64,
+    },
+    /// No other thread had gone on until this step, when something left the rank.
+    Stayed {
+        /// Negative answers since the last event.
+        fails: u32,
+        /// The step.
+        step: u64,
+    },
     /// Only in a log: the records behind it depend on this event of another rank, which was not
     /// known to be stable (optimistic logging).
     Depends {
@@ -122,6 +141,8 @@ impl Determinant {
             Self::Served { fails, call, message: None } => (8, fails, u32::MAX, call, 0),
             Self::Depends { rank, incarnation, place } => (9, incarnation.0, rank.0, place.0, 0),
             Self::Begins { incarnation, after } => (10, incarnation.0, 0, after.0, 0),
+            Self::Turn { fails, thread, step, digest } => (11, fails, thread, step, digest),
+            Self::Stayed { fails, step } => (12, fails, 0, step, 0),
         };
         let mut out = [0; Self::BYTES];
         out[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -155,6 +176,8 @@ impl Determinant {
             8 => Self::Served { fails, call: a, message: Some((source, Ssn(b))) },
             9 => Self::Depends { rank: source, incarnation: Incarnation(fails), place: EventNo(a) },
             10 => Self::Begins { incarnation: Incarnation(fails), after: EventNo(a) },
+            11 => Self::Turn { fails, thread: source.0, step: a, digest: b },
+            12 => Self::Stayed { fails, step: a },
             _ => return Err(DecodeError::new("determinant", "unknown kind")),
         })
     }

@@ -130,6 +130,16 @@ impl Reader<'_> {
                 };
                 Determinant::Served { fails, call, message }
             }
+            9 => {
+                let (thread, step) = (self.small()?, self.number()?);
+                let (digest, rest) = self
+                    .0
+                    .split_first_chunk::<8>()
+                    .ok_or(DecodeError::new(WHAT, "it is cut off"))?;
+                self.0 = rest;
+                Determinant::Turn { fails, thread, step, digest: u64::from_le_bytes(*digest) }
+            }
+            10 => Determinant::Stayed { fails, step: self.number()? },
             _ => return Err(DecodeError::new(WHAT, "unknown kind of event")),
         };
         Ok(Event { determinant, seen })
@@ -199,6 +209,18 @@ pub fn put_event(out: &mut Vec<u8>, event: &Event, edges: bool) {
                 put(out, u64::from(source.0));
                 put(out, ssn.0);
             }
+            kind
+        }
+        Determinant::Turn { fails, thread, step, digest } => {
+            let kind = with_fails(9, fails);
+            put(out, u64::from(thread));
+            put(out, step);
+            out.extend_from_slice(&digest.to_le_bytes());
+            kind
+        }
+        Determinant::Stayed { fails, step } => {
+            let kind = with_fails(10, fails);
+            put(out, step);
             kind
         }
         Determinant::Witness { .. } | Determinant::Depends { .. } | Determinant::Begins { .. } => {

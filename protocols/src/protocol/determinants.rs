@@ -45,6 +45,24 @@ pub enum Answer {
     /// A one-sided request was served in this call. `None`: no further request was served until
     /// something left the rank.
     Served(u64, Option<(Rank, Ssn)>),
+    /// This thread went on, with this step; a digest of what was done until then.
+    Turn(u32, u64, u64),
+    /// No other thread had gone on until this step, when something left the rank.
+    Stayed(u64),
+}
+
+/// Which thread of the rank goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NextTurn {
+    /// Any: no recorded event is left that says it.
+    Free,
+    /// The one that went on last: other events of it come first.
+    Same,
+    /// This thread, with this step; the digest of what was done until then. The one that went on
+    /// last has all steps before.
+    Other(u32, u64, u64),
+    /// The one that went on last, up to this step.
+    Until(u64),
 }
 
 /// Which one-sided request may be served next.
@@ -88,6 +106,19 @@ pub trait Determinants {
 
     /// The service that [`Service::Recorded`] named was repeated.
     fn service_repeated(&mut self) {}
+
+    /// Whether this protocol records and repeats the order in which threads of a rank go on.
+    fn orders_threads(&self) -> bool {
+        false
+    }
+
+    /// Which thread of the rank goes on next?
+    fn next_turn(&self) -> NextTurn {
+        NextTurn::Free
+    }
+
+    /// A step has begun, the `step`-th of all threads.
+    fn on_step(&mut self, _step: u64) {}
 
     /// Recorded events are left that the program must be told.
     fn replaying(&self) -> bool {
@@ -173,6 +204,19 @@ impl<P: Records> Determinants for P {
 
     fn service_repeated(&mut self) {
         self.recorder_mut().served();
+        self.after_replay_step();
+    }
+
+    fn orders_threads(&self) -> bool {
+        true
+    }
+
+    fn next_turn(&self) -> NextTurn {
+        self.recorder().next_turn()
+    }
+
+    fn on_step(&mut self, step: u64) {
+        self.recorder_mut().step_begins(step);
         self.after_replay_step();
     }
 

@@ -30,7 +30,7 @@ mod piggybacking;
 mod waves;
 
 pub use command::{Command, Counts};
-pub use determinants::{Answer, Decision, Determinants, NAMED, Pin, Records, Service};
+pub use determinants::{Answer, Decision, Determinants, NAMED, NextTurn, Pin, Records, Service};
 pub use logging::{Logging, SendVerdict};
 pub use piggybacking::{ArrivalVerdict, Piggybacking};
 pub use waves::{Marker, Readiness, Stage, Waves};
