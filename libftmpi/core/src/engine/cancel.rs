@@ -55,7 +55,7 @@ impl<L: Link> Engine<L> {
             if to.is_none_or(|to| self.link.withdraw(Rank(to as u32))) {
                 return;
             }
-            self.block();
+            self.block_alone();
         }
     }
 
@@ -107,7 +107,7 @@ impl<L: Link> Engine<L> {
                 Decision::Positive(_) => break true,
                 Decision::Negative => break false,
                 // A receive whose match is not known yet may take the message.
-                Decision::Live if self.state.protocol.repeating() => self.block(),
+                Decision::Live if self.state.protocol.repeating() => self.block_alone(),
                 Decision::Live => {
                     let waits = self.state.matcher.find_identity(me, ssn).is_some();
                     if waits {
@@ -145,7 +145,7 @@ impl<L: Link> Engine<L> {
             match self.state.protocol.decide() {
                 // Also while only matches of named receives are left: this receive may have been
                 // matched before it was to be cancelled.
-                protocol::Decision::Live if self.state.protocol.repeating() => self.block(),
+                protocol::Decision::Live if self.state.protocol.repeating() => self.block_alone(),
                 protocol::Decision::Live => {
                     match node {
                         Some(node) => {

@@ -59,7 +59,7 @@ impl<L: Link> Engine<L> {
     /// `MPI_Recv`: posts a receive and waits for it.
     #[inline]
     pub fn recv(&mut self, into: RecvData, from: Source, context: u32, tag: Tag) -> Completion {
-        let (post, pin) = self.state.number_post(from);
+        let (post, pin) = self.state.number_post(from, context, tag);
         if pin == Pin::Free
             && let (RecvData::Bytes { ptr, len }, Source::Rank(rank)) = (&into, from)
             && self.state.may_receive_directly(rank)
@@ -138,7 +138,7 @@ impl<L: Link> Engine<L> {
         context: u32,
         tag: Tag,
     ) -> Receipt {
-        let (post, pin) = self.state.number_post(from);
+        let (post, pin) = self.state.number_post(from, context, tag);
         if pin == Pin::Free
             && let (RecvData::Bytes { ptr, len }, Source::Rank(rank)) = (&into, from)
             && !self.state.has_work()

@@ -327,6 +327,18 @@ pub trait Link {
     fn join_shared_memory(&mut self, _host: &[Rank], _past: ImageNo) -> bool {
         true
     }
+    /// The number of the program's thread that calls: the same one in every incarnation. 0: nobody
+    /// knows it.
+    fn thread(&self) -> u32 {
+        0
+    }
+    /// Whether other threads stay out while this one rests in the middle of a call; what was asked
+    /// before.
+    fn keep_threads_out(&mut self, _keep: bool) -> bool {
+        false
+    }
+    /// A thread has begun a step that others may have waited for.
+    fn turn_is_over(&mut self) {}
     /// Whether this rank shares memory, under waves.
     fn shares(&self) -> bool {
         false

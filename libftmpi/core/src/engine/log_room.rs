@@ -40,7 +40,7 @@ impl<L: Link> Engine<L> {
                 self.state.plead_for_room();
                 self.work();
             }
-            self.block();
+            self.block_alone();
         }
     }
 

@@ -61,6 +61,7 @@ mod services;
 pub mod shared_memory_barrier;
 mod slots;
 mod state;
+mod steps;
 mod tasks;
 mod time;
 mod tuning;

@@ -65,7 +65,7 @@ impl<L: Link> Engine<L> {
     pub fn commit(&mut self) {
         let mut asked = None;
         while self.state.hooks.outcomes && !self.is_committed(&mut asked) {
-            self.block();
+            self.block_alone();
         }
     }
 
@@ -74,6 +74,7 @@ impl<L: Link> Engine<L> {
             return false;
         }
         self.state.note_no_service();
+        self.state.note_steps();
         self.settle_or_commit(asked);
         self.state.protocol.stable() >= self.needed()
     }
@@ -126,6 +127,7 @@ impl<L: Link> Engine<L> {
     /// came to where its earlier incarnation tested something.
     pub fn effect_repeatable(&mut self, mut act: impl FnMut(&mut L) -> u64) -> Option<u64> {
         let mut committed = None;
+        self.step();
         loop {
             match self.decide() {
                 Decision::Positive(answer) => return Some(answer),
@@ -150,6 +152,7 @@ impl<L: Link> Engine<L> {
     pub fn effect_once(&mut self, effect: &mut impl Effect<L>) -> Option<u64> {
         // The mark, and the incarnation that looked if it is this one.
         let mut intent: Option<(u64, Option<u64>)> = None;
+        self.step();
         loop {
             match (self.decide(), intent) {
                 (Decision::Positive(answer), _) if answer & INTENT != 0 && answer >> 63 == 0 => {

@@ -36,12 +36,14 @@ impl<L: Link> Engine<L> {
 impl State {
     /// The number of a receive, by which a replay knows it, and what it may match.
     #[inline]
-    pub(super) fn number_post(&mut self, from: Source) -> (u64, Pin) {
+    pub(super) fn number_post(&mut self, from: Source, context: u32, tag: Tag) -> (u64, Pin) {
         if self.hooks.wildcard_matches && from == Source::Any {
             self.posts.wild += 1;
+            self.note_post(from, context, tag);
             (self.posts.wild, self.protocol.pin(self.posts.wild))
         } else if self.hooks.outcomes {
             self.posts.named += 1;
+            self.note_post(from, context, tag);
             let post = NAMED | self.posts.named;
             (post, self.protocol.pin(post))
         } else {

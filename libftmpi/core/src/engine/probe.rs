@@ -29,6 +29,8 @@ impl<L: Link> Engine<L> {
             self.poll_once();
         }
         if self.state.hooks.outcomes {
+            // Another thread may have come in.
+            self.step();
             match self.recorded() {
                 protocol::Decision::Live => {}
                 protocol::Decision::Negative => return None,
@@ -70,15 +72,23 @@ impl<L: Link> Engine<L> {
             // The protocol is asked again after every wait: this may be a later incarnation,
             // restored from an image that was taken during the wait.
             if wild {
-                match self.recorded() {
-                    protocol::Decision::Live => {}
-                    protocol::Decision::Positive(Answer::Probed(source, ssn)) => {
+                match self.recorded_in_wait() {
+                    None => {
+                        self.block_on(first, Awaited::Message(from));
+                        continue;
+                    }
+                    Some(protocol::Decision::Live) => {}
+                    Some(protocol::Decision::Positive(Answer::Probed(source, ssn))) => {
                         return Ok(self.look_for(source, ssn));
                     }
-                    other => self.diverged(&format!("a probe waits where {other:?} was recorded")),
+                    Some(other) => {
+                        self.diverged(&format!("a probe waits where {other:?} was recorded"))
+                    }
                 }
             }
-            if let Some(seen) = self.look(from, context, tag) {
+            if let Some(seen) = self.look(from, context, tag)
+                && self.answer_step()
+            {
                 if wild {
                     self.answered_probe(seen.0);
                 }

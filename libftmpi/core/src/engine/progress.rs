@@ -88,11 +88,18 @@ impl<L: Link> Engine<L> {
     /// are told if the wait is long.
     #[inline]
     pub(super) fn block_on(&mut self, first: Option<Rank>, awaited: Awaited) {
-        if self.progress_from(first) {
+        let came = self.progress_from(first);
+        if came && let Some(rank) = first {
+            self.came_from(rank);
+        }
+        self.looked(came, awaited);
+    }
+
+    /// A look was made by somebody who waits.
+    #[inline]
+    pub(super) fn looked(&mut self, came: bool, awaited: Awaited) {
+        if came {
             self.idle_polls = 0;
-            if let Some(rank) = first {
-                self.came_from(rank);
-            }
         } else if self.state.logs.have_late() {
             self.state.logs.log_a_piece();
         } else {

@@ -94,6 +94,8 @@ impl<L: Link> Engine<L> {
             self.block();
         }
         let state = &mut self.state;
+        state.steps.begin_again();
+        state.protocol.on_step(state.steps.count());
         let early = state.recovery.end_fetch();
         state.counters.replayed = state.protocol.recorded();
         state.counters.recovery_ns = L::now_ns().saturating_sub(begin);
@@ -113,6 +115,9 @@ impl<L: Link> Engine<L> {
         if self.is_repeating() {
             return false;
         }
+        // An image is in the middle of the steps: an incarnation from an older one must come there,
+        // too.
+        self.state.note_all_steps();
         self.state.protocol.settle();
         self.work();
         let protocol = &self.state.protocol;

@@ -382,6 +382,7 @@ impl State {
             return SendVerdict::Go;
         }
         self.note_no_service();
+        self.note_steps();
         let verdict = self.protocol.on_send(to, ssn);
         self.commands_to_queues();
         verdict

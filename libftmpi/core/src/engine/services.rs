@@ -76,6 +76,10 @@ impl<L: Link> Engine<L> {
     #[cold]
     pub fn call_ends(&mut self) {
         self.stand_if_due();
+        if self.orders_threads() {
+            // Steps are counted instead.
+            return;
+        }
         self.repeat_services();
         self.state.services.call_ends();
     }
@@ -89,7 +93,7 @@ impl<L: Link> Engine<L> {
                 Service::Recorded(_, Some(_)) if self.windows.is_empty() => {
                     self.diverged("it served a one-sided request and has no window now")
                 }
-                Service::Recorded(_, Some(_)) => self.block(),
+                Service::Recorded(_, Some(_)) => self.block_alone(),
                 Service::Free | Service::Held => return,
             }
         }
@@ -218,7 +222,7 @@ impl<L: Link> Engine<L> {
 }
 
 impl State {
-    fn service_repeated(&mut self) {
+    pub(super) fn service_repeated(&mut self) {
         self.protocol.service_repeated();
         self.commands_to_queues();
     }

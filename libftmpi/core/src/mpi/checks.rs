@@ -334,7 +334,7 @@ impl<L: Link> Mpi<L> {
     /// replay gives the same answer.
     fn unreceived(&mut self, context: Option<u32>) -> usize {
         self.poll_once();
-        match self.engine.decide() {
+        match self.engine.decide_polled() {
             Decision::Negative => 0,
             Decision::Positive(n) => n as usize,
             Decision::Live => {

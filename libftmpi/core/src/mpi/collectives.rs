@@ -121,6 +121,8 @@ impl<L: Link> Mpi<L> {
                 None => self.engine.block(),
             }
         }
+        // What the call does next, others may see.
+        self.engine.step();
         match schedule.dismantle(&mut self.pool) {
             None => Ok(()),
             Some(error) => {

@@ -391,6 +391,7 @@ impl<L: Link> Mpi<L> {
             self.engine.block();
         }
         drop(members);
+        self.engine.step();
         self.comm_free(comm)
     }
 }

@@ -148,7 +148,11 @@ impl<L: Link> Mpi<L> {
                 });
                 Status { error: status.error.or(sent), ..status }
             }
-            Some(Active::Duplicate(duplicate)) => self.duplicated(*duplicate),
+            Some(Active::Duplicate(duplicate)) => {
+                // Others may have taken contexts since the wait.
+                self.engine.step();
+                self.duplicated(*duplicate)
+            }
             Some(Active::Agreement(agreement)) => self.agreement_is_done(*agreement),
             Some(Active::OneSided(transfer)) => {
                 self.transfer_is_done(&transfer);
@@ -258,7 +262,7 @@ impl<L: Link> Mpi<L> {
     /// Whether the program learns that an open request is complete; it is complete then.
     pub(super) fn decide_done(&mut self, request: Request) -> bool {
         self.poll_once();
-        match self.engine.decide() {
+        match self.engine.decide_polled() {
             Decision::Negative => false,
             Decision::Positive(_) => {
                 self.await_done(request);

@@ -112,7 +112,7 @@ impl<L: Link> Mpi<L> {
         }
         if open {
             self.poll_once();
-            match self.engine.decide() {
+            match self.engine.decide_polled() {
                 Decision::Negative => return Ok(false),
                 Decision::Positive(_) => {}
                 Decision::Live => {
@@ -199,14 +199,17 @@ impl<L: Link> Mpi<L> {
         }
         let i = loop {
             // Again after every wait: an image may have been taken in it.
-            match self.engine.decide() {
-                Decision::Positive(i) => break i as usize,
-                Decision::Live | Decision::Negative => {
-                    if let Some(i) = self.first_done(requests) {
+            match self.engine.decide_in_wait() {
+                Some(Decision::Positive(i)) => break i as usize,
+                Some(Decision::Live | Decision::Negative) => {
+                    if let Some(i) = self.first_done(requests)
+                        && self.engine.answer_step()
+                    {
                         self.engine.answered(i as u64);
                         break i;
                     }
                 }
+                None => {}
             }
             self.block();
         };
@@ -235,7 +238,7 @@ impl<L: Link> Mpi<L> {
             return Ok(ControlFlow::Break(TestAny::NoneActive));
         }
         self.poll_once();
-        Ok(match self.engine.decide() {
+        Ok(match self.engine.decide_polled() {
             Decision::Negative => ControlFlow::Break(TestAny::Nothing),
             Decision::Positive(i) => ControlFlow::Continue(i as usize),
             Decision::Live => match self.first_done(requests) {
@@ -312,16 +315,19 @@ impl<L: Link> Mpi<L> {
         }
         let chosen = loop {
             // Again after every wait: an image may have been taken in it.
-            match self.engine.decide() {
-                Decision::Negative => return Vec::new(),
-                Decision::Positive(packed) => break packing.unpack(packed),
-                Decision::Live => {
+            let decision =
+                if wait { self.engine.decide_in_wait() } else { Some(self.engine.decide_polled()) };
+            match decision {
+                Some(Decision::Negative) => return Vec::new(),
+                Some(Decision::Positive(packed)) => break packing.unpack(packed),
+                None => {}
+                Some(Decision::Live) => {
                     let begin = if most < n { packing.begin(self.turn) } else { 0 };
                     let done = (begin..n).chain(0..begin).filter(|&i| {
                         known.binary_search(&i).is_err() && self.is_there(requests[i])
                     });
                     let chosen: Vec<usize> = done.take(most).collect();
-                    if !chosen.is_empty() {
+                    if !chosen.is_empty() && (!wait || self.engine.answer_step()) {
                         if self.engine.replays() {
                             self.engine.answered(packing.pack(&chosen));
                         }

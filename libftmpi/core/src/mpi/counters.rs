@@ -43,7 +43,7 @@ impl<L: Link> Mpi<L> {
         let window = self.window_mut(id)?;
         if window.members.me == 0 {
             let at = window.base;
-            let before = match self.engine.decide() {
+            let before = match self.engine.decide_polled() {
                 Decision::Positive(before) => before as i64,
                 _ => {
                     let before = at.load();

@@ -283,7 +283,7 @@ impl<L: Link> Mpi<L> {
     pub fn win_test(&mut self, id: WinId) -> Result<bool> {
         self.is_exposed(id)?;
         self.engine.poll_once();
-        match self.engine.decide() {
+        match self.engine.decide_polled() {
             Decision::Negative => return Ok(false),
             Decision::Positive(_) => {
                 while self.is_exposed(id)? {

@@ -218,7 +218,7 @@ impl<L: Link> Mpi<L> {
         file: FileName<'_>,
         what: impl FnOnce(&mut dyn Disk) -> Result<u64>,
     ) -> Result<u64> {
-        match self.engine.decide() {
+        match self.engine.decide_polled() {
             Decision::Positive(answer) => self.outcome(answer, None, file),
             Decision::Negative => self.other_course(),
             Decision::Live => {
@@ -238,6 +238,7 @@ impl<L: Link> Mpi<L> {
         what: impl FnOnce(&mut dyn Disk) -> Result<u64>,
     ) -> Result<Read> {
         let mut data: Vec<u8> = Vec::new();
+        self.engine.step();
         loop {
             match self.engine.decide() {
                 Decision::Positive(answer) if answer >> 56 == DATA >> 56 => {

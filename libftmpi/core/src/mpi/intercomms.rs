@@ -211,6 +211,7 @@ impl<L: Link> Mpi<L> {
             self.engine.wait(send);
         }
         let done = self.engine.wait(recv);
+        self.engine.step();
         let mut theirs = vec![0; len];
         to.read(&mut theirs);
         self.pool.give_back(out);

@@ -280,7 +280,7 @@ impl<L: Link> Mpi<L> {
         }
         self.blamed = comm;
         self.poll_once();
-        match self.engine.decide() {
+        match self.engine.decide_polled() {
             Decision::Negative => Ok(false),
             Decision::Positive(_) => {
                 while !self.has_part(request, part) {

@@ -16,6 +16,7 @@
 //! | `recovery` | begin and end of an incarnation |
 //! | `waves` | coordinated images |
 //! | `services` | one-sided requests of others |
+//! | `steps` | the order of the program's threads |
 //! | `memory_stream` | place in the stream out of the channel memory |
 //! | `faults` | ranks that have died, and whom that concerns |
 //! | `output_run`, `clock` | effects outside of MPI; time |
@@ -34,6 +35,7 @@ pub(super) mod rendezvous;
 pub(super) mod requests;
 pub(super) mod services;
 pub(super) mod snapshots;
+pub(super) mod steps;
 pub(super) mod waves;
 
 use super::matching::Matcher;
@@ -53,6 +55,7 @@ use rendezvous::Rendezvous;
 use requests::Requests;
 use services::Services;
 use snapshots::Snapshots;
+use steps::Steps;
 use waves::Waves;
 
 /// Numbers of posted receives, by which a replay knows them.
@@ -83,6 +86,7 @@ pub struct State {
     pub(super) recovery: Recovery,
     pub(super) waves: Waves,
     pub(super) services: Services,
+    pub(super) steps: Steps,
     pub(super) memory_stream: MemoryStream,
     pub(super) repeatable_run: RepeatableRun,
     pub(super) clock: Clock,
@@ -123,6 +127,7 @@ impl State {
             recovery: Recovery::new(),
             waves: Waves::new(hooks.channel_state),
             services: Services::default(),
+            steps: Steps::default(),
             memory_stream: MemoryStream::default(),
             repeatable_run: RepeatableRun::default(),
             clock: Clock::new(),
