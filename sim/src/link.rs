@@ -4,13 +4,12 @@
 use crate::fiber::{Pause, Stop};
 use crate::invariants::single_copy::Shown;
 use crate::invariants::whole_frames;
-use crate::mutants::Mutant;
-use crate::world::shared::CELLS;
+use crate::mutants::{Mutant, share_lock};
+use crate::world::shared::{CELLS, Table};
 use crate::world::{Item, News, SimDisk, with};
-use ftmpi_core::engine::shared_memory_barrier::{Board, Column, SharedMemoryBarrier};
+use ftmpi_core::engine::shared_memory_barrier::SharedMemoryBarrier;
 use ftmpi_core::engine::{Captured, DirectReceive, Exact, Frame, Link, Push, Sink, Token};
 use ftmpi_core::usermem::UserPtr;
-use ftmpi_core::window::request::{Action, Request};
 use ftmpi_protocols::protocol::Readiness;
 use ftmpi_wire::control::FromRank;
 use ftmpi_wire::header::{Kind, Received};
@@ -43,6 +42,10 @@ pub struct SimLink {
     copy: Vec<u64>,
     /// The engine wants to hear of the end of every call.
     ends: bool,
+    /// Which thread of the program goes on.
+    thread: u32,
+    /// No other thread may come in.
+    alone: bool,
     disk: SimDisk,
 }
 
@@ -52,18 +55,6 @@ struct Half {
     words: [u64; 3],
     /// Its payload, if the peer may be reading it where it lies.
     shown: Option<Shown>,
-}
-
-/// The board of those who share memory in a state of the job.
-struct Table(Incarnation);
-
-impl Board for Table {
-    fn read(&self, rank: Rank, word: Column) -> u64 {
-        with(|world| *world.on_board(self.0, rank, word))
-    }
-    fn write(&self, rank: Rank, word: Column, value: u64) {
-        with(|world| *world.on_board(self.0, rank, word) = value);
-    }
 }
 
 impl SimLink {
@@ -80,6 +71,7 @@ impl SimLink {
         let (landing, incarnations, whole) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (state, sharers, copy) = (first, None, vec![0; CELLS]);
         let (half, ends) = (Vec::new(), false);
+        let (thread, alone) = (1, false);
         Self {
             me,
             stop,
@@ -93,8 +85,18 @@ impl SimLink {
             sharers,
             copy,
             ends,
+            thread,
+            alone,
             disk: SimDisk,
         }
+    }
+
+    /// This thread of the program wants to go on; whether it may come in.
+    pub fn goes_as(&mut self, thread: u32) -> bool {
+        if !self.alone {
+            self.thread = thread;
+        }
+        self.thread == thread
     }
 
     /// Must the program report the ends of its calls to the engine?
@@ -280,15 +282,6 @@ impl SimLink {
             let (_, header, _, _, token) = self.landing.remove(at);
             sink.aborted(from, &header, token);
         }
-    }
-}
-
-/// For a mutant: a request for an exclusive lock becomes one for a shared lock.
-fn share_lock(message: &mut [u8]) {
-    if let Ok((Request { action: Action::Lock { exclusive: true }, .. }, _)) =
-        Request::decode(message)
-    {
-        message[1] = 0;
     }
 }
 
@@ -510,6 +503,14 @@ impl Link for SimLink {
         let between = self.mutant == Some(Mutant::JoinsBetween);
         let past = if between { ImageNo(past.0 + 1) } else { past };
         sharers.join(&Table(self.state), past)
+    }
+
+    fn thread(&self) -> u32 {
+        if self.has_mutant(Mutant::ThreadsNotToldApart) { 1 } else { self.thread }
+    }
+
+    fn keep_threads_out(&mut self, keep: bool) -> bool {
+        std::mem::replace(&mut self.alone, keep)
     }
 
     fn shares(&self) -> bool {

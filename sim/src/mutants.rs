@@ -10,6 +10,16 @@ pub use mutated::protocol;
 
 use crate::programs::Program;
 use crate::protocol_config::Variant;
+use ftmpi_core::window::request::{Action, Request};
+
+/// For a mutant: a request for an exclusive lock becomes one for a shared lock.
+pub fn share_lock(message: &mut [u8]) {
+    if let Ok((Request { action: Action::Lock { exclusive: true }, .. }, _)) =
+        Request::decode(message)
+    {
+        message[1] = 0;
+    }
+}
 
 /// A bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -185,6 +195,12 @@ pub enum Mutant {
     ReplyClaimed,
     /// A rank that asks for an exclusive lock of a window gets it while another rank holds one.
     ExclusiveLockShared,
+    /// That another thread of a rank goes on is not recorded.
+    TurnNotMade,
+    /// That no other thread went on until something left is not recorded.
+    StayNotMade,
+    /// The threads of a rank are not told apart.
+    ThreadsNotToldApart,
     /// Messages do not name the generation of their communicator or window.
     GenerationNotNamed,
     /// A program gets the buffer of a send back while the receiver may be reading it.
@@ -257,6 +273,9 @@ impl Mutant {
             _ if outside.contains(&self) => Some(Program::Outside),
             _ if self.of_sharers() => Some(Program::SharedMemory),
             Self::SingleCopyNotWithdrawn => Some(Program::Gossip),
+            Self::TurnNotMade | Self::StayNotMade | Self::ThreadsNotToldApart => {
+                Some(Program::Threads)
+            }
             _ => self.of_windows(),
         }
     }

@@ -318,6 +318,8 @@ impl Determinants for Mutated {
             Mutant::IntentNotMade => !self.intended,
             Mutant::ServiceNotMade => !matches!(answer, Answer::Served(_, Some(_))),
             Mutant::QuietNotMade => !matches!(answer, Answer::Served(_, None)),
+            Mutant::TurnNotMade => !matches!(answer, Answer::Turn(..)),
+            Mutant::StayNotMade => !matches!(answer, Answer::Stayed(_)),
             _ => true,
         };
         if made {
@@ -343,6 +345,15 @@ impl Determinants for Mutated {
     }
     fn service_repeated(&mut self) {
         self.inner.service_repeated();
+    }
+    fn orders_threads(&self) -> bool {
+        self.inner.orders_threads()
+    }
+    fn next_turn(&self) -> NextTurn {
+        self.inner.next_turn()
+    }
+    fn on_step(&mut self, step: u64) {
+        self.inner.on_step(step);
     }
 }
 

@@ -17,6 +17,7 @@ mod one_sided;
 mod outside;
 mod server;
 mod shared;
+mod threads;
 
 type E = Engine<SimLink>;
 
@@ -53,6 +54,8 @@ pub enum Program {
     Gossip,
     /// Everybody chooses, and does things to the world outside that no failure takes back.
     Outside,
+    /// One rank receives from any, in several threads.
+    Threads,
     /// All share memory: loads and stores that no protocol sees.
     SharedMemory,
     /// Puts, gets and accumulates between fences.
@@ -153,6 +156,7 @@ impl Program {
             Self::Mixed => server::mixed(e, size),
             Self::Gossip => gossip::gossip(e, size),
             Self::Outside => outside::outside(e, size),
+            Self::Threads => threads::threads(e, size),
             Self::SharedMemory => shared::shared_memory(e, size),
             Self::Fences
             | Self::Exposures

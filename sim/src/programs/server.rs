@@ -6,7 +6,7 @@ use ftmpi_core::engine::{Decision, RecvData, ReqId, Source, Tag};
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_wire::Rank;
 
-const ROUNDS: usize = 20;
+pub(super) const ROUNDS: usize = 20;
 
 /// Payloads of the clients: a number, and filling up to a small or a large message.
 fn request(k: u64) -> Vec<u8> {
@@ -218,7 +218,7 @@ pub(super) fn cancels(e: &mut E, size: usize) -> u64 {
     order.end(e)
 }
 
-fn client(e: &mut E, me: usize) -> u64 {
+pub(super) fn client(e: &mut E, me: usize) -> u64 {
     let mut heard = Vec::new();
     // Two requests under way, so that the server has a variant.
     send(e, &request(0), 0, 1);

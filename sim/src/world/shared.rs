@@ -2,8 +2,8 @@
 //! ranks' own memory, as the kernel's are. A state of the job to which all ranks return gets memory
 //! of its own.
 
-use super::World;
-use ftmpi_core::engine::shared_memory_barrier::{COLUMNS, Column};
+use super::{World, with};
+use ftmpi_core::engine::shared_memory_barrier::{Board, COLUMNS, Column};
 use ftmpi_wire::{Incarnation, Rank};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,18 @@ struct Memory {
 /// The memory of each state, named by the incarnation of the first rank in it.
 #[derive(Default)]
 pub(super) struct Shared(BTreeMap<Incarnation, Memory>);
+
+/// The board of those who share memory in a state of the job.
+pub struct Table(pub Incarnation);
+
+impl Board for Table {
+    fn read(&self, rank: Rank, word: Column) -> u64 {
+        with(|world| *world.on_board(self.0, rank, word))
+    }
+    fn write(&self, rank: Rank, word: Column, value: u64) {
+        with(|world| *world.on_board(self.0, rank, word) = value);
+    }
+}
 
 impl World {
     fn shared(&mut self, state: Incarnation) -> &mut Memory {
