@@ -10,7 +10,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Version of [`BootTable`]; the runtime refuses another.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Name of the exported symbol, with its terminating zero.
 pub const SYMBOL: &[u8] = b"ftmpi_boot_table\0";
@@ -174,6 +174,9 @@ pub struct BootTable {
     /// 64` stands for descriptor `n`. The `count` words must stay where they are. The caller sets a
     /// bit after it has opened a descriptor, and clears it before it closes the descriptor.
     pub keep_open: extern "C" fn(words: *const AtomicU64, count: usize),
+    /// The number of the calling thread, the same one in every incarnation of a program that makes
+    /// its threads in the same way again. 0: it was not made by `pthread_create`.
+    pub thread: extern "C" fn() -> u32,
 }
 
 impl BootTable {

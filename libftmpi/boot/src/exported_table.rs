@@ -6,7 +6,7 @@ use crate::capture;
 use crate::descriptors::{library_descriptors, of_the_caller, standard_stream};
 use crate::process::{credentials, process_state};
 use crate::signals::agent_signal;
-use crate::threads::{linker_locks, thread_state};
+use crate::threads::{linker_locks, thread_numbers, thread_state};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -40,6 +40,7 @@ pub static ftmpi_boot_table: Exported = Exported(UnsafeCell::new(BootTable {
     can_capture: capture::can_capture,
     why_refused: capture::why_refused,
     keep_open: library_descriptors::keep_open,
+    thread: thread_numbers::of_caller,
 }));
 
 /// Fills the table: the first incarnation begins.
@@ -73,6 +74,7 @@ fn fill(table: &mut BootTable, env: &RankEnv, window_len: usize) {
 
 fn remember(state: State) {
     thread_state::find_tid_address();
+    thread_numbers::begin();
     process_state::remember_start();
     if state == State::Ready {
         // SAFETY: reserved, as the state says, and the constructor is alone.

@@ -17,6 +17,12 @@ impl Boot {
         (table.version == VERSION && table.is_rank == 1).then_some(Self(table))
     }
 
+    /// The number of the calling thread ([`BootTable::thread`]).
+    #[must_use]
+    pub fn thread(&self) -> u32 {
+        (self.0.thread)()
+    }
+
     /// Address and length of the range reserved for shared memory.
     #[must_use]
     pub fn window(&self) -> (usize, usize) {

@@ -4,12 +4,15 @@
 //! only while no call is under way.
 
 use crate::attention::{
-    AT_CALL_BEGIN, AT_CALL_END, CALL_IS_TRACED, RECORD_CALLS, REPORT_CALL_ENDS, TAKE_LOCK, URGENT,
-    WAIT_IS_SHOWN, at_call_end, depth, set_call, set_depth, step_in, step_out,
+    AT_CALL_BEGIN, AT_CALL_END, CALL_IS_TRACED, ORDER_THREADS, RECORD_CALLS, REPORT_CALL_ENDS,
+    STEP_AT_END, TAKE_LOCK, URGENT, WAIT_IS_SHOWN, at_call_end, depth, has_steps, set_call,
+    set_depth, set_has_steps, step_in, step_out,
 };
 use crate::call_trace;
 use crate::job;
+use crate::thread_order;
 use crate::threads;
+use ftmpi_core::engine::Link;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Begin of a call of this function.
@@ -36,6 +39,21 @@ fn call_begins(at_begin: u8, name: &'static &'static str) {
     // A call from a callback is part of another call.
     if at_begin & RECORD_CALLS != 0 && depth() == 1 {
         call_trace::begins(name);
+    }
+    if at_begin & ORDER_THREADS != 0 && depth() == 1 {
+        set_has_steps(thread_order::concerns(name));
+        // SAFETY: the calling thread has the lock.
+        if has_steps()
+            && let Some(job) = unsafe { job::slot().as_mut() }
+        {
+            if job.engine.link.thread() == 0 {
+                job.engine.link.give_up(format!(
+                    "{name} is called by a thread that was not made by pthread_create: a replay \
+                     could not tell which one it is; --protocol coordinated does not have to"
+                ));
+            }
+            job.engine.call_begins(name);
+        }
     }
 }
 
@@ -72,7 +90,11 @@ fn leave_shared() {
         return;
     }
     wake_other_threads();
-    threads::give();
+    let awaited = threads::give();
+    if awaited && AT_CALL_BEGIN.load(Ordering::Relaxed) & ORDER_THREADS != 0 {
+        // A thread that tests again and again has let nobody in meanwhile.
+        crate::sleep::give_way();
+    }
     // The signal may have come between the look and now.
     if URGENT.load(Ordering::Relaxed) {
         attend_if_free();
@@ -129,6 +151,10 @@ fn call_ends() {
     // SAFETY: nobody else is inside.
     if let Some(job) = unsafe { job::slot().as_mut() } {
         let due = AT_CALL_END.load(Ordering::Relaxed);
+        if due & STEP_AT_END != 0 && has_steps() {
+            job.engine.step();
+            set_has_steps(false);
+        }
         if due & WAIT_IS_SHOWN != 0 {
             at_call_end(WAIT_IS_SHOWN, false);
             job.engine.link.hide_wait();

@@ -1,6 +1,6 @@
 //! `MPI_Init`: joins the job, or becomes a job of one process.
 
-use crate::attention::{URGENT, depth};
+use crate::attention::{ORDER_THREADS, STEP_AT_END, URGENT, at_call_begin, at_call_end, depth};
 use crate::boot::Boot;
 use crate::calls::on_signal;
 use crate::direct_start;
@@ -21,9 +21,10 @@ use std::sync::atomic::Ordering;
 /// at most what was wanted.
 ///
 /// A protocol that repeats a rank's course from its log must find the same order of calls again.
-/// Which of two threads comes first is decided by timing in each execution. There
-/// `MPI_THREAD_MULTIPLE` is not granted. (`SERIALIZED` is: the program orders its calls itself, and
-/// must do so in the same way again, as barriers and single sections do.)
+/// Which of two threads comes first is decided by timing in each execution. So with
+/// `MPI_THREAD_MULTIPLE` the order is recorded (`ftmpi_core::engine`, `steps`), and a protocol that
+/// cannot record it does not grant that level. (With `SERIALIZED` the program orders its calls
+/// itself, and must do so in the same way again, as barriers and single sections do.)
 ///
 /// # Errors
 /// It was called before.
@@ -113,6 +114,12 @@ fn start(wanted: Threads) -> Result<Threads> {
     });
     if granted == Threads::Multiple {
         threads::let_many_in();
+        let engine = &mut get().engine;
+        engine.order_threads();
+        if engine.orders_threads() {
+            at_call_begin(ORDER_THREADS, true);
+            at_call_end(STEP_AT_END, true);
+        }
     }
     if let Some(boot) = boot {
         (boot.0.set_hook)(Some(on_signal));
@@ -126,10 +133,10 @@ fn start(wanted: Threads) -> Result<Threads> {
     Ok(granted)
 }
 
-/// A replay repeats calls in the order of one thread, so protocols with a replay grant less than
+/// A protocol that can repeat calls in the order of one thread only grants less than
 /// `MPI_THREAD_MULTIPLE`. One line of the job tells, because many programs do not look.
 fn granted(engine: &mut Engine<World>, wanted: Threads, again: bool) -> Threads {
-    if !engine.repeats() || wanted <= Threads::Serialized {
+    if engine.may_have_threads() || wanted <= Threads::Serialized {
         return wanted;
     }
     if engine.me() == Rank(0) && !again {

@@ -11,6 +11,7 @@
 //! | [`logger`] | frames with the event logger |
 //! | [`sleep`] | spin and sleep |
 //! | `threads`, `attention` | several threads in the library; flags of the signal handler |
+//! | `thread_order` | calls whose order is recorded |
 //! | `image`, [`boot`] | images, by the boot library |
 //! | `posix_files` | the program's files |
 //! | `file_undo` | their journals, where they return to a wave with the ranks |
@@ -39,6 +40,7 @@ mod posix_files;
 mod shared_memory;
 pub mod sleep;
 pub mod status;
+mod thread_order;
 mod threads;
 mod tuning;
 pub mod world;

@@ -114,17 +114,19 @@ pub fn may_let_go() -> bool {
     !KEPT.load(Ordering::Relaxed)
 }
 
-/// Keeps it also in waits, or not.
-pub fn keep(kept: bool) {
-    KEPT.store(kept, Ordering::Relaxed);
+/// Keeps it also in waits, or not; what was so before.
+pub fn keep(kept: bool) -> bool {
+    KEPT.swap(kept, Ordering::Relaxed)
 }
 
-/// Gives it back.
-pub fn give() {
+/// Gives it back; whether another thread may wait for it.
+pub fn give() -> bool {
     OWNER.store(0, Ordering::Relaxed);
-    if LOCK.swap(0, Ordering::Release) == 2 {
+    let awaited = LOCK.swap(0, Ordering::Release) == 2;
+    if awaited {
         futex(&LOCK, libc::FUTEX_WAKE, 1, None);
     }
+    awaited
 }
 
 /// Something happened that others may wait for. `doorbell` wakes the one that polls.

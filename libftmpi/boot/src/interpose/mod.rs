@@ -17,5 +17,6 @@ pub mod sigaction;
 pub mod signal_masks;
 pub mod streams;
 pub mod system_v;
+pub mod threads;
 pub mod uninterrupted_write;
 pub mod waits;

@@ -18,4 +18,5 @@ pub mod parking;
 pub mod recreate;
 pub mod stop;
 pub mod thread_notes;
+pub mod thread_numbers;
 pub mod thread_state;

@@ -23,6 +23,10 @@ pub struct ThreadNotes {
     /// seconds; nanoseconds. 0: it does not wait.
     pub until: [AtomicU64; 3],
     held: [AtomicU64; HELD_MAX],
+    /// See [`crate::threads::thread_numbers`].
+    pub number: AtomicU32,
+    /// Threads that this one has made.
+    pub children: AtomicU32,
 }
 
 // SAFETY: the signature is that of the C side.

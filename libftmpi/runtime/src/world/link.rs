@@ -361,6 +361,18 @@ impl Link for World {
         self.join_those_who_share(host, past)
     }
 
+    fn thread(&self) -> u32 {
+        self.boot.as_ref().map_or(0, crate::boot::Boot::thread)
+    }
+
+    fn keep_threads_out(&mut self, keep: bool) -> bool {
+        threads::keep(keep)
+    }
+
+    fn turn_is_over(&mut self) {
+        threads::wake(self.sleeper.as_ref().map(Sleeper::doorbell));
+    }
+
     fn shares(&self) -> bool {
         self.shared.any()
     }
