@@ -30,6 +30,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py orphans --runs 30        optimistic logging with a logger that loses the latest events
     c-tests/run.py checks                   FTMPI_CHECK=1: collectives that do not match, objects left open
     c-tests/run.py coverage                 whether some program calls every function of the table
+    c-tests/run.py threads --runs 30        threads that call at the same time, killed, under protocols that log
     c-tests/run.py object-store             images in an object store, and servers that lose their disks
     c-tests/run.py torture --restores 50    every kind of state in images, killed and restored 50 times
     c-tests/run.py speed                    instructions of a message
@@ -60,7 +61,7 @@ from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, containers, control,
     coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, kills, loads, mpi4py_suite, netns,
     new_processes, npb, object_store, orphans, points, programs, random_programs, recoveries, remade, replaced,
-    restart, server_faults, slurm, speed, standard, surroundings, torture, views, without_images, wrappers,
+    restart, server_faults, slurm, speed, standard, surroundings, threads, torture, views, without_images, wrappers,
 )
 from harness import direct, mpir, other_hosts, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -106,8 +107,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--kills", type=int, default=0, metavar="RUNS",
                    help="instead: so many runs of each, a random rank killed at a random moment in every run")
     p.add_argument("--sweep", type=int, default=0, metavar="N",
-                   help="instead: the named ones, a rank killed at each n-th batch of events and each n-th operation "
-                   "on a file, up to N")
+                   help="instead: the named ones, a rank killed at each of N batches of events and file operations")
     p = suite("kills", "random kills")
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
@@ -121,6 +121,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--rounds", type=int, default=60)
     p = suite("standard", "the standard ABI of MPI 5.0: libmpi_abi.so.1")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
+    suite("threads", "threads that call at once").add_argument("--runs", type=int, default=11)
     p = suite("orphans", "optimistic logging, with a slow logger")
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
@@ -247,6 +248,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             standard.standard(setting, args.peers)
         case "orphans":
             orphans.orphans(setting, args.runs, args.programs, args.seconds)
+        case "threads":
+            threads.threads(setting, args.runs, 3)
         case "campaign":
             campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb, args.ranks)
         case "clusters":
@@ -361,6 +364,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("auto", lambda: auto.auto(setting)),
             ("all-ranks", lambda: server_faults.all_ranks(setting)),
             ("committed", lambda: committed.committed(setting)),
+            ("threads", lambda: threads.threads(setting, 2, 2, 2)),
             ("determinants", lambda: determinants.determinants(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
             ("virtual hosts", lambda: hosts.virtual_hosts(setting)),

@@ -97,8 +97,8 @@ def imb(setting: Setting, peers: Path, quick: bool) -> None:
             continue
         for ranks in (2, 4):
             for label, options in modes:
-                # MPI_THREAD_MULTIPLE is granted where nothing is replayed.
-                threads = ["-thread_level", "multiple" if "none" in options else "single"]
+                level = "serialized" if "channel-memory" in options else "multiple"
+                threads = ["-thread_level", level]
                 outcome = run(
                     [*setting.mpiexec(ranks, *options), program, *arguments,
                      *(threads if suite == "IMB-MT" else [])],
