@@ -110,8 +110,9 @@ impl Messages {
         }
     }
 
-    /// The messages, by the time when they were sent. `latest`: the last incarnation of a rank.
-    pub fn all(&self, latest: impl Fn(Rank) -> Incarnation) -> Vec<Message> {
+    /// The messages, by the time when they were sent. `latest`: the last incarnation of a rank;
+    /// none: there is no such rank, and nothing is said of its messages.
+    pub fn all(&self, latest: impl Fn(Rank) -> Option<Incarnation>) -> Vec<Message> {
         let mut channels: BTreeMap<Channel, BTreeMap<Name, Ends>> = BTreeMap::new();
         for noted in &self.ends {
             let ends = channels.entry(noted.channel()).or_default();
@@ -120,9 +121,11 @@ impl Messages {
         }
         let mut all = Vec::new();
         for (channel, messages) in &channels {
-            let to = Rank(channel.1);
+            let (Some(_), Some(newest)) = (latest(Rank(channel.0)), latest(Rank(channel.1))) else {
+                continue;
+            };
             // A receiver that has gone has received all of a channel up to some message.
-            let gone = channel.2.is_some_and(|(_, to_inc)| Incarnation(to_inc) < latest(to));
+            let gone = channel.2.is_some_and(|(_, to_inc)| Incarnation(to_inc) < newest);
             let came = messages.iter().filter(|(_, ends)| !ends.received.is_empty());
             let last = came.filter(|((bits, _), _)| *bits == 0).map(|((_, number), _)| *number);
             let last = last.max().unwrap_or(0);
@@ -187,7 +190,7 @@ mod tests {
     }
 
     fn times(messages: &Messages) -> Vec<(u32, u64, u64, Option<u64>)> {
-        let all = messages.all(|rank| Incarnation(rank.0));
+        let all = messages.all(|rank| Some(Incarnation(rank.0)));
         let us = |ns: u64| ns / 1000;
         all.iter().map(|m| (m.from.0, m.number, us(m.sent_ns), m.received_ns.map(us))).collect()
     }
@@ -213,10 +216,11 @@ mod tests {
             (0, 2, 910, Some(915)),
         ];
         assert_eq!(times(&messages), expected);
-        let all = messages.all(|rank| Incarnation(rank.0));
+        let all = messages.all(|rank| Some(Incarnation(rank.0)));
         assert_eq!(messages.shown(&all), MessagesShown { messages: 3, lost: 1, one_of: 1 });
         // Nobody has died: what is under way at the end is not lost.
-        assert_eq!(messages.all(|_| Incarnation(0)).len(), 3);
+        assert_eq!(messages.all(|_| Some(Incarnation(0))).len(), 3);
+        assert!(messages.all(|rank| (rank.0 == 1).then_some(Incarnation(1))).is_empty());
     }
 
     #[test]
@@ -245,7 +249,7 @@ mod tests {
             messages.take(Rank(1), Incarnation(0), 0, &ends(true, 0));
         }
         assert!(messages.ends.len() <= MESSAGE_ENDS_MAX);
-        let all = messages.all(|_| Incarnation(0));
+        let all = messages.all(|_| Some(Incarnation(0)));
         assert!(all.len() > MESSAGE_ENDS_MAX / 8, "{}", all.len());
         assert_eq!(2 * all.len(), messages.ends.len(), "no end is alone");
         assert!(messages.shown(&all).one_of > 1);

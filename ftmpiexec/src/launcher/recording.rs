@@ -52,7 +52,11 @@ impl Launcher {
         let Some(path) = &self.plan.trace else { return true };
         let failures = all_failures(&self.dispatcher);
         let messages = self.calls.messages();
-        let all_messages = messages.all(|rank| self.dispatcher.location(rank).1);
+        // A program may have written anything into its records.
+        let is_known = |rank: &Rank| rank.index() < self.plan.placement.len();
+        let latest =
+            |rank| Some(rank).filter(is_known).map(|rank| self.dispatcher.location(rank).1);
+        let all_messages = messages.all(latest);
         let died = |failure: &Failure| self.recorder.died_at(failure);
         let traced = Traced {
             history: &self.history,
