@@ -141,9 +141,10 @@ impl Summary {
 
     fn protection(&self) -> String {
         if self.images == 0 {
-            let lost = match self.images_lost {
-                0 => "the first was not due before the end".to_owned(),
-                lost => format!("{} lost", count(lost, "image")),
+            let lost = match (self.images_lost, self.pauses) {
+                (0, 0) => "the first was not due before the end".to_owned(),
+                (0, _) => "the first was not stored before the end".to_owned(),
+                (lost, _) => format!("{} lost", count(lost, "image")),
             };
             return format!("no image was stored: {lost}");
         }
