@@ -137,8 +137,8 @@ pub fn universe(cli: &Cli, machines: &[Machine], ranks: usize) -> Result<u32, Pl
         }
         Some(Universe::System) | None => {}
     }
-    let slots = machines.iter().map(|machine| machine.slots.or(cli.placement.ppn));
-    let slots = slots.fold(Some(0_u32), |sum, slots| Some(sum?.saturating_add(slots?)));
+    let mut slots = machines.iter().map(|machine| machine.slots.or(cli.placement.ppn));
+    let slots = slots.try_fold(0_u32, |sum, slots| Some(sum.saturating_add(slots?)));
     let own = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     // The attribute is an `int`.
     Ok(slots.unwrap_or_else(own).max(ranks as u32).min(i32::MAX as u32))
