@@ -465,7 +465,8 @@ def messages(setting: Setting) -> None:
         trace = where / protocol / file
         trace.parent.mkdir(exist_ok=True)
         outcome = run(setting.mpiexec(RANKS, "--protocol", protocol, "--ckpt-interval", "150ms", "--inject",
-                                      "kill:rank=0,at=500ms", "--trace", trace, "--trace-messages", program, "20"),
+                                      "kill:rank=0,point=ring-read,nth=14", "--trace", trace, "--trace-messages",
+                                      program, "20"),
                       timeout=setting.timeout, cwd=where)
         problem = outcome.output_tail() if outcome.code or "sum 380, expected 380" not in outcome.out else None
         if file.endswith(".otlp.json"):
