@@ -26,13 +26,16 @@ use ftmpi_wire::{ImageNo, Rank, Recovery};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+/// What was asked for, and the answer.
+type Answered = (Vec<Wanted>, Result<Rank, String>);
+
 /// Questions for processes.
 #[derive(Debug, Default)]
 pub(super) struct Spawns {
     /// Those that wait until no wave is under way, or for a host.
     waiting: VecDeque<(Asker, Vec<Wanted>)>,
     /// What was asked under each number of a rank, and the answer: a replay asks again.
-    answers: BTreeMap<(Rank, u64), (Vec<Wanted>, Result<Rank, String>)>,
+    answers: BTreeMap<(Rank, u64), Answered>,
 }
 
 impl Dispatcher {
