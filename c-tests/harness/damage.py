@@ -10,10 +10,11 @@ from .jobs import LOGGING, RANKS, Jobs, judge, program_pids
 
 
 class Damager:
-    """Waits for two images of every rank, damages the newest file (or its base image), and kills the rank."""
+    """Waits for two images of every rank, and for so many seconds, damages the newest file (or its base image), and
+    kills the rank."""
 
-    def __init__(self, folder: Path, program: Path, kind: str):
-        self.folder, self.program, self.kind = folder, program, kind
+    def __init__(self, folder: Path, program: Path, kind: str, after: float = 4):
+        self.folder, self.program, self.kind, self.after = folder, program, kind, after
         self.begin = time.monotonic()
         self.damaged = ""
 
@@ -46,7 +47,7 @@ class Damager:
         return found
 
     def __call__(self, process) -> None:
-        if self.damaged or time.monotonic() - self.begin < 4:
+        if self.damaged or time.monotonic() - self.begin < self.after:
             return
         pids = program_pids(process.pid, self.program)
         chosen = self.newest()
