@@ -250,6 +250,8 @@ fn read_answers(host: &str, output: impl BufRead, mut errors: impl Read, news: &
     let _ = errors.read_to_string(&mut text);
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     let last = last.unwrap_or("the connection ended");
+    // The program there names itself, and so does this one.
+    let last = last.strip_prefix("ftmpi-top: ").unwrap_or(last);
     let _ = news.send(News::Ended { text: format!("{host}: {last}"), well: false });
 }
 
@@ -309,6 +311,8 @@ mod tests {
         let news = news_of("", "warning\nssh: connect to host h: refused\n\n");
         assert!(matches!(&news[..], [News::Ended { text, well: false }]
             if text == "h: ssh: connect to host h: refused"));
+        let news = news_of("", "ftmpi-top: there is no job\n");
+        assert!(matches!(&news[..], [News::Ended { text, .. }] if text == "h: there is no job"));
         let news = news_of("{\"life\":3}\n", "");
         assert!(
             matches!(&news[..], [News::Ended { text, .. }] if text.contains("another version"))
