@@ -21,6 +21,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py mpir                     debuggers find the ranks
     c-tests/run.py containers               bubblewrap and podman, a rank killed in each; Kubernetes' workers
     c-tests/run.py packages                 wheel, Debian package, tar ball: built, installed, a rank killed
+    c-tests/run.py policies                 kills under graph techniques, each policy of images, servers on several hosts
     c-tests/run.py recoveries               which recovery follows which failure, and where ranks go
     c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
     c-tests/run.py virtual-hosts            cuts and losses of virtual hosts
@@ -60,7 +61,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, containers, control,
     coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, kills, loads, mpi4py_suite, netns,
-    new_processes, npb, object_store, orphans, points, programs, random_programs, recoveries, remade, replaced,
+    new_processes, npb, object_store, orphans, points, policies, programs, random_programs, recoveries, remade, replaced,
     restart, server_faults, slurm, speed, standard, surroundings, threads, torture, views, without_images, wrappers,
 )
 from harness import direct, mpir, other_hosts, packages  # noqa: E402
@@ -138,7 +139,7 @@ def arguments() -> argparse.Namespace:
                        ("points", "every named point of the library"), ("servers", "servers killed"),
                        ("committed", "output held until it is final"), ("hydra", "Hydra's options and variables"),
                        ("recoveries", "which recovery follows which failure, and where ranks go"),
-                       ("other-hosts", "other limits; a session that hangs")):
+                       ("policies", "each policy of images"), ("other-hosts", "other limits; a session that hangs")):
         suite(name, text)
     suite("remade", "objects that are made and freed in every step, and a rank that dies")
     suite("determinants", "determinants leave at delivery, not with the next message")
@@ -219,7 +220,7 @@ def main() -> int:
 PLAIN = {
     "containers": containers.containers,
     "ctl": control.control, "hydra": hydra_options.hydra_options,
-    "other-hosts": other_hosts.other_hosts,
+    "other-hosts": other_hosts.other_hosts, "policies": policies.policies,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
     "new-processes": new_processes.new_processes,
     "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks,
@@ -395,6 +396,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("swept", lambda: conformance_kills.kills_at_every_event(setting, ["files"], 5)),
             ("restart", lambda: restart.restart(setting)),
             ("damage", lambda: damage.damage(setting)),
+            ("policies", lambda: policies.policies(setting, short=True)),
             ("recoveries", lambda: recoveries.recoveries(setting)),
             ("object-store", lambda: object_store.object_store(setting)),
             ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers", "loop", "fewest"], True)),
