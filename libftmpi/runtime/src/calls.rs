@@ -43,9 +43,8 @@ fn call_begins(at_begin: u8, name: &'static &'static str) {
     if at_begin & ORDER_THREADS != 0 && depth() == 1 {
         set_has_steps(thread_order::concerns(name));
         // SAFETY: the calling thread has the lock.
-        if has_steps()
-            && let Some(job) = unsafe { job::slot().as_mut() }
-        {
+        let job = unsafe { job::slot().as_mut() };
+        if let Some(job) = job.filter(|_| has_steps()) {
             if job.engine.link.thread() == 0 {
                 job.engine.link.give_up(format!(
                     "{name} is called by a thread that was not made by pthread_create: a replay \
