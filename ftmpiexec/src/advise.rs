@@ -204,7 +204,9 @@ fn copy_time(bytes: usize) -> f64 {
 }
 
 fn short(seconds: f64) -> String {
-    text::time(Duration::from_secs_f64(seconds.max(0.0).min(1e10)))
+    // Odd reports lead to no number.
+    let seconds = if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, 1e10) };
+    text::time(Duration::from_secs_f64(seconds))
 }
 
 /// A protocol under the rate of faults.
