@@ -137,12 +137,17 @@ mod tests {
     #[test]
     fn the_kernel_tells_of_this_process() {
         let first = KernelTime::of(std::process::id()).unwrap();
-        let until = Instant::now() + S / 5;
-        while Instant::now() < until {
+        let until = Instant::now() + 60 * S;
+        // The kernel counts in ticks, and on a busy machine this thread gets few of them.
+        let (spent, took) = loop {
             let _ = std::fs::read("/proc/self/stat");
-        }
-        let (spent, took) = KernelTime::of(std::process::id()).unwrap().since(first);
-        assert!(spent > 0.0 && spent <= 64.0 * took, "{spent} of {took} s");
+            let (spent, took) = KernelTime::of(std::process::id()).unwrap().since(first);
+            if spent > 0.0 || Instant::now() > until {
+                break (spent, took);
+            }
+        };
+        // Of all threads of the test.
+        assert!(spent > 0.0 && spent <= 1024.0 * took, "{spent} of {took} s");
         assert!(KernelTime::of(u32::MAX).is_none());
     }
 }
