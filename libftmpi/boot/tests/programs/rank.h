@@ -26,6 +26,7 @@ struct table {
     int (*can_capture)(char *, size_t);
     void (*why_refused)(char *, size_t);
     void (*keep_open)(const uint64_t *, size_t);
+    uint32_t (*thread)(void);
 };
 /* To the agent: result of capture (or 2: ready), incarnation, image, pause, process id, a line. */
 struct report { int32_t result; uint32_t incarnation; uint64_t image_no, pause_ns; int32_t pid, pad; char why[256]; };
@@ -97,7 +98,7 @@ static void hook(void)
 static void be_a_rank(void)
 {
     boot = dlsym(RTLD_DEFAULT, "ftmpi_boot_table");
-    if (!boot || boot->version != 7 || boot->size != sizeof *boot || !boot->is_rank) {
+    if (!boot || boot->version != 8 || boot->size != sizeof *boot || !boot->is_rank) {
         fprintf(stderr, "no boot table\n");
         exit(99);
     }
