@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 pub struct KernelTime {
     at: Instant,
     spent: Duration,
+    threads: usize,
 }
 
 impl KernelTime {
@@ -24,7 +25,9 @@ impl KernelTime {
         let stat =
             Process::new(i32::try_from(pid).ok()?).and_then(|process| process.stat()).ok()?;
         let spent = stat.stime as f64 / procfs::ticks_per_second() as f64;
-        Some(Self { at: Instant::now(), spent: Duration::try_from_secs_f64(spent).ok()? })
+        let threads = usize::try_from(stat.num_threads).unwrap_or(1);
+        let spent = Duration::try_from_secs_f64(spent).ok()?;
+        Some(Self { at: Instant::now(), spent, threads })
     }
 
     /// What was spent since an earlier look, and in which time.
@@ -47,6 +50,11 @@ impl Sharing {
     /// The ranks leave no processor to anybody else.
     pub fn leaves_no_processor(self) -> bool {
         self.ranks >= self.processors
+    }
+
+    /// How many of the threads of a rank run at the same time.
+    fn at_once(self, threads: usize) -> f64 {
+        threads.clamp(1, (self.processors / self.ranks.max(1)).max(1)) as f64
     }
 
     /// Ranks that take turns on one processor.
@@ -84,12 +92,14 @@ impl Seen {
         self.pause + Duration::try_from_secs_f64(more).unwrap_or_default()
     }
 
-    /// Seconds that the rank spent in the kernel because of the image.
+    /// Seconds that the rank spent in the kernel because of the image. Its threads copy pages side by
+    /// side.
     fn pages(&self) -> Option<f64> {
         let (usual, between) = self.begin?.since(self.before?);
         let (spent, while_streaming) = self.end?.since(self.begin?);
         let rate = if between > 0.0 { usual / between } else { 0.0 };
-        Some((spent - rate * while_streaming).max(0.0))
+        let threads = self.sharing.at_once(self.end?.threads);
+        Some((spent - rate * while_streaming).max(0.0) / threads)
     }
 }
 
@@ -101,7 +111,9 @@ mod tests {
 
     fn seen(ranks: usize) -> Seen {
         let start = Instant::now();
-        let look = |at: u32, spent: u32| Some(KernelTime { at: start + at * S, spent: spent * S });
+        let look = |at: u32, spent: u32| {
+            Some(KernelTime { at: start + at * S, spent: spent * S, threads: 1 })
+        };
         Seen {
             pause: S / 10,
             // A tenth of the time in the kernel, and in the 10 s of the image 3 s.
@@ -122,6 +134,13 @@ mod tests {
         assert_eq!(tenths(seen(2).cost()), 21);
         assert_eq!(tenths(seen(4).cost()), 61);
         assert_eq!(tenths(seen(8).cost()), 121, "two ranks take turns on each processor");
+    }
+
+    #[test]
+    fn threads_copy_pages_side_by_side() {
+        let mut of_threads = seen(2);
+        of_threads.end.as_mut().unwrap().threads = 8;
+        assert_eq!(tenths(of_threads.cost()), 11, "two of them at a time");
     }
 
     #[test]

@@ -39,9 +39,13 @@ impl Launcher {
             return None;
         }
         let key = (asker.rank, asker.number);
-        if let Some(answer) = self.ports.answer_again(key, &question) {
-            self.answer_rank(asker, answer);
-            return None;
+        match self.ports.answer_again(key, &question) {
+            Some(Ok(answer)) => {
+                self.answer_rank(asker, answer);
+                return None;
+            }
+            Some(Err(text)) => return Some(Input::GiveUp { code: 1, text }),
+            None => {}
         }
         if matches!(question, JobQuestion::OpenPort | JobQuestion::Publish { .. }) {
             self.store.has_ports();

@@ -53,19 +53,26 @@ impl Ports {
     }
 
     /// The answer that an earlier incarnation of a rank had to the question of this number.
-    pub fn answer_again(&mut self, key: (Rank, u64), asked: &JobQuestion) -> Option<JobAnswer> {
+    ///
+    /// # Errors
+    /// It was another question, so the rank takes another course than others have seen.
+    pub fn answer_again(
+        &mut self,
+        key: (Rank, u64),
+        asked: &JobQuestion,
+    ) -> Option<Result<JobAnswer, String>> {
         let (rank, count) = (key.0, lane_and_count(key.1).1);
         let (before, answer) = self.answers.get(&key)?;
         if before == asked {
             let answer = answer.clone();
             self.has_answer(key);
-            return Some(answer);
+            return Some(Ok(answer));
         }
-        let why = format!(
+        Some(Err(format!(
             "question {count} of rank {rank} was another one in its earlier incarnation: its \
-             threads ask at the same time, or the program depends on what MPI does not see"
-        );
-        Some(refused(Refusal::Unsupported, why))
+             threads ask at the same time, or the program depends on what MPI does not see; \
+             --protocol coordinated repeats no questions"
+        )))
     }
 
     /// A rank has this answer, and may ask again.
@@ -246,26 +253,26 @@ mod tests {
         ports.keep((Rank(1), 0), look_up.clone(), &no);
         ports.keep((Rank(1), 1), JobQuestion::OpenPort, &port);
         ports.keep((Rank(2), 0), look_up.clone(), &no);
-        assert_eq!(ports.answer_again((Rank(1), 0), &look_up), Some(no.clone()));
-        assert_eq!(ports.answer_again((Rank(1), 1), &JobQuestion::OpenPort), Some(port));
+        assert_eq!(ports.answer_again((Rank(1), 0), &look_up), Some(Ok(no.clone())));
+        assert_eq!(ports.answer_again((Rank(1), 1), &JobQuestion::OpenPort), Some(Ok(port)));
         assert_eq!(ports.answer_again((Rank(1), 2), &look_up), None, "a new question");
-        let (_, why) = refusal(ports.answer_again((Rank(1), 0), &JobQuestion::OpenPort));
+        let why = ports.answer_again((Rank(1), 0), &JobQuestion::OpenPort).unwrap().unwrap_err();
         assert!(why.contains("another one"), "{why}");
         // Answers that all images of the rank have are not needed any more.
         ports.image_ordered(Rank(1), ImageNo(1));
         ports.keep((Rank(1), 2), look_up.clone(), &no);
         ports.image_ordered(Rank(1), ImageNo(2));
         ports.images_from(Rank(1), ImageNo(0));
-        assert_eq!(ports.answer_again((Rank(1), 0), &look_up), Some(no.clone()));
+        assert_eq!(ports.answer_again((Rank(1), 0), &look_up), Some(Ok(no.clone())));
         ports.images_from(Rank(1), ImageNo(1));
         assert_eq!(ports.answer_again((Rank(1), 1), &JobQuestion::OpenPort), None);
-        assert_eq!(ports.answer_again((Rank(1), 2), &look_up), Some(no.clone()));
-        assert_eq!(ports.answer_again((Rank(2), 0), &look_up), Some(no.clone()));
+        assert_eq!(ports.answer_again((Rank(1), 2), &look_up), Some(Ok(no.clone())));
+        assert_eq!(ports.answer_again((Rank(2), 0), &look_up), Some(Ok(no.clone())));
         // An image of an incarnation that has not asked again yet has none of the answers.
         ports.begins(Rank(1));
         ports.image_ordered(Rank(1), ImageNo(3));
         ports.images_from(Rank(1), ImageNo(3));
-        assert_eq!(ports.answer_again((Rank(1), 2), &look_up), Some(no));
+        assert_eq!(ports.answer_again((Rank(1), 2), &look_up), Some(Ok(no)));
     }
 
     #[test]

@@ -14,6 +14,7 @@
 
 use super::Dispatcher;
 use super::messages::{Command, Ending};
+use super::notice::EndReason;
 use super::rank_state::{RankState, Stage};
 use super::rollback::Cluster;
 use super::worlds::{Asker, Course, Wanted, WorldState, is_over};
@@ -83,8 +84,12 @@ impl Dispatcher {
     fn was_asked(&mut self, asker: Asker, wanted: &[Wanted]) -> bool {
         let answer = self.spawns.answers.get(&(asker.rank, asker.number)).cloned();
         if let Some((before, outcome)) = answer {
-            let outcome = if before == wanted { outcome } else { Err(another_question(asker)) };
-            self.commands.push_back(Command::SpawnOver { asker, outcome });
+            if before == wanted {
+                self.commands.push_back(Command::SpawnOver { asker, outcome });
+            } else {
+                // The other members of the communicator had the first answer.
+                self.give_up(1, EndReason::Ordered(another_question(asker)));
+            }
             return true;
         }
         let begins = self.worlds.iter_mut().find(|state| {
@@ -284,9 +289,15 @@ impl Dispatcher {
     }
 
     /// Whether the end of a process is a failure that is repaired before its world is whole: it was
-    /// killed. A process that ends by itself, or leaves its agent, would do so again.
+    /// killed from outside. A process that ends by itself, crashes, or leaves its agent, would do
+    /// so again.
     pub(super) fn is_repaired(&self, ending: Ending) -> bool {
-        let killed = matches!(ending, Ending::Signal(_) | Ending::Memory(_));
+        const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
+        let killed = match ending {
+            Ending::Signal(signal) => FROM_OUTSIDE.contains(&signal),
+            Ending::Memory(_) => true,
+            _ => false,
+        };
         self.settings.traits.is_fault_tolerant() && killed
     }
 
@@ -303,6 +314,7 @@ fn another_question(asker: Asker) -> String {
     let (rank, (_, count)) = (asker.rank, new_processes::lane_and_count(asker.number));
     format!(
         "question {count} of rank {rank} was another one in its earlier incarnation: its threads \
-         spawn at the same time, or what it spawns depends on what MPI does not see"
+         spawn at the same time, or what it spawns depends on what MPI does not see; --protocol \
+         coordinated repeats no questions"
     )
 }

@@ -269,8 +269,8 @@ fn a_replay_asks_again_and_hears_of_the_same_processes() {
         let commands = ask(&mut dispatcher, 1, 7);
         assert!(answered(1, &commands) && starts(&commands).is_empty(), "{protocol}: {commands:?}");
         let other = ask(&mut dispatcher, 1, 8);
-        let refused = |command: &Command| matches!(command, Command::SpawnOver { outcome: Err(why), .. } if why.contains("another"));
-        assert!(other.iter().any(refused), "{protocol}: {other:?}");
+        let ends = |command: &Command| matches!(command, Command::End { code: 1, reason: Some(EndReason::Ordered(why)), .. } if why.contains("another"));
+        assert!(other.iter().any(ends), "{protocol}: {other:?}");
     }
 }
 

@@ -25,6 +25,7 @@ impl<L: Link> Engine<L> {
         loop {
             if let Some(answer) = self.link.take_answer(number) {
                 self.link.point("answer");
+                self.step();
                 return Ok(answer);
             }
             self.block();
@@ -37,6 +38,7 @@ impl<L: Link> Engine<L> {
         while self.state.channels.count() <= process.index() {
             self.block();
         }
+        self.step();
     }
 
     /// The same, for so many seconds at the most. `false`: nobody knows this process.

@@ -265,6 +265,10 @@ impl State {
         let (me, mut none) = (self.me, true);
         for rank in self.channels.ranks().filter(|&rank| rank != me) {
             let peer = self.channels.peer(rank);
+            if peer.phase == ChannelPhase::Dead {
+                // It has ended for good: nobody waits for what it has.
+                continue;
+            }
             if !peer.phase.is_ready() {
                 none = false;
                 if peer.phase == ChannelPhase::Absent {

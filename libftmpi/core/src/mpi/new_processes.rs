@@ -408,6 +408,7 @@ impl<L: Link> Mpi<L> {
             let into = RecvData::Bytes { ptr: at, len: 4 };
             let request = mpi.engine.irecv(into, Source::Any, MEETING, Tag::Is(tag));
             let done = mpi.engine.wait(request);
+            mpi.engine.step();
             let mut number_of_caller = [0; 4];
             at.read(&mut number_of_caller);
             mpi.pool.give_back(caller);
@@ -437,6 +438,7 @@ impl<L: Link> Mpi<L> {
             if let Some(sent) = mpi.engine.isend(data, owner, MEETING, tag, SendMode::Standard) {
                 mpi.engine.wait(sent);
             }
+            mpi.engine.step();
             Ok((owner, number))
         })
     }
