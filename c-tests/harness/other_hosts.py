@@ -57,7 +57,9 @@ def other_limits(setting: Setting, where: Path, program: Path) -> None:
     low = script(where / "low.sh", "#!/bin/sh\nshift\nulimit -s 512\nexec sh -c \"$*\"\n")
     (where / "machines").write_text("localhost:2\nfar-away.invalid:2 spare\n")
     options = ["-f", where / "machines", "--rsh", low]
-    outcome = run([*setting.mpiexec(2, *options), program], timeout=60, cwd=where)
+    # The spare's agent needs a moment to tell its limits.
+    later = ["sh", "-c", f"sleep 2; exec {program}"]
+    outcome = run([*setting.mpiexec(2, *options), *later], timeout=60, cwd=where)
     said = "spare host far-away.invalid cannot take a rank of localhost" in outcome.err and "ulimit -Hs" in outcome.err
     setting.results.check("a spare host with a low limit is named",
                           problem_of(outcome, expected_text="universe") or (None if said else outcome.output_tail()))
