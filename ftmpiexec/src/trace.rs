@@ -98,6 +98,9 @@ pub struct Traced<'a> {
     pub began: Duration,
 }
 
+/// What a rank did, and until when.
+type StatesOfRank = Vec<(Span, Duration)>;
+
 impl Traced<'_> {
     /// Writes the file.
     ///
@@ -178,7 +181,7 @@ impl Traced<'_> {
 
     /// States of ranks, and in them calls and pauses; how many tracks each rank needs; the states
     /// themselves.
-    fn states(&self) -> (Vec<TraceEvent>, Vec<usize>, Vec<Vec<(Span, Duration)>>) {
+    fn states(&self) -> (Vec<TraceEvent>, Vec<usize>, Vec<StatesOfRank>) {
         let mut pauses: BTreeMap<Rank, Vec<&Image>> = BTreeMap::new();
         for image in self.history.images().filter(|image| image.taken.is_some()) {
             pauses.entry(image.rank).or_default().push(image);
@@ -188,7 +191,7 @@ impl Traced<'_> {
             let mut pauses = pauses.remove(&rank).unwrap_or_default();
             pauses.sort_by_key(|image| image.taken);
             let spans = with_ends(self.history.spans(rank), self.end);
-            let states: Vec<(Span, Duration)> =
+            let states: StatesOfRank =
                 spans.filter(|(span, _)| span.state != State::Done).collect();
             for (span, to) in &states {
                 events.push(TraceEvent {
