@@ -92,8 +92,8 @@ impl Seen {
         self.pause + Duration::try_from_secs_f64(more).unwrap_or_default()
     }
 
-    /// Seconds that the rank spent in the kernel because of the image. Its threads copy pages side by
-    /// side.
+    /// Seconds that the rank spent in the kernel because of the image. Its threads copy pages side
+    /// by side.
     fn pages(&self) -> Option<f64> {
         let (usual, between) = self.begin?.since(self.before?);
         let (spent, while_streaming) = self.end?.since(self.begin?);
