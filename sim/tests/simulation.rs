@@ -143,7 +143,7 @@ fn damaged_logs_are_survived_or_end_the_job() {
 #[test]
 fn ranks_access_each_others_memory_in_every_protocol() {
     for variant in Variant::ALL {
-        let setups = (1..1000).map(|seed| setup(seed, Some(variant), None, false));
+        let setups = (1..1200).map(|seed| setup(seed, Some(variant), None, false));
         let failing: Vec<_> =
             setups.filter(|s| s.program.is_one_sided() && s.crashes > 0).collect();
         for program in Program::ONE_SIDED {

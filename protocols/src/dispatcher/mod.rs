@@ -258,8 +258,8 @@ impl Dispatcher {
         if self.ended {
             return;
         }
-        // These come often, and no migration waits for them.
-        let is_measured = matches!(input, Input::Received { .. } | Input::ImageCost { .. });
+        // It comes often, and no migration waits for it.
+        let is_measured = matches!(input, Input::Received { .. });
         match input {
             Input::AgentUp { host } => self.agent_up(host),
             Input::AgentLost { host, why, silent } => self.agent_lost(host, &why, silent),
