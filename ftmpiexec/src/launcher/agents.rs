@@ -515,6 +515,9 @@ impl Launcher {
         self.network.joined(host, self.agents.is_remote(host));
         self.tell_witnesses();
         self.send_servers();
+        if self.run.started {
+            self.check_restores(Some(host));
+        }
         self.notify_dispatcher(Input::AgentUp { host });
     }
 

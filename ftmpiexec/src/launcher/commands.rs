@@ -150,9 +150,7 @@ impl Launcher {
             return;
         }
         self.choose_baseline();
-        for line in self.check_restores() {
-            self.printer.notice(line);
-        }
+        self.check_restores(None);
         if self.plan.continued.is_some() {
             let saved = self.store.save();
             self.report_unsaved(saved);

@@ -160,6 +160,8 @@ struct Launcher {
     exchange_said: bool,
     /// MPI libraries that are not ours and that ranks have loaded: each is told once.
     other_mpis: HashSet<String>,
+    /// Lines about hosts and images that do not fit: each is told once.
+    misfits_told: HashSet<String>,
     /// The launcher's own queue, for its tasks.
     events: mpsc::UnboundedSender<LauncherEvent>,
 }
@@ -317,6 +319,7 @@ impl Launcher {
             asked_for_details: plan.verbose || std::io::stderr().is_terminal(),
             exchange_said: false,
             other_mpis: HashSet::new(),
+            misfits_told: HashSet::new(),
             job,
             key,
             begin: Instant::now(),

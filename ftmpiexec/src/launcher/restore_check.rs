@@ -1,5 +1,5 @@
 //! Whether the hosts of this run can restore the images of the job: compared before the first rank
-//! starts.
+//! starts, and for a spare host when its agent is ready, which may be later.
 //!
 //! The boot library refuses an image on a processor that lacks instructions of the first one. The
 //! plan of the job keeps those facts for the newest image of each rank, and every agent reports the
@@ -17,13 +17,30 @@ use std::collections::BTreeMap;
 type HostFacts<'a> = (&'a str, Option<&'a RestoreFacts>);
 
 impl Launcher {
-    /// Lines for the user about images that do not fit; none if all fit.
-    pub(super) fn check_restores(&self) -> Vec<String> {
+    /// Tells the user about hosts and images that do not fit; each line once. `late`: a host that
+    /// joined after the first rank had started; other spare hosts were compared before.
+    pub(super) fn check_restores(&mut self, late: Option<u32>) {
         if self.plan.ckpt_interval.is_none() {
-            return Vec::new();
+            return;
         }
+        for line in self.misfit_lines(late) {
+            if self.misfits_told.insert(line.clone()) {
+                self.printer.notice(line);
+            }
+        }
+    }
+
+    /// Whether this host is compared: all of them, or a late one and those that are no spares.
+    fn is_compared(&self, host: u32, late: Option<u32>) -> bool {
+        late.is_none_or(|late| late == host || !self.plan.machines[host as usize].spare)
+    }
+
+    fn misfit_lines(&self, late: Option<u32>) -> Vec<String> {
         let limited: Vec<Option<RestoreFacts>> = (0..self.plan.machines.len() as u32)
             .map(|host| {
+                if !self.is_compared(host, late) {
+                    return None;
+                }
                 let facts = self.agents.get(host).restore_facts.as_deref()?;
                 Some(self.job.cpu_baseline.map_or_else(|| facts.clone(), |it| it.limit(facts)))
             })
@@ -44,7 +61,7 @@ impl Launcher {
             lines.extend(misfits(images, &hosts));
         }
         lines.extend(different_hosts(&hosts));
-        lines.extend(self.check_limits());
+        lines.extend(self.check_limits(late));
         lines
     }
 
@@ -68,11 +85,16 @@ impl Launcher {
     }
 
     /// Lines about hosts that cannot take ranks of the first host: limits differ.
-    fn check_limits(&self) -> Vec<String> {
+    fn check_limits(&self, late: Option<u32>) -> Vec<String> {
         let hosts: Vec<_> = (0..self.plan.machines.len() as u32)
             .map(|host| Host {
                 name: self.agents.name(host),
-                limits: self.agents.get(host).limits.as_deref(),
+                limits: self
+                    .agents
+                    .get(host)
+                    .limits
+                    .as_deref()
+                    .filter(|_| self.is_compared(host, late)),
                 spare: self.plan.machines[host as usize].spare,
                 ranks: self.plan.placement.iter().filter(|place| **place == host).count() as u64,
             })
