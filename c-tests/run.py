@@ -336,8 +336,8 @@ def check(setting: Setting, lane: int | str | None) -> None:
 
     Lane 1 has programs that end well. Lanes 2 and 3, in which ranks die, may run at the same time, but not during a
     computation. The reason: where ranks are oversubscribed, a message yields the CPU once, and a computation then keeps
-    the CPU for milliseconds. Lane 4 waits for other launchers most of its time, so it may run beside those two. Lane
-    `quick` has a handful of each."""
+    the CPU for milliseconds. Lane 4 waits for other launchers half of its time, so it may run beside those two. The
+    three take about as long. Lane `quick` has a handful of each."""
     peers = ROOT / ".peers"
     lanes: dict[int | str, list] = {
         1: [
@@ -368,14 +368,10 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("threads", lambda: threads.threads(setting, 2, 2, 2)),
             ("determinants", lambda: determinants.determinants(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
-            ("virtual hosts", lambda: hosts.virtual_hosts(setting)),
-            ("replaced", lambda: replaced.replaced(setting)),
             ("remade", lambda: remade.remade(setting)),
             ("without-images", lambda: without_images.without_images(setting)),
             ("going-on", lambda: going_on.going_on(setting)),
-            ("ctl", lambda: control.control(setting, short=True)),
-            ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),
-            ("views", lambda: views.views(setting)),
+            ("object-store", lambda: object_store.object_store(setting)),
         ],
         3: [
             # With a kill every two seconds these runs last several times as long as without.
@@ -398,7 +394,6 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("damage", lambda: damage.damage(setting)),
             ("policies", lambda: policies.policies(setting, short=True)),
             ("recoveries", lambda: recoveries.recoveries(setting)),
-            ("object-store", lambda: object_store.object_store(setting)),
             ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers", "loop", "fewest"], True)),
         ],
         4: [
@@ -406,6 +401,11 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("direct", lambda: direct.direct(setting)),
             ("mpir", lambda: mpir.mpir(setting)),
             ("other hosts", lambda: other_hosts.other_hosts(setting)),
+            ("virtual hosts", lambda: hosts.virtual_hosts(setting)),
+            ("replaced", lambda: replaced.replaced(setting)),
+            ("ctl", lambda: control.control(setting, short=True)),
+            ("surroundings, killed", lambda: surroundings.surroundings_killed(setting)),
+            ("views", lambda: views.views(setting)),
         ],
         "quick": [
             ("conformance", lambda: conformance.conformance(
