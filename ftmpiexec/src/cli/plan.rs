@@ -173,7 +173,7 @@ pub struct Plan {
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Most ranks of one job: a job view must fit into one datagram.
-const RANKS_MAX: usize = 16_384;
+pub const RANKS_MAX: usize = 16_384;
 
 /// Shortest time between two images of a rank.
 const CKPT_INTERVAL_MIN: Duration = Duration::from_millis(10);

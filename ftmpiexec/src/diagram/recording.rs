@@ -1,6 +1,7 @@
 //! The part of a `--trace` file that a space-time diagram shows.
 
-use anyhow::{Context, bail};
+use crate::cli::RANKS_MAX;
+use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -121,9 +122,11 @@ impl Recording {
         for event in events {
             recording.take(event, &mut open);
         }
-        let ranks = recording.states.iter().map(|state| state.rank + 1).max();
-        recording.ranks = ranks.context("no rank has run")?;
-        let known = recording.ranks;
+        let last = recording.states.iter().map(|state| state.rank).max();
+        let last = last.context("no rank has run")?;
+        ensure!(last < RANKS_MAX, "rank {last}: a job has at most {RANKS_MAX} ranks");
+        let known = last + 1;
+        recording.ranks = known;
         recording.marks.retain(|mark| mark.rank < known);
         recording.arrows.retain(|arrow| arrow.from < known && arrow.to < known);
         recording.gates.retain(|gate| gate.rank < known);
@@ -297,6 +300,12 @@ pub mod tests {
         let part = recording.between(300.0, 760.0);
         assert_eq!((part.arrows.len(), part.marks.len()), (1, 1));
         assert!(part.states.iter().all(|state| state.from >= 300.0 && state.to <= 760.0));
+    }
+
+    #[test]
+    fn a_rank_that_no_job_has_is_refused() {
+        let wrong = example().replace("\"tid\":1", "\"tid\":18446744073709551615");
+        assert!(Recording::read(&wrong).is_err());
     }
 
     #[test]
