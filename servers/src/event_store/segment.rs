@@ -82,6 +82,13 @@ pub fn check_header(bytes: &[u8], rank: Rank, first: EventNo) -> Result<(), Head
     Ok(())
 }
 
+/// Whether a segment that begins with this event has a damaged header, and sound batches behind it.
+pub fn only_header_is_damaged(bytes: &[u8], first: EventNo) -> bool {
+    bytes.len() > HEADER_BYTES
+        && crc32c::crc32c(&bytes[..28]) != u32_at(bytes, 28)
+        && scan(bytes, first, |_, _| {}).0 > HEADER_BYTES
+}
+
 /// The header of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {

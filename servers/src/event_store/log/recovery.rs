@@ -5,10 +5,12 @@
 //! and is missing counts as damage.
 //!
 //! Nobody sends again what was durable. Where such events are damaged, the log begins anew behind
-//! them, with all that is sound up to its end: images that need no earlier event still serve.
+//! them, with all that is sound up to its end: images that need no earlier event still serve. A
+//! header says only what the name of the file says, too: one that is damaged is written again.
 
 use super::{LogDir, RankLog, Segment, damaged_name, name, parse_damaged_name};
 use crate::event_store::segment::{self, BATCH_BYTES, End, HEADER_BYTES};
+use crate::files::StoreFile;
 use anyhow::Context;
 use ftmpi_protocols::event_log::Found;
 use ftmpi_wire::{EventNo, Incarnation, Rank};
@@ -78,12 +80,16 @@ impl Reading<'_> {
         }
         let is_last = self.evidence.firsts.last() == Some(&first);
         let file = self.log_dir.files.open(&path).with_context(about)?;
-        let bytes = std::fs::read(&path).with_context(about)?;
+        let mut bytes = std::fs::read(&path).with_context(about)?;
         if bytes.len() < HEADER_BYTES && is_last && first == self.next {
             // The first write to this segment never completed.
             return self.log_dir.files.remove(&path).with_context(about);
         }
-        let header = segment::check_header(&bytes, self.rank, first);
+        let mut header = segment::check_header(&bytes, self.rank, first);
+        if header.is_err() && segment::only_header_is_damaged(&bytes, first) {
+            self.mend_header(&mut bytes, &file, first, &path).with_context(about)?;
+            header = Ok(());
+        }
         if header.is_ok() && first > self.next && self.nobody_has(first) {
             self.begin_behind(
                 first,
@@ -158,6 +164,26 @@ impl Reading<'_> {
             segment.file.doubt(durable_bytes, segment.bytes);
         }
         self.segments.push(segment);
+        Ok(())
+    }
+
+    /// Writes the header of a segment again.
+    fn mend_header(
+        &mut self,
+        bytes: &mut [u8],
+        file: &StoreFile,
+        first: EventNo,
+        path: &Path,
+    ) -> io::Result<()> {
+        let header = segment::header(self.rank, first);
+        file.write_all_at(&header, 0)?;
+        bytes[..HEADER_BYTES].copy_from_slice(&header);
+        self.lines.push(format!(
+            "the event log of rank {} had a damaged header ({}), which is written again: its \
+             events are all there",
+            self.rank,
+            path.display()
+        ));
         Ok(())
     }
 
@@ -327,5 +353,45 @@ impl RankLog {
         active.index.retain(|(_, at)| *at < end.0);
         self.next = end.1;
         self.fence(log_dir, self.incarnation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::event_store::EventStore;
+    use crate::event_store::log::name;
+    use crate::files::Files;
+    use ftmpi_wire::{Determinant, EventNo, Incarnation, Rank};
+
+    /// The batches have checksums of their own, and the name of the file says whose they are.
+    #[test]
+    fn a_damaged_header_costs_no_event() {
+        let rank = Rank(0);
+        let both = [1, 2].map(|bits| Determinant::Clock { fails: 0, bits });
+        // Magic, version, rank, first event, checksum.
+        for (byte, durable) in [(2, true), (8, true), (13, false), (20, false), (29, true)] {
+            let dir = tempfile::tempdir().unwrap();
+            let begin = || EventStore::open_with(dir.path(), Files::default(), "first").unwrap();
+            let mut store = begin().store;
+            store.fence(rank, Incarnation(0)).unwrap();
+            store.append(rank, Incarnation(0), EventNo(1), &both);
+            store.flush(rank).unwrap();
+            if durable {
+                store.take_round().sync().unwrap();
+            }
+            drop(store);
+            let path = dir.path().join(name(rank, EventNo(1)));
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[byte] ^= 4;
+            std::fs::write(&path, bytes).unwrap();
+            for start in 1..3 {
+                let opened = begin();
+                let [(_, found)] = &opened.found[..] else { panic!("{:?}", opened.found) };
+                assert_eq!((found.base, found.last), (EventNo(1), EventNo(2)), "byte {byte}");
+                assert!(found.damage.is_none() && found.lost.is_none(), "byte {byte}, {found:?}");
+                assert_eq!(opened.lines.len(), usize::from(start == 1), "{:?}", opened.lines);
+                assert_eq!(opened.store.read(rank, EventNo(1), 9).unwrap(), both, "byte {byte}");
+            }
+        }
     }
 }
