@@ -7,7 +7,7 @@
 
 use super::actual_command;
 use super::from_caller::Given;
-use super::kept_programs::{Executable, KeptPrograms, OtherProgram, SharedPrograms};
+use super::kept_programs::{Executable, OtherProgram, SharedPrograms};
 use super::libraries;
 use super::memory_binding::KernelPolicy;
 use super::program::{self, ProgramError, ProgramFacts};
@@ -24,11 +24,12 @@ use ftmpi_wire::new_processes::World;
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::CpuSet;
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Descriptors for the new process.
@@ -95,8 +96,7 @@ pub fn spawn(
             let path = PathBuf::from(command.get_program());
             (command, Spawned { path: path.clone(), executed: path, replaced: Vec::new() })
         }
-        // Nobody waits for the programs while the process begins.
-        _ => as_commanded(job, start, &mut programs.lock(), restored)?,
+        _ => as_commanded(job, start, programs, restored)?,
     };
     let env = RankEnv {
         rank: start.rank,
@@ -159,25 +159,35 @@ fn executable(
     number: u32,
     part: &Program,
     path: &OsStr,
-    programs: &mut KeptPrograms,
+    programs: &SharedPrograms,
 ) -> Result<(Executable, ProgramFacts), SpawnError> {
-    if let Some(known) = programs.known(number) {
-        let executable = programs.executable(known)?;
+    let known = programs.lock().known(number).map(Path::to_owned);
+    if let Some(known) = known {
+        ask_for(&known);
+        let executable = programs.lock().executable(&known)?;
         let facts = program::inspect(&executable.execute)?;
         return Ok((executable, facts));
     }
     let name = part.command.first().map(OsText::to_os).unwrap_or_default();
     let file = program::find(&name, &part.directory, path)?;
     let facts = program::inspect(&file)?;
-    programs.begin(number, &file);
+    programs.lock().begin(number, &file);
     Ok((Executable { path: file.clone(), execute: file }, facts))
+}
+
+/// Reads a little of a file. A file server that does not answer keeps the thread that starts
+/// processes waiting here, and not the agent, which also needs the programs.
+fn ask_for(path: &Path) {
+    if let Ok(mut file) = File::open(path) {
+        let _ = file.read(&mut [0; 64]);
+    }
 }
 
 /// The command of the job's command line.
 fn as_commanded(
     job: &Job,
     start: &Start,
-    programs: &mut KeptPrograms,
+    programs: &SharedPrograms,
     restored: bool,
 ) -> Result<(Command, Spawned), SpawnError> {
     let number = job.program_of[start.rank.index()];
@@ -199,7 +209,8 @@ fn as_commanded(
         baseline.add_to(&mut variables, variable(libraries::TUNABLES_ENV));
     }
     // (An image brings the contents of its libraries, or compares them.)
-    let replaced = if restored { Vec::new() } else { programs.replaced_libraries(start.rank) };
+    let replaced =
+        if restored { Vec::new() } else { programs.lock().replaced_libraries(start.rank) };
     if let Some(links) = replaced.first().and_then(|(_, link)| link.parent()) {
         // The auditor leads to the library that is in our directory now.
         let audited = !replaced.iter().any(|(path, _)| path.starts_with(&ours));
@@ -214,7 +225,7 @@ fn as_commanded(
             }
         }
     }
-    let plugins = if restored { None } else { programs.replaced_plugins(start.rank) };
+    let plugins = if restored { None } else { programs.lock().replaced_plugins(start.rank) };
     let world = job.view.worlds.iter().find(|world| world.has(start.rank));
     let world = world.copied().unwrap_or(World::first(job.view.size));
     let mut command = Command::new(&execute);
@@ -349,7 +360,7 @@ pub fn reserve() -> io::Result<Vec<OwnedFd>> {
             "the hard limit on open files is {most}, and ranks need {LIMIT_MIN}; raise it (ulimit -Hn)"
         )));
     }
-    let null = std::fs::File::open("/dev/null")?;
+    let null = File::open("/dev/null")?;
     [fds::CONTROL, fds::STATUS, fds::IMAGE]
         .into_iter()
         .map(|number| {
@@ -361,4 +372,46 @@ pub fn reserve() -> io::Result<Vec<OwnedFd>> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    /// A pipe with a name that nobody writes stands for a file server that does not answer.
+    #[test]
+    fn a_file_that_does_not_answer_holds_nobody_else_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, "first").unwrap();
+        let programs = SharedPrograms::default();
+        programs.lock().begin(0, &path);
+        std::fs::remove_file(&path).unwrap();
+        let mode = Mode::RUSR | Mode::WUSR | Mode::XUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let part = Program {
+            command: vec![OsText::from(OsStr::new("program"))],
+            environment: Vec::new(),
+            directory: folder.path().into(),
+            search: None,
+        };
+        let shared = programs.clone();
+        std::thread::spawn(move || executable(0, &part, OsStr::new(""), &shared).is_ok());
+        // The starter opens the pipe, and waits. A reader that waits lets a writer in.
+        let begin = Instant::now();
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK;
+        let writer = loop {
+            match rustix::fs::open(&path, flags, Mode::empty()) {
+                Ok(writer) => break writer,
+                Err(_) => assert!(begin.elapsed() < Duration::from_secs(60), "nobody opens it"),
+            }
+            std::thread::yield_now();
+        };
+        let (sender, free) = mpsc::channel();
+        std::thread::spawn(move || sender.send(programs.lock().holds(&path)));
+        assert_eq!(free.recv_timeout(Duration::from_secs(60)), Ok(true), "the programs are free");
+        drop(writer);
+    }
 }
