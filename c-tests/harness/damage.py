@@ -1,4 +1,4 @@
-"""Tests that ranks return to older images when newer images are damaged."""
+"""Tests that ranks return to older images when newer images are damaged, and to newer images when logs are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from .core import Setting, kill, problem_of, run
-from .jobs import LOGGING, RANKS, Jobs, judge, program_pids
+from .jobs import LOGGING, RANKS, Jobs, judge, program_pids, retry_with_more_work
+from .restart import Stopper, begin, continue_job, interruption_problem, with_earlier_output
 
 
 class Damager:
@@ -110,3 +111,50 @@ def damage(setting: Setting) -> None:
         if kind == "one, all die" and any(text in outcome.err for text in GIVEN_UP):
             problem, note = problem_of(outcome, code=1), "ended with a clear error"
         setting.results.check(test, problem, note)
+    flipped_logs(setting)
+
+
+# A header and the mark of an incarnation take 64 bytes of a log, and a batch of events has a header of 32.
+FIRST_EVENT_AT = 96
+
+
+def flip_first_events(folder: Path) -> int:
+    """Flips a bit in the first event that the log of each rank has. Returns the number of these logs."""
+    first: dict[str, Path] = {}
+    for file in sorted((folder / "event-logger-0").glob("r*.events")):
+        first.setdefault(file.name.split("-")[0], file)
+    flipped = 0
+    for file in first.values():
+        contents = bytearray(file.read_bytes())
+        # A rank may have no events.
+        if len(contents) > FIRST_EVENT_AT + 8:
+            contents[FIRST_EVENT_AT + 8] ^= 4
+            file.write_bytes(contents)
+            flipped += 1
+    return flipped
+
+
+def flipped_logs(setting: Setting) -> None:
+    """The whole job dies, and the begin of its event logs is damaged. The images need only what lies behind."""
+    test = "event logs damaged before the images"
+    job, why = Jobs(setting, 3).make("master_worker", setting.seed)
+    if job is None:
+        return setting.results.bad(test, why)
+
+    def attempt(factor: int) -> tuple[str | None, str]:
+        folder = setting.new_folder("run") / "job"
+        stop = Stopper(folder, 1.5, "everything", 2 * RANKS)
+        early = begin(setting, job.with_more_work(factor), folder, stop, *LOGGING)
+        problem = interruption_problem(early, stop)
+        if problem is None:
+            flipped = flip_first_events(folder)
+            late = continue_job(setting, folder, None)
+            problem = problem_of(with_earlier_output(early.out, late), expected_text=job.expected_text)
+            if problem is None and f"{RANKS} of {RANKS} ranks from images" not in late.err:
+                problem = f"not from images: {late.output_tail()}"
+            told = late.err.count("has lost the events before")
+            if problem is None and (not flipped or told != flipped):
+                problem = f"{flipped} logs are damaged, and {told} are named: {late.output_tail()}"
+        return problem, f"{early.seconds:.1f} s to the death"
+
+    setting.results.check(test, *retry_with_more_work(attempt))

@@ -214,6 +214,7 @@ def surroundings_killed(setting: Setting) -> None:
     job_directory_comes_back(setting, program)
     without_network(setting, program)
     without_fixed_addresses(setting, program)
+    hard_callers(setting, program)
     living_children(setting)
 
 
@@ -325,3 +326,28 @@ def without_fixed_addresses(setting: Setting, program: Path) -> None:
         if problem is None and [bool(failure["image"]) for failure in report["failures"]] != [True]:
             problem = f"not one failure that an image healed: {report['failures']}"
         setting.results.check(f"surroundings: addresses left to chance, {protocol}", problem)
+
+
+# What a caller may do before it starts a job in which a rank dies.
+HARD_CALLERS = {
+    "every signal is ignored and blocked": """
+every = set(signal.valid_signals())
+for number in every - {signal.SIGKILL, signal.SIGSTOP}:
+    signal.signal(number, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, every)""",
+    "1024 descriptors and no more": "resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))",
+}
+
+
+def hard_callers(setting: Setting, program: Path) -> None:
+    """A rank comes back from an image all the same."""
+    for name, first in HARD_CALLERS.items():
+        where = setting.new_folder("caller")
+        words = [*setting.mpiexec(2, *LOGGING, "--ckpt-interval", "200ms", "--report", where / "report",
+                                  "--inject", "kill:rank=1,point=image,nth=2"), program, "60", "slow"]
+        outcome = run(before(first, *words), timeout=60, cwd=where)
+        report, unread = reports.read(where / "report")
+        problem = problem_of(outcome, expected_text="right") or (unread if report is None else None)
+        if problem is None and [bool(failure["image"]) for failure in report["failures"]] != [True]:
+            problem = f"not one failure that an image healed: {report['failures']}"
+        setting.results.check(f"surroundings: {name}, a rank killed", problem, f"{outcome.seconds:.1f} s")
