@@ -158,10 +158,12 @@ class Check:
     def paths(self, page):
         for at, line in page.prose():
             for span in re.findall(r"`([^`\s]+)`", line):
-                path = span.split("#")[0].removeprefix("./")
+                path, _, name = span.split("#")[0].removeprefix("./").partition("::")
                 if path.split("/")[0] in FOLDERS and "/" in path and not re.search(r"[*{}…<>]|[A-Z]{3,}(/|$)", path):
                     if not (TOP / path).exists():
                         self.fault(page, at, f"there is no {span}")
+                    elif name and not re.search(rf"\b(fn|def|class|void) {re.escape(name)}\b", self.texts.get(path, "")):
+                        self.fault(page, at, f"{path} has no {name}")
 
     def variables(self, page):
         for at, line in enumerate(page.lines, 1):
