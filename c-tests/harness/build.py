@@ -43,7 +43,8 @@ def build(
         return target, None
     wrapper: str | Path
     if is_fortran(source):
-        wrapper, flags = (PEER_FC if peer else setting.fc), FFLAGS
+        # The compiler writes module files into the folder that it was started in, unless it is told another one.
+        wrapper, flags = (PEER_FC if peer else setting.fc), [*FFLAGS, f"-J{target.parent}"]
         if "\n#include " in source.read_text():
             flags = [*flags, "-cpp"]
     else:
