@@ -280,11 +280,14 @@ def a_script_of_ftmpiexec(setting: Setting, jobs: Jobs) -> None:
     jobs.run("scancel", "--signal=TERM", "--batch", job)
     output = jobs.wait_for(folder, "to go on:", 20)
     problem = lacks(output, "every rank that can has a last image")
-    # Slurm would wait two minutes, and sets that time when the job's last process is gone.
+    # Slurm would wait two minutes, so that nothing of the first run is left. A run that is asked for earlier fails.
     continued = ranks_of(output, 2, SHORT)[0]
-    until = time.monotonic() + 60
+    until = time.monotonic() + 90
+    pending = 0
     while continued not in output and time.monotonic() < until:
-        jobs.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+        pending = pending + 1 if jobs.run("squeue", "-h", "-j", job, "-o", "%T").out.strip() == "PENDING" else 0
+        if pending >= 3:
+            jobs.run("scontrol", "update", f"JobId={job}", "StartTime=now")
         output = jobs.wait_for(folder, continued, 2)
     problem = problem or lacks(output, "2 of 2 ranks from images", *ranks_of(output, 2, SHORT))
     if problem:
