@@ -63,14 +63,13 @@ def other_limits(setting: Setting, where: Path, program: Path) -> None:
         # The ranks wait until the line is there: a spare's agent may tell its limits later.
         lines = where / f"lines{len(name)}"
         wait = f"for i in $(seq 400); do grep -q ulimit {lines} && break; sleep 0.1; done; exec {program}"
-        with open(lines, "w") as errors:
-            launcher = subprocess.run([str(word) for word in [*setting.mpiexec(2, *options), "sh", "-c", wait]],
-                                      cwd=where, stdout=subprocess.PIPE, stderr=errors, text=True, timeout=90)
+        to_file = ["sh", "-c", f"exec \"$@\" 2>{lines}", "sh"]
+        outcome = run([*to_file, *setting.mpiexec(2, *options), "sh", "-c", wait], timeout=90, cwd=where)
         text = lines.read_text()
         said = [line for line in text.splitlines()
                 if "spare host far-away.invalid cannot take a rank of localhost" in line and "ulimit -Hs" in line]
-        good = launcher.returncode == 0 and "universe" in launcher.stdout and len(said) == 1
-        setting.results.check(f"a spare host{name} with a low limit is named once", None if good else text[-400:])
+        problem = problem_of(outcome, expected_text="universe") or (None if len(said) == 1 else text[-400:])
+        setting.results.check(f"a spare host{name} with a low limit is named once", problem)
     options[-1] = low
     outcome = run([setting.launcher, "--doctor", *options, program], timeout=60, cwd=where)
     said = "far-away.invalid (spare): it cannot take a rank" in outcome.out

@@ -290,8 +290,9 @@ def living_children(setting: Setting) -> None:
         outcome = run(words, timeout=60, cwd=where)
         report, unread = reports.read(where / "report")
         problem = problem_of(outcome, expected_text="children of 2 ranks") or (unread if report is None else None)
-        # On a busy machine the first death may come before the first wave is complete.
-        if problem is None and not any(failure["image"] for failure in report["failures"]):
+        # On a busy machine the first death may come before the first wave is complete; all later ones find an image.
+        healed = [bool(failure["image"]) for failure in report["failures"]] if problem is None else []
+        if problem is None and not (any(healed) and all(healed[1:])):
             problem = f"not healed by images: {report['failures']}"
         setting.results.check(f"surroundings: living children, {protocol}", problem, f"{outcome.seconds:.1f} s")
 
