@@ -46,8 +46,8 @@ pub enum Order {
     End {
         /// The exit code.
         code: i32,
-        /// The rank that gives this code to the launcher; the others end a moment later, because
-        /// launchers take the code of the first end that they see.
+        /// The rank whose end the launcher is to see first, because launchers take the code of the
+        /// first end that they see. The others end a moment later.
         by: Option<Rank>,
         /// Why, for the user.
         why: String,
@@ -105,7 +105,7 @@ impl Course {
             Input::Gone(rank) => {
                 let host = self.hosts.get(rank.index())?;
                 let why = format!("rank {rank} on {host}: {ENDED_EARLY}");
-                self.end(1, None, why)
+                self.end(1, Some(rank), why)
             }
             Input::Abort { rank, code, text } => {
                 let host = self.hosts.get(rank.index())?;
@@ -168,8 +168,9 @@ mod tests {
     fn a_death_ends_the_job_once() {
         let mut course = course();
         assert_eq!(course.on(Input::Finalizing(Rank(1))), None);
-        let Some(Order::End { code: 1, by: None, why }) = course.on(Input::Gone(Rank(1))) else {
-            panic!("nobody waits for it")
+        let Some(Order::End { code: 1, by: Some(Rank(1)), why }) = course.on(Input::Gone(Rank(1)))
+        else {
+            panic!("nobody waits for it, and the launcher sees its end first")
         };
         assert!(why.contains("rank 1 on b") && why.contains("ftmpiexec"), "{why}");
         assert_eq!(course.on(Input::Gone(Rank(0))), None);
