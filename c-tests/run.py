@@ -23,6 +23,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py packages                 wheel, Debian package, tar ball: built, installed, a rank killed
     c-tests/run.py policies                 kills under graph techniques, each policy of images, servers on several hosts
     c-tests/run.py recoveries               which recovery follows which failure, and where ranks go
+    c-tests/run.py moves --runs 30          ranks move under every protocol: after deaths, with hosts, when asked
     c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
     c-tests/run.py virtual-hosts            cuts and losses of virtual hosts
     c-tests/run.py new-processes            processes that join a running job, ports, names
@@ -60,9 +61,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, containers, control,
-    coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, kills, loads, mpi4py_suite, netns,
-    new_processes, npb, object_store, orphans, points, policies, programs, random_programs, recoveries, remade, replaced,
-    restart, server_faults, slurm, speed, standard, surroundings, threads, torture, views, without_images, wrappers,
+    coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, kills, loads, moves,
+    mpi4py_suite, netns, new_processes, npb, object_store, orphans, points, policies, programs, random_programs, recoveries,
+    remade, replaced, restart, server_faults, slurm, speed, standard, surroundings, threads, torture, views, without_images, wrappers,
 )
 from harness import direct, mpir, other_hosts, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -90,6 +91,51 @@ def common_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 def lane(text: str) -> int | str:
     return int(text) if text.isdigit() else text
+
+
+# Suites without options of their own.
+WITHOUT_OPTIONS = {
+    "all-ranks": "all ranks killed at once",
+    "damage": "the newest image damaged",
+    "points": "every named point of the library",
+    "servers": "servers killed",
+    "committed": "output held until it is final",
+    "hydra": "Hydra's options and variables",
+    "recoveries": "which recovery follows which failure, and where ranks go",
+    "policies": "each policy of images",
+    "other-hosts": "other limits; a session that hangs",
+    "clusters": "one rank killed under --protocol hierarchical: one cluster returns, the others go on",
+    "auto": "what --protocol auto chooses, and what a user gets from it",
+    "remade": "objects that are made and freed in every step, and a rank that dies",
+    "determinants": "determinants leave at delivery, not with the next message",
+    "cuts": "connections broken while no rank dies",
+    "going-on": "jobs that go on without ranks that die (ULFM), every case on 2 to 8 ranks",
+    "without-images": "programs of which no image can be taken",
+    "replaced": "files, programs and libraries that are replaced while ranks die",
+    "restart": "the whole job dies or is stopped, and goes on",
+    "object-store": "images in an object store, and servers whose disk is lost",
+    "wrappers": "the compiler wrappers, the libraries' names and symbols",
+    "surroundings": "what callers and hosts give: descriptors, names, signals, no network, filters, limits",
+    "install": "build systems find us, beside another MPI; uninstall",
+    "direct": "ranks that another launcher starts (Hydra)",
+    "containers": "bubblewrap and podman, a rank killed in each; workers of Kubernetes' MPI operator (root only)",
+    "packages": "wheel, Debian package and tar ball from the tree, and from nothing to the first killed rank",
+    "mpir": "debuggers find the ranks",
+    "slurm": "a real Slurm of four nodes on this machine (root only)",
+    "netns": "two hosts made of network namespaces (root only)",
+    "hosts": "five hosts made of network namespaces: links that break (root only)",
+    "virtual-hosts": "cuts and losses of virtual hosts on this machine",
+    "ctl": "ftmpi-ctl: status, ranks that move, hosts that come and go, stalls",
+    "new-processes": "processes that join a running job, ports, names",
+    "bad-input": "what users do wrong",
+    "bounds": "hosts with little memory or disk",
+    "views": "lines of batch jobs, pages, timelines, files for Prometheus",
+    "loads": "how programs are built, loaded and watched",
+    "speed": "instructions of a message",
+    "checks": "FTMPI_CHECK=1",
+    "coverage": "does every function have a program that calls it?",
+    "peer": "validate the programs under the other MPI only",
+}
 
 
 def arguments() -> argparse.Namespace:
@@ -127,28 +173,14 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--runs", type=int, default=10)
     p.add_argument("--programs", nargs="*", default=[], help="instead of all in turn")
     p.add_argument("--seconds", type=float, default=8, help="length of a run without kills")
-    p = suite("campaign", "every protocol and option, programs and faults in turn")
-    p.add_argument("--runs", type=int, default=30, help="of each protocol and option")
-    p.add_argument("--only", nargs="*", default=[], help="protocols whose options contain one of these")
+    for name, text in (("moves", "ranks move between hosts, under every protocol, by seeds"),
+                       ("campaign", "every protocol and option, programs and faults in turn")):
+        p = suite(name, text)
+        p.add_argument("--runs", type=int, default=30, help="of each protocol and option")
+        p.add_argument("--only", nargs="*", default=[], help="protocols whose options contain one of these")
+        p.add_argument("--seconds", type=float, default=4, help="length of a run without kills")
     p.add_argument("--npb", type=Path, help="NPB sources: BT, LU, MG and CG take turns, too")
-    p.add_argument("--seconds", type=float, default=4, help="length of a run without kills")
     p.add_argument("--ranks", type=int, default=4)
-    suite("clusters", "one rank killed under --protocol hierarchical: one cluster returns, the others go on")
-    suite("auto", "what --protocol auto chooses, and what a user gets from it")
-    for name, text in (("all-ranks", "all ranks killed at once"), ("damage", "the newest image damaged"),
-                       ("points", "every named point of the library"), ("servers", "servers killed"),
-                       ("committed", "output held until it is final"), ("hydra", "Hydra's options and variables"),
-                       ("recoveries", "which recovery follows which failure, and where ranks go"),
-                       ("policies", "each policy of images"), ("other-hosts", "other limits; a session that hangs")):
-        suite(name, text)
-    suite("remade", "objects that are made and freed in every step, and a rank that dies")
-    suite("determinants", "determinants leave at delivery, not with the next message")
-    suite("cuts", "connections broken while no rank dies")
-    suite("going-on", "jobs that go on without ranks that die (ULFM), every case on 2 to 8 ranks")
-    suite("without-images", "programs of which no image can be taken")
-    suite("replaced", "files, programs and libraries that are replaced while ranks die")
-    suite("restart", "the whole job dies or is stopped, and goes on")
-    suite("object-store", "images in an object store, and servers whose disk is lost")
     p = suite("torture", "every kind of state in images, killed and restored again and again")
     p.add_argument("--restores", type=int, default=50, help="of each program")
     p.add_argument("--as-user", action="store_true", help="as the user nobody, when run as root")
@@ -162,9 +194,6 @@ def arguments() -> argparse.Namespace:
     p = suite("imb", "IMB-MPI1")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p.add_argument("--quick", action="store_true", help="few repetitions, small messages")
-    suite("wrappers", "the compiler wrappers, the libraries' names and symbols")
-    suite("surroundings", "what callers and hosts give: descriptors, names, signals, no network, filters, limits")
-    suite("install", "build systems find us, beside another MPI; uninstall")
     p = suite("programs", "mpi4py, mocassin, yorick")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p = suite("mpi4py", "mpi4py's own test suite")
@@ -173,24 +202,8 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--short", action="store_true", help="a part, in one job")
     p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
     p.add_argument("only", nargs="*", help="names of modules")
-    suite("direct", "ranks that another launcher starts (Hydra)")
-    suite("containers", "bubblewrap and podman, a rank killed in each; workers of Kubernetes' MPI operator (root only)")
-    suite("packages", "wheel, Debian package and tar ball from the tree, and from nothing to the first killed rank")
-    suite("mpir", "debuggers find the ranks")
-    suite("slurm", "a real Slurm of four nodes on this machine (root only)")
-    suite("netns", "two hosts made of network namespaces (root only)")
-    suite("hosts", "five hosts made of network namespaces: links that break (root only)")
-    suite("virtual-hosts", "cuts and losses of virtual hosts on this machine")
-    suite("ctl", "ftmpi-ctl: status, ranks that move, hosts that come and go, stalls")
-    suite("new-processes", "processes that join a running job, ports, names")
-    suite("bad-input", "what users do wrong")
-    suite("bounds", "hosts with little memory or disk")
-    suite("views", "lines of batch jobs, pages, timelines, files for Prometheus")
-    suite("loads", "how programs are built, loaded and watched")
-    suite("speed", "instructions of a message")
-    suite("checks", "FTMPI_CHECK=1")
-    suite("coverage", "does every function have a program that calls it?")
-    suite("peer", "validate the programs under the other MPI only")
+    for name, text in WITHOUT_OPTIONS.items():
+        suite(name, text)
     return parser.parse_args()
 
 
@@ -253,6 +266,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             threads.threads(setting, args.runs, 3)
         case "campaign":
             campaign.campaign(setting, args.runs, args.only, args.seconds, args.npb, args.ranks)
+        case "moves":
+            moves.moves(setting, args.runs, args.only, args.seconds)
         case "clusters":
             kills.clusters(setting)
         case "auto":
