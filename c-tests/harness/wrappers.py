@@ -41,8 +41,10 @@ def wrappers(setting: Setting) -> None:
     own_options(setting, folder)
     configurations(setting, folder)
     profiling(setting, folder)
+    modules_of_another_compiler(setting, folder)
     library_names(setting)
     version_line(setting)
+    other_names(setting)
     symbols(setting)
 
 
@@ -140,6 +142,43 @@ def configurations(setting: Setting, folder: Path) -> None:
     expect(setting, "a configuration that is missing", done, done.code == 1)
 
 
+def modules_of_another_compiler(setting: Setting, folder: Path) -> None:
+    """Tests modules that no compiler or another one has made, in a tree of its own."""
+    name = "modules of another compiler"
+    if not which("gfortran"):
+        setting.results.skip(name, "no gfortran")
+        return
+    tree, cache = folder / "modules", folder / "cache"
+    shutil.copytree(setting.dist / "include", tree / "include")
+    (tree / "bin").mkdir()
+    shutil.copy(setting.cc, tree / "bin" / "ftmpifort")
+    installed = tree / "include" / "ftmpi" / "fortran"
+    for module in installed.glob("*.mod"):
+        module.unlink()
+    fort, source = tree / "bin" / "ftmpifort", folder / "m.f90"
+
+    def compiles(title: str, right: bool, folders: int, **variables: str) -> None:
+        done = call(fort, ["-c", source, "-o", "m.o"], folder, **{"XDG_CACHE_HOME": str(cache), **variables})
+        made = len(list(cache.glob("ftmpi/fortran/*/mpi.mod")))
+        ok = (done.code == 0) == right and made == folders
+        setting.results.check(title, None if ok else f"exit code {done.code}, {made} in the cache: {done.err[:300]}")
+
+    done = call(fort, ["-c", folder / "m.f", "-o", "m.o"], folder, XDG_CACHE_HOME=str(cache))
+    expect(setting, "mpif.h needs no modules", done, done.code == 0 and not cache.exists())
+    compiles("modules that are missing", True, 1)
+    compiles("modules that were compiled before", True, 1)
+    for module in cache.glob("ftmpi/fortran/*/*.mod"):
+        shutil.copy(module, installed)
+    (installed / "compiler").write_text("GNU Fortran 4.2\n")
+    shutil.rmtree(cache)
+    compiles(name, True, 1)
+    shown = call(fort, ["-show"], folder, XDG_CACHE_HOME=str(cache))
+    expect(setting, "ftmpifort -show names their folder", shown, f"-I{cache}/ftmpi/fortran/" in shown.out)
+    (folder / "file").write_text("")
+    done = call(fort, ["-c", source], folder, XDG_CACHE_HOME=str(folder / "file"))
+    expect(setting, "a cache that cannot be written", done, "give -I that folder" in done.err)
+
+
 def profiling(setting: Setting, folder: Path) -> None:
     """Tests a library that wraps MPI_Init: linked before ours, preloaded, and absent."""
     (folder / "wrap.c").write_text("#include <mpi.h>\n#include <stdio.h>\nint MPI_Init(int *c, char ***v)"
@@ -183,6 +222,16 @@ def version_line(setting: Setting) -> None:
     wrong = [name for name, pattern in CLIENTS.items() if not re.search(pattern, asked.out)]
     setting.results.check("the library's version as MPI.jl and mpi4py read it",
                           problem_of(asked) or (f"not {wrong}: {asked.out}" if wrong else None))
+
+
+def other_names(setting: Setting) -> None:
+    """Tests the names of MPICH's programs that are no compilers."""
+    names = setting.dist / "lib" / "ftmpi" / "bin"
+    shown = run([names / "mpichversion"], timeout=20)
+    wrong = [name for name, pattern in CLIENTS.items() if not re.search(pattern, shown.out)]
+    setting.results.check("mpichversion", problem_of(shown) or (f"not {wrong}: {shown.out}" if wrong else None))
+    shown = run([names / "mpiexec.hydra", "--version"], timeout=20)
+    setting.results.check("mpiexec.hydra", problem_of(shown))
 
 
 def symbols(setting: Setting) -> None:
