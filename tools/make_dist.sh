@@ -77,9 +77,10 @@ programs() {
     for name in mpicc mpicxx mpic++ mpifort mpif90 mpif77; do
         link ../../../bin/ftmpicc "$lib/bin/$name"
     done
-    for name in mpiexec mpirun; do
+    for name in mpiexec mpirun mpiexec.hydra; do
         link ../../../bin/ftmpiexec "$lib/bin/$name"
     done
+    put "$top/tools/mpichversion" "$lib/bin/mpichversion" 755
 }
 
 libraries() {
@@ -121,11 +122,15 @@ headers() {
         fc=
     }
     [ "$parts" = all ] || fc=
+    # Whose modules these are: ftmpifort compares this with the compiler that it calls.
+    made_by=${fc:+$($fc --version 2>/dev/null | head -n 1)}
+    old=
+    if [ -n "$fc" ] && [ "$made_by" != "$(cat "$include/fortran/compiler" 2>/dev/null)" ]; then old=1; fi
     for name in mpi_f08 mpi; do
         source=$include/fortran/$name.f90
         put "$top/include/generated/$name.f90" "$source"
         module=$include/fortran/$name.mod
-        if [ -n "$fc" ] && { [ ! -e "$module" ] || [ "$source" -nt "$module" ] ||
+        if [ -n "$fc" ] && { [ -n "$old" ] || [ ! -e "$module" ] || [ "$source" -nt "$module" ] ||
             [ "$include/fortran/mpi_f08.mod" -nt "$module" ]; }; then
             object=$(mktemp)
             # Only the module is needed: libmpifort.so.12 has the code.
@@ -133,6 +138,7 @@ headers() {
             rm -f "$object"
         fi
     done
+    if [ -n "$old" ]; then echo "$made_by" | write "$include/fortran/compiler"; fi
 }
 
 # How other tools find ftmpi: pkg-config, environment modules, a shell line, MPI_HOME.
