@@ -15,6 +15,18 @@ const PREFIX: &str = "ftmpi-port";
 /// How many questions of each lane.
 type Lanes = BTreeMap<u32, u32>;
 
+/// The same question with the same answer, so many times on end: a rank looks up a name until
+/// somebody has published it.
+#[derive(Debug, Clone)]
+struct Run {
+    asked: JobQuestion,
+    answer: JobAnswer,
+    times: u32,
+}
+
+/// Runs of a rank, by lane and the count of the first question.
+type Runs = BTreeMap<(u32, u32), Run>;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Ports {
@@ -23,8 +35,8 @@ pub struct Ports {
     now: Table,
     /// As they were when waves began.
     at_waves: BTreeMap<ImageNo, Table>,
-    /// What ranks have asked under each number, and the answers, as far as one may ask again.
-    answers: BTreeMap<(Rank, u64), (JobQuestion, JobAnswer)>,
+    /// What each rank has asked, and the answers, as far as it may ask again.
+    answers: BTreeMap<Rank, Runs>,
     /// How many answers the present incarnation of a rank has in each lane.
     answered: BTreeMap<Rank, Lanes>,
     /// The same for images that ranks were told to take.
@@ -46,6 +58,17 @@ fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
+/// Drops what was asked in this lane before this count.
+fn drop_before(runs: &mut Runs, lane: u32, count: u32) {
+    while let Some((&(_, first), run)) = runs.range((lane, 0)..(lane, count)).next() {
+        let (end, rest) = (first.saturating_add(run.times), run.clone());
+        runs.remove(&(lane, first));
+        if end > count {
+            runs.insert((lane, count), Run { times: end - count, ..rest });
+        }
+    }
+}
+
 impl Ports {
     /// The ports of the job of this name.
     pub fn new(job: &str) -> Self {
@@ -61,10 +84,14 @@ impl Ports {
         key: (Rank, u64),
         asked: &JobQuestion,
     ) -> Option<Result<JobAnswer, String>> {
-        let (rank, count) = (key.0, lane_and_count(key.1).1);
-        let (before, answer) = self.answers.get(&key)?;
-        if before == asked {
-            let answer = answer.clone();
+        let (rank, (lane, count)) = (key.0, lane_and_count(key.1));
+        let runs = self.answers.get(&rank)?;
+        let (&(_, first), run) = runs.range((lane, 0)..=(lane, count)).next_back()?;
+        if count - first >= run.times {
+            return None;
+        }
+        if run.asked == *asked {
+            let answer = run.answer.clone();
             self.has_answer(key);
             return Some(Ok(answer));
         }
@@ -78,7 +105,17 @@ impl Ports {
     /// A rank has this answer, and may ask again.
     pub fn keep(&mut self, key: (Rank, u64), asked: JobQuestion, answer: &JobAnswer) {
         self.has_answer(key);
-        self.answers.insert(key, (asked, answer.clone()));
+        let (lane, count) = lane_and_count(key.1);
+        let runs = self.answers.entry(key.0).or_default();
+        if let Some((&(_, first), run)) = runs.range_mut((lane, 0)..=(lane, count)).next_back()
+            && first.checked_add(run.times) == Some(count)
+            && run.asked == asked
+            && run.answer == *answer
+        {
+            run.times += 1;
+            return;
+        }
+        runs.insert((lane, count), Run { asked, answer: answer.clone(), times: 1 });
     }
 
     fn has_answer(&mut self, (rank, number): (Rank, u64)) {
@@ -101,11 +138,19 @@ impl Ports {
     /// A rank returns to no image before this one; 0: it may return to its start.
     pub fn images_from(&mut self, rank: Rank, oldest: ImageNo) {
         if let Some(lanes) = self.at_images.get(&(rank, oldest)).cloned() {
-            self.answers.retain(|(asker, number), _| {
-                let (lane, count) = lane_and_count(*number);
-                *asker != rank || lanes.get(&lane).is_none_or(|first| count >= *first)
-            });
-            self.at_images.retain(|(of, image), _| *of != rank || *image >= oldest);
+            if let Some(runs) = self.answers.get_mut(&rank) {
+                for (lane, answered) in lanes {
+                    drop_before(runs, lane, answered);
+                }
+            }
+            let before: Vec<ImageNo> = self
+                .at_images
+                .range((rank, ImageNo(0))..(rank, oldest))
+                .map(|((_, image), _)| *image)
+                .collect();
+            for image in before {
+                self.at_images.remove(&(rank, image));
+            }
         }
     }
 
@@ -273,6 +318,41 @@ mod tests {
         ports.image_ordered(Rank(1), ImageNo(3));
         ports.images_from(Rank(1), ImageNo(3));
         assert_eq!(ports.answer_again((Rank(1), 2), &look_up), Some(Ok(no)));
+    }
+
+    /// A rank that looks up a name again and again, in two lanes in turn.
+    #[test]
+    fn answers_that_repeat_are_kept_as_one() {
+        let mut ports = Ports::new("ab12");
+        let look_up = JobQuestion::LookUp { service: b"ocean".to_vec() };
+        let no = ports.answer(Rank(1), &look_up).expect("about names");
+        let number = |lane, count| ftmpi_wire::new_processes::question_number(lane, count);
+        for count in 0..1000 {
+            ports.keep((Rank(1), number(3, count)), look_up.clone(), &no);
+            ports.keep((Rank(1), number(4, count)), look_up.clone(), &no);
+            if count == 499 {
+                ports.image_ordered(Rank(1), ImageNo(1));
+            }
+        }
+        let yes = JobAnswer::Port(b"port".to_vec());
+        ports.keep((Rank(1), number(3, 1000)), look_up.clone(), &yes);
+        assert_eq!(ports.answers[&Rank(1)].len(), 3);
+        ports.images_from(Rank(1), ImageNo(1));
+        for (lane, count, right) in [
+            (3, 499, None),
+            (3, 500, Some(&no)),
+            (3, 999, Some(&no)),
+            (3, 1000, Some(&yes)),
+            (3, 1001, None),
+            (4, 0, None),
+            (4, 999, Some(&no)),
+            (4, 1000, None),
+        ] {
+            let answer = ports.answer_again((Rank(1), number(lane, count)), &look_up);
+            assert_eq!(answer.map(Result::unwrap).as_ref(), right, "lane {lane}, {count}");
+        }
+        let other = ports.answer_again((Rank(1), number(3, 700)), &JobQuestion::OpenPort);
+        assert!(other.is_some_and(|answer| answer.is_err()));
     }
 
     #[test]
