@@ -202,23 +202,55 @@ fn calls_one(program: &Program, functions: &[&str]) -> bool {
         .is_some_and(|file| functions.iter().any(|function| calls(&file, function)))
 }
 
-/// Whether a Python script of this command line has processes spawned. What the script imports is
-/// not looked at.
+/// Whether the Python script of this command line, or a module or text in its place, has processes
+/// spawned. What the script imports is not looked at, and neither are the script's own arguments.
 fn script_spawns(program: &Program) -> bool {
-    let mut words = program.command.iter().map(OsText::to_os);
-    let is_python = |word: &OsString| {
-        let name = Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.starts_with("python") || name.ends_with(".py")
-    };
-    let says = |text: &str| JOINING_IN_PYTHON.iter().any(|word| text.contains(word));
+    let words: Vec<OsString> = program.command.iter().map(OsText::to_os).collect();
+    let Some(first) = words.first() else { return false };
+    let name = Path::new(first).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let code = |line: &str| JOINING_IN_PYTHON.iter().any(|word| line.contains(word));
+    let says =
+        |text: &str| text.lines().any(|line| !line.trim_start().starts_with('#') && code(line));
     let script_says = |word: &OsString| {
         let file = program.directory.join(word);
-        let is_short =
-            std::fs::metadata(&file).is_ok_and(|m| m.is_file() && m.len() <= SCRIPT_BYTES_MAX);
-        is_short && std::fs::read(&file).is_ok_and(|text| says(&String::from_utf8_lossy(&text)))
+        let facts = std::fs::metadata(&file).ok().filter(|facts| facts.is_file())?;
+        let is_short = facts.len() <= SCRIPT_BYTES_MAX;
+        Some(
+            is_short
+                && std::fs::read(&file).is_ok_and(|text| says(&String::from_utf8_lossy(&text))),
+        )
     };
-    words.clone().take(1).any(|word| is_python(&word))
-        && words.any(|word| says(&word.to_string_lossy()) || script_says(&word))
+    if name.ends_with(".py") {
+        return script_says(first).unwrap_or(false);
+    }
+    if !name.starts_with("python") {
+        return false;
+    }
+    let mut rest = words[1..].iter();
+    while let Some(word) = rest.next() {
+        let text = word.to_string_lossy();
+        match text.as_ref() {
+            "-c" => return rest.next().is_some_and(|code| says(&code.to_string_lossy())),
+            // A module may run a script that follows (mpi4py, pytest).
+            "-m" => {
+                if rest.next().is_some_and(|module| says(&module.to_string_lossy())) {
+                    return true;
+                }
+            }
+            "-W" | "-X" => drop(rest.next()),
+            option if option.starts_with('-') => {
+                if says(option) {
+                    return true;
+                }
+            }
+            _ => {
+                if let Some(says) = script_says(word) {
+                    return says;
+                }
+            }
+        }
+    }
+    false
 }
 
 /// What the options need, in the order in which the help has them.
@@ -354,6 +386,13 @@ mod tests {
         assert!(of("", &["python3", "-m", "mpi4py.futures", "pool.py"]));
         assert!(!of("from mpi4py import MPI\n", &["python3", "pool.py"]));
         assert!(!of(pool, &["./solve", "pool.py"]) && !of(pool, &["python3", "other.py"]));
+        assert!(of(pool, &["python3", "-m", "mpi4py", "-rc", "threads=0", "pool.py"]));
+        assert!(of("", &["python3", "-X", "dev", "-c", "import mpi4py.futures"]));
+        // What only speaks of it, or is an argument of another script.
+        assert!(!of("# c.Spawn('worker') was here\n", &["python3", "pool.py"]));
+        assert!(!of("", &["python3", "pool.py", "mpi4py.futures"]));
+        std::fs::write(folder.path().join("notes.txt"), "c.Spawn('worker')").unwrap();
+        assert!(!of("", &["python3", "pool.py", "notes.txt"]));
     }
 
     /// What a command line asks for, as this module reads it.
