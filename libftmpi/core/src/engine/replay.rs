@@ -14,6 +14,8 @@ impl<L: Link> Engine<L> {
     /// An incarnation begins that is not the first, without an image: everything is repeated from
     /// the start of the program.
     pub fn replay_from_start(&mut self) {
+        let Changes { gone, .. } = self.link.changes_since(self.state.channels.count());
+        gone.into_iter().for_each(|rank| self.state.stranger_left(rank));
         let incarnations: Vec<_> =
             self.state.channels.iter().map(|peer| peer.incarnation).collect();
         self.replay_after(EventNo(0), &incarnations);
