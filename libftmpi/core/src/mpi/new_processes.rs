@@ -24,8 +24,9 @@ use std::collections::BTreeSet;
 pub(super) const MEETING: u32 = 1 | (GENERATIONS as u32 - 1) << GENERATION_SHIFT;
 
 /// The lane of questions that belong to no communicator. Others have the context of theirs: threads
-/// that ask at the same time use communicators of their own.
-const NO_LANE: u32 = 0;
+/// that ask at the same time use communicators of their own. No communicator has this context
+/// ([`MEETING`]).
+const NO_LANE: u32 = u32::MAX;
 
 /// Tag of the leaders of parents and children.
 const OF_PARENTS: u32 = TAG_BITS;
