@@ -19,6 +19,7 @@ impl<L: Link> Engine<L> {
     /// # Errors
     /// It cannot be asked; one line.
     pub fn ask_job(&mut self, lane: u32, question: JobQuestion) -> Result<JobAnswer, String> {
+        self.state.note_all_steps();
         self.commit();
         self.link.point("question");
         let number = self.link.ask_job(lane, question)?;
