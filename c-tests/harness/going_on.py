@@ -15,13 +15,14 @@ CASES = {
     "partitioned": "n-1", "collectives-short": "n-1", "collectives-long": "n-1", "collectives-later": "n-1",
     "making": "n-1", "intercomms": "n-1", "files": "n-1",
     "windows": "n-1", "locks": "n-1", "exposures": "n-1", "revoke": "n", "late": "n", "agree": "n-1",
-    "repeatedly": "1", "shrink-later": "n-1", "leaves": "n-1", "leaves-with-code": "n-1", "finalize": "n-1",
+    "repeatedly": "1", "shrink-later": "n-1", "leaves": "n-1", "leaves-with-code": "n-1", "aborts": "n-2",
+    "finalize": "n-1",
 }
 LIMIT_S = 60
 
 
 def left(case: str, ranks: int) -> int:
-    return {"n": ranks, "n-1": ranks - 1, "1": 1}[CASES[case]]
+    return {"n": ranks, "n-1": ranks - 1, "n-2": ranks - 2, "1": 1}[CASES[case]]
 
 
 def problem_of_case(outcome: Outcome, case: str, ranks: int) -> str | None:
@@ -48,7 +49,7 @@ def going_on(setting: Setting) -> None:
         return
     ignore = ["--protocol", "none", "--recovery", "ignore"]
     for number, case in enumerate(CASES):
-        ranks = 5 if case == "repeatedly" else 2 + number % 4
+        ranks = 5 if case in ("repeatedly", "aborts") else 2 + number % 4
         one(setting, program, case, ranks, ["--transport", ["auto", "tcp"][number % 2]], ignore)
     fatal(setting, program)
     refused(setting, program)
@@ -64,7 +65,7 @@ def all_cases(setting: Setting) -> None:
         setting.results.bad("going on", made.output_tail() if made else "it does not compile")
         return
     for case in CASES:
-        for ranks in (2, 3, 5, 8):
+        for ranks in (3, 5, 8) if case == "aborts" else (2, 3, 5, 8):
             for transport in ("auto", "tcp"):
                 one(setting, program, case, ranks, ["--transport", transport], ["-disable-auto-cleanup"])
 

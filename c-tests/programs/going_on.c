@@ -565,7 +565,7 @@ static const struct {
     { "files", files }, { "windows", windows },
     { "locks", locks }, { "exposures", exposures }, { "revoke", revocation }, { "late", late }, { "agree", agree },
     { "repeatedly", repeatedly }, { "shrink-later", shrink_later }, { "leaves", leaves },
-    { "leaves-with-code", leaves }, { "fatal", fatal }, { "finalize", finalize },
+    { "leaves-with-code", leaves }, { "aborts", aborts }, { "fatal", fatal }, { "finalize", finalize },
 };
 
 int main(int argc, char **argv)

@@ -82,6 +82,26 @@ static void shrink_and_use(MPI_Comm comm, int members)
     MPI_Comm_free(&left);
 }
 
+/* One of two members of a communicator aborts: both end. */
+static void aborts(void)
+{
+    MPI_Comm part = MPI_COMM_NULL;
+
+    /* The split may fail at others: the members may be gone before it ends there. */
+    MPI_Comm_split(MPI_COMM_WORLD, rank >= size - 2, rank, &part);
+    if (rank == victim) {
+        MPI_Abort(part, 7);
+    }
+    while (rank == victim - 1) {
+        pause();
+    }
+    CLASS(MPI_Barrier(MPI_COMM_WORLD), MPIX_ERR_PROC_FAILED);
+    shrink_and_use(MPI_COMM_WORLD, size - 2);
+    if (part != MPI_COMM_NULL) {
+        MPI_Comm_free(&part);
+    }
+}
+
 /* A collective operation, by its number. */
 static int which(int number, MPI_Comm comm, int count, int *in, int *out)
 {

@@ -33,6 +33,13 @@ pub enum GroupRequest {
     Revoke(GroupName),
     /// The rank's part in an agreement.
     Contribute(Contribution),
+    /// `MPI_Abort` on a communicator: its members end, and the others go on.
+    Abort {
+        /// The members, as ranges of world ranks (first and last).
+        members: Vec<(Rank, Rank)>,
+        /// The program's code.
+        code: i32,
+    },
 }
 
 /// The part of a rank in an agreement.

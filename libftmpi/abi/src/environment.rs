@@ -182,7 +182,10 @@ pub extern "C" fn MPI_Abort(comm: Comm, code: c_int) -> c_int {
         "the program called MPI_Abort on {} with code {code}",
         comm.describe()
     ));
-    ftmpi_runtime::abort(code)
+    match comm.id() {
+        Ok(comm) => ftmpi_runtime::abort_on(comm, code),
+        Err(_) => ftmpi_runtime::abort(code),
+    }
 }
 
 #[entry]

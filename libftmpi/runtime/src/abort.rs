@@ -5,6 +5,7 @@ use crate::ending::die;
 use crate::job;
 use crate::tuning::{AGENT_SAYS_WHY, ERRORS_READ_PAUSE};
 use crate::world::World;
+use ftmpi_core::mpi::CommId;
 use ftmpi_wire::control::{FromRank, ToRank};
 use std::time::Instant;
 
@@ -15,6 +16,19 @@ pub fn abort(code: i32) -> ! {
         Some(job) => abort_with(&mut job.engine.link, code, String::new()),
         None => die(code),
     }
+}
+
+/// `MPI_Abort` on a communicator: where a job goes on without ranks, the others do so.
+pub fn abort_on(comm: CommId, code: i32) -> ! {
+    // SAFETY: the call does not return, so nothing else uses the job afterwards.
+    if let Some(job) = unsafe { job::slot().as_mut() }
+        && job.aborts_members(comm, code)
+    {
+        // SAFETY: flushes the program's streams; the process ends after it.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        wait_for_the_end(&mut job.engine.link);
+    }
+    abort(code)
 }
 
 /// Reports the reason to the dispatcher, and waits for the end that it decides.

@@ -45,7 +45,7 @@ mod threads;
 mod tuning;
 pub mod world;
 
-pub use abort::abort;
+pub use abort::{abort, abort_on};
 pub use calls::{enter, leave, let_threads_in, outside};
 pub use finalize::{finalize, finalize_at_exit, reopen};
 /// What an interface shows of the job.

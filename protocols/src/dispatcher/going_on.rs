@@ -12,6 +12,7 @@ use super::failures::Failed;
 use super::messages::{Command, Ending, Failure};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
+use super::worlds::is_over;
 use crate::agreement::{Agreements, Outcome};
 use crate::judge::{Fact, Recovery, Verdict};
 use crate::tuning::LOST_CHANNEL_PATIENCE;
@@ -143,6 +144,33 @@ impl Dispatcher {
                 self.going_on.agreements.contribute(rank, part);
                 self.tell_outcomes();
             }
+            GroupRequest::Abort { members, code } => self.abort_group(rank, &members, code),
+        }
+    }
+
+    /// `MPI_Abort` on a communicator: its members end, if the others go on without each of them.
+    /// Otherwise the job ends.
+    fn abort_group(&mut self, asker: Rank, members: &[(Rank, Rank)], code: i32) {
+        let is_member =
+            |rank: &Rank| members.iter().any(|(first, last)| (first..=last).contains(&rank));
+        let ranks = (0..self.ranks.len() as u32).map(Rank);
+        let living = ranks.filter(|rank| !is_over(&self.ranks[rank.index()]));
+        let (ending, others): (Vec<Rank>, Vec<Rank>) = living.partition(is_member);
+        let host = self.host_name(asker).to_owned();
+        let reason = Some(EndReason::Aborted { rank: asker, host, code });
+        if others.is_empty() {
+            return self.end(code, reason);
+        }
+        for rank in ending {
+            let incarnation = self.ranks[rank.index()].incarnation;
+            if !self.goes_on_without(rank, Ending::Code(code), 0) {
+                return self.end(code, reason);
+            }
+            // The caller waits for its end, and no other member knows of it.
+            self.commands.push_back(match rank == asker {
+                true => Command::Die { rank, incarnation, code },
+                false => Command::Kill { rank, incarnation },
+            });
         }
     }
 

@@ -139,3 +139,41 @@ fn each_of_several_lost_connections_is_looked_at() {
     };
     assert_eq!(cause, Cause::ChannelBroke { ends: [Rank(2), Rank(3)] });
 }
+
+#[test]
+fn an_abort_ends_the_members_of_its_communicator() {
+    let abort = |members: &[(u32, u32)]| {
+        let members = members.iter().map(|(first, last)| (Rank(*first), Rank(*last))).collect();
+        Input::Group(Rank(1), Incarnation(0), GroupRequest::Abort { members, code: 7 })
+    };
+    let mut dispatcher = ignoring(4);
+    dispatcher.handle(S, abort(&[(1, 1), (3, 3)]));
+    let commands = drain(&mut dispatcher);
+    assert_eq!(news(&commands), [GroupNews::Failed(Rank(1)), GroupNews::Failed(Rank(3))]);
+    let dies = |command: &Command| matches!(command, Command::Die { rank: Rank(1), code: 7, .. });
+    assert_eq!(commands.iter().filter(|command| dies(command)).count(), 1, "{commands:?}");
+    let killed = |command: &&Command| matches!(command, Command::Kill { .. });
+    let killed: Vec<_> = commands.iter().filter(killed).collect();
+    assert!(matches!(killed[..], [Command::Kill { rank: Rank(3), .. }]), "{commands:?}");
+    // Their ends are no failures, and a second abort of theirs comes from nobody.
+    for rank in [1, 3] {
+        dispatcher.handle(S, ended(rank, 0, Ending::Code(7), 0));
+    }
+    dispatcher.handle(S, abort(&[(0, 3)]));
+    assert_eq!(news(&drain(&mut dispatcher)), []);
+    assert!(!dispatcher.has_ended());
+
+    let ends = |mut dispatcher: Dispatcher, members: &[(u32, u32)]| {
+        dispatcher.handle(S, abort(members));
+        let commands = drain(&mut dispatcher);
+        let end = |command: &Command| {
+            let reason = |reason: &EndReason| matches!(reason, EndReason::Aborted { code: 7, .. });
+            matches!(command, Command::End { code: 7, reason: Some(why), .. } if reason(why))
+        };
+        assert!(commands.iter().any(end), "{commands:?}");
+        assert_eq!(news(&commands), []);
+    };
+    // All ranks, or a job in which no death is ignored.
+    ends(ignoring(4), &[(0, 3)]);
+    ends(running(settings(4, 1, "none")), &[(1, 2)]);
+}

@@ -106,6 +106,12 @@ impl<L: Link> Engine<L> {
         self.work();
     }
 
+    /// `MPI_Abort` on a communicator in a job that goes on without ranks: only its members end.
+    pub fn abort_members(&mut self, members: &Members, code: i32) {
+        let members = ranges_of(members);
+        self.link.notify_agent(FromRank::Group(GroupRequest::Abort { members, code }));
+    }
+
     /// How many agreements on a communicator this rank has begun.
     #[must_use]
     pub fn agreements_begun(&self, context: u32) -> u32 {

@@ -74,6 +74,18 @@ impl<L: Link> Mpi<L> {
         Ok(())
     }
 
+    /// `MPI_Abort`: whether the members of this communicator end, and no others. This rank is one
+    /// of them.
+    pub fn aborts_members(&mut self, comm: CommId, code: i32) -> bool {
+        let Ok(members) = self.members(comm) else { return false };
+        let is_inter = self.comm_test_inter(comm).unwrap_or(true);
+        if is_inter || !self.engine.goes_on() {
+            return false;
+        }
+        self.engine.abort_members(&members, code);
+        true
+    }
+
     /// `MPIX_Comm_is_revoked`
     pub fn comm_is_revoked(&mut self, comm: CommId) -> Result<bool> {
         let context = self.comm(comm)?.members.context;
