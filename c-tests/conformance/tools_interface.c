@@ -102,6 +102,25 @@ int main(int argc, char **argv)
     EQUAL(MPI_T_cvar_write(handle, text), MPI_T_ERR_CVAR_SET_NEVER);
     EQUAL(MPI_T_cvar_handle_free(&handle), MPI_SUCCESS);
     EQUAL(handle == MPI_T_CVAR_HANDLE_NULL, 1);
+    /* The checks can be switched, by all ranks at the same place. */
+    int on = -1, scope;
+    if (MPI_T_cvar_get_index("ftmpi_check", &index) == MPI_SUCCESS) {
+        MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &scope);
+        EQUAL(scope, MPI_T_SCOPE_ALL_EQ);
+        EQUAL(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count), MPI_SUCCESS);
+        EQUAL(MPI_T_cvar_read(handle, &on), MPI_SUCCESS);
+        for (int round = 0; round < 2; round++) {
+            int other = !on, now = -1;
+            EQUAL(MPI_T_cvar_write(handle, &other), MPI_SUCCESS);
+            EQUAL(MPI_T_cvar_read(handle, &now), MPI_SUCCESS);
+            EQUAL(now, other);
+            MPI_Barrier(MPI_COMM_WORLD);
+            on = other;
+        }
+        EQUAL(MPI_T_cvar_handle_free(&handle), MPI_SUCCESS);
+    } else
+        CHECK(0, "ftmpi_check is no variable");
+
     EQUAL(MPI_T_cvar_get_index("ftmpi_events", &index), MPI_SUCCESS);
     MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, &values, NULL, NULL, NULL, NULL);
     int value, room = sizeof text;

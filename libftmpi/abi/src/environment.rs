@@ -10,7 +10,7 @@ use crate::constants::{
 };
 use crate::handle::{Comm, Info};
 use crate::memory::{BufMut, Out, OutText};
-use crate::{attributes, error_codes, predefined_attributes};
+use crate::{attributes, error_codes, predefined_attributes, tool_settings};
 use ftmpi_core::bail;
 use ftmpi_core::error::Result;
 use ftmpi_entry::entry;
@@ -103,7 +103,7 @@ pub fn join(required: c_int) -> Result<()> {
     let universe = job.engine.link.job.as_ref().map_or(1, |job| job.universe.max(job.size));
     predefined_attributes::set_job(universe, part);
     // The same in every incarnation: the environment is the job's.
-    job.set_checks(std::env::var_os("FTMPI_CHECK").is_some_and(|value| value != "0"));
+    job.set_checks(tool_settings::begins_with_checks());
     ftmpi_runtime::finalize_at_exit(true);
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! Control variables of the tools interface (MPI-4.1, 15.3.6): the settings of the job, which
-//! nothing can change, and the enumeration of one of them.
+//! nothing can change, the switch of the checks, and the enumeration of one of the settings.
 
 use crate::calls::{enter, job};
 use crate::handle::Datatype;
@@ -12,9 +12,23 @@ use ftmpi_core::error::ErrorClass as E;
 use ftmpi_entry::entry;
 use ftmpi_runtime::{Events, JobView};
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 const VERBOSITY_USER_BASIC: c_int = 221;
 const SCOPE_CONSTANT: c_int = 60438;
+const SCOPE_ALL_EQ: c_int = 60444;
+
+/// What a tool has chosen for `ftmpi_check` before MPI started; negative: nothing.
+static CHECKS: AtomicI32 = AtomicI32::new(-1);
+
+/// Whether the job begins with checks.
+pub fn begins_with_checks() -> bool {
+    match CHECKS.load(Ordering::Relaxed) {
+        0 => false,
+        1.. => true,
+        _ => std::env::var_os("FTMPI_CHECK").is_some_and(|value| value != "0"),
+    }
+}
 
 /// A setting.
 #[derive(Clone, Copy)]
@@ -23,6 +37,8 @@ enum Value {
     Flag(fn(&Setup) -> bool),
     Choice(fn(&Setup) -> usize),
     Number(fn(&Setup) -> u64),
+    /// `FTMPI_CHECK`, which a tool may change.
+    Checks,
 }
 
 /// The view that settings are read from.
@@ -38,7 +54,7 @@ pub struct Setting {
 /// Room for a text value.
 const TEXT_ROOM: usize = 64;
 
-pub static SETTINGS: [Setting; 7] = [
+pub static SETTINGS: [Setting; 8] = [
     Setting {
         name: "ftmpi_protocol",
         description: "fault tolerance protocol of the job (ftmpiexec --protocol)",
@@ -74,6 +90,12 @@ pub static SETTINGS: [Setting; 7] = [
         description: "ranks on this host",
         value: Value::Number(|job| u64::from(job.local_ranks)),
     },
+    Setting {
+        name: "ftmpi_check",
+        description: "whether collective calls of all ranks are compared (FTMPI_CHECK); set it at \
+                      all ranks, between the same two collective calls",
+        value: Value::Checks,
+    },
 ];
 
 /// Names of the values of `ftmpi_events`.
@@ -83,7 +105,7 @@ impl Setting {
     fn datatype(&self) -> Datatype {
         Datatype::of_builtin(match self.value {
             Value::Text(_) => Builtin::Char,
-            Value::Flag(_) | Value::Choice(_) => Builtin::Int,
+            Value::Flag(_) | Value::Choice(_) | Value::Checks => Builtin::Int,
             Value::Number(_) => Builtin::UnsignedLongLong,
         })
     }
@@ -158,7 +180,10 @@ pub extern "C" fn MPI_T_cvar_get_info(
         enumeration.put_if_wanted(setting.enumeration());
         give(setting.description, description, description_length);
         bind.put_if_wanted(BIND_NO_OBJECT);
-        scope.put_if_wanted(SCOPE_CONSTANT);
+        scope.put_if_wanted(match setting.value {
+            Value::Checks => SCOPE_ALL_EQ,
+            _ => SCOPE_CONSTANT,
+        });
         Ok(())
     })
 }
@@ -197,6 +222,10 @@ pub extern "C" fn MPI_T_cvar_handle_free(handle: Out<Handle>) -> c_int {
 pub extern "C" fn MPI_T_cvar_read(handle: Handle, place: BufMut) -> c_int {
     tool(|| {
         let setting = by_address(&SETTINGS, handle)?;
+        if let Value::Checks = setting.value {
+            let on = job().map_or_else(begins_with_checks, |job| job.checks());
+            return store(place, &c_int::from(on).to_ne_bytes());
+        }
         // Known from MPI_Init on. A process of its own has no job: nothing is logged, no image
         // taken.
         let setup = job().ok_or(E::TNotAccessible)?.engine.link.job.as_deref();
@@ -213,14 +242,26 @@ pub extern "C" fn MPI_T_cvar_read(handle: Handle, place: BufMut) -> c_int {
             }
             Value::Choice(value) => store(place, &(setup.map_or(0, value) as c_int).to_ne_bytes()),
             Value::Number(value) => store(place, &setup.map_or(0, value).to_ne_bytes()),
+            Value::Checks => Ok(()),
         }
     })
 }
 
-#[entry]
-pub extern "C" fn MPI_T_cvar_write(handle: Handle, _value: *const c_void) -> c_int {
+#[entry(guard = enter)]
+pub extern "C" fn MPI_T_cvar_write(handle: Handle, value: *const c_void) -> c_int {
     tool(|| {
-        by_address(&SETTINGS, handle)?;
-        Err(E::TCvarSetNever)
+        let Value::Checks = by_address(&SETTINGS, handle)?.value else {
+            return Err(E::TCvarSetNever);
+        };
+        if value.is_null() {
+            return Err(E::TInvalid);
+        }
+        // SAFETY: not null; the program gives a value of the variable's type.
+        let on = unsafe { value.cast::<c_int>().read_unaligned() } != 0;
+        CHECKS.store(c_int::from(on), Ordering::Relaxed);
+        if let Some(job) = job() {
+            job.set_checks(on);
+        }
+        Ok(())
     })
 }

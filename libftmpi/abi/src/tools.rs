@@ -7,9 +7,9 @@
 //! | `tool_categories` | the two categories |
 //! | `tool_events` | events: there is none |
 //!
-//! Guarantees: calls return their codes and never reach an error handler. Nothing can be written.
-//! What a program reads of a counter is recorded like every answer that depends on timing, so a
-//! replay reads the same.
+//! Guarantees: calls return their codes and never reach an error handler. Only `ftmpi_check` can be
+//! written. What a program reads of a counter is recorded like every answer that depends on timing,
+//! so a replay reads the same.
 
 use crate::calls::enter_first;
 use crate::constants::{MPI_SUCCESS, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED};
