@@ -216,14 +216,14 @@ impl Dispatcher {
     }
 
     /// A host for each of the processes: one with a free slot if there is any.
-    fn place_new(&self, wanted: &[Wanted]) -> Result<Vec<u32>, String> {
+    fn place_new(&self, all: &[Wanted]) -> Result<Vec<u32>, String> {
         let mut more = BTreeMap::new();
         let mut placed = Vec::new();
-        for wanted in wanted {
+        for wanted in all {
             for _ in 0..wanted.count {
                 let host = self.hosts.for_new(&more, &wanted.hosts);
                 let Some(host) = host else {
-                    let total: u32 = wanted.count;
+                    let total: u32 = all.iter().map(|part| part.count).sum();
                     return Err(format!(
                         "no host takes {total} more processes ({} fit): its slots are limited by \
                          max_slots, or it is drained",

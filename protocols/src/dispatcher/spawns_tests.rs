@@ -346,3 +346,19 @@ fn a_process_that_leaves_its_agent_before_its_world_is_whole_ends_the_spawn() {
     assert!(!commands.iter().any(returns), "{commands:?}");
     assert!(dispatcher.failures().is_empty());
 }
+
+/// Commands of one spawn are counted together.
+#[test]
+fn a_spawn_that_does_not_fit_says_how_many_were_asked_for() {
+    let place = Place { slots: 2, most: Some(5), ..Place::default() };
+    let mut dispatcher = running(Settings { places: vec![place], ..settings(2, 1, "none") });
+    let part = |count| Wanted { count, hosts: Vec::new(), program: 7 };
+    let now = dispatcher.now;
+    dispatcher.handle(now, Input::Spawn { asker: asker(0), wanted: vec![part(2), part(3)] });
+    let commands = drain(&mut dispatcher);
+    let says = |command: &Command| match command {
+        Command::SpawnOver { outcome: Err(why), .. } => why.contains("5 more processes (3 fit)"),
+        _ => false,
+    };
+    assert!(commands.iter().any(says), "{commands:?}");
+}
