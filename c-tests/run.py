@@ -24,6 +24,7 @@ its seed. The last line is `N passed, N failed, N skipped`, and the exit code is
     c-tests/run.py policies                 kills under graph techniques, each policy of images, servers on several hosts
     c-tests/run.py recoveries               which recovery follows which failure, and where ranks go
     c-tests/run.py moves --runs 30          ranks move under every protocol: after deaths, with hosts, when asked
+    c-tests/run.py standbys --runs 30       leaders, standbys and both killed at random moments
     c-tests/run.py netns | hosts | slurm    hosts made of network namespaces, a real Slurm
     c-tests/run.py virtual-hosts            cuts and losses of virtual hosts
     c-tests/run.py new-processes            processes that join a running job, ports, names
@@ -63,7 +64,8 @@ from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, containers, control,
     coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, kills, loads, moves,
     mpi4py_suite, netns, new_processes, npb, object_store, orphans, points, policies, programs, random_programs, recoveries,
-    remade, replaced, restart, server_faults, slurm, speed, standard, surroundings, threads, torture, views, without_images, wrappers,
+    remade, replaced, restart, server_faults, slurm, speed, standard, standbys, surroundings, threads, torture, views,
+    without_images, wrappers,
 )
 from harness import direct, mpir, other_hosts, packages  # noqa: E402
 from harness.core import ROOT, Results, Setting  # noqa: E402
@@ -181,6 +183,7 @@ def arguments() -> argparse.Namespace:
         p.add_argument("--seconds", type=float, default=4, help="length of a run without kills")
     p.add_argument("--npb", type=Path, help="NPB sources: BT, LU, MG and CG take turns, too")
     p.add_argument("--ranks", type=int, default=4)
+    suite("standbys", "standbys that take the place of their ranks").add_argument("--runs", type=int, default=2)
     p = suite("torture", "every kind of state in images, killed and restored again and again")
     p.add_argument("--restores", type=int, default=50, help="of each program")
     p.add_argument("--as-user", action="store_true", help="as the user nobody, when run as root")
@@ -282,6 +285,8 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             damage.damage(setting)
         case "restart":
             restart.restart(setting)
+        case "standbys":
+            standbys.standbys(setting, args.runs)
         case "recoveries":
             recoveries.recoveries(setting)
         case "committed":
@@ -409,6 +414,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("damage", lambda: damage.damage(setting)),
             ("policies", lambda: policies.policies(setting, short=True)),
             ("recoveries", lambda: recoveries.recoveries(setting)),
+            ("standbys", lambda: standbys.standbys(setting, 1)),
             ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers", "loop", "fewest"], True)),
         ],
         4: [

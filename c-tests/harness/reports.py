@@ -135,7 +135,7 @@ def failure_problem(failure: dict, report: dict) -> str | None:
         return "it came after the end"
     if not failure["cause"]:
         return "it has no cause"
-    if failure["recovery"] not in ("restart", "migrate", "rollback"):
+    if failure["recovery"] not in ("restart", "promote", "migrate", "rollback"):
         return "an unknown recovery"
     if failure["image"] is not None and failure["image"] < 1:
         return "images count from 1"

@@ -8,13 +8,14 @@ mod setup;
 
 pub use setup::AgentSetup;
 
+pub use crate::actual_command::ActualCommand;
 use crate::binding::{Binding, MemoryPolicy};
 use crate::call_spans::CallReport;
 use crate::cpu_baseline::CpuBaseline;
 use crate::host_limits::HostLimits;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
-use ftmpi_protocols::dispatcher::{Ending, ImageFacts};
+use ftmpi_protocols::dispatcher::{Ending, ImageFacts, StandbyNews};
 use ftmpi_wire::control::{InjectPoint, JobView, LoadedObject};
 use ftmpi_wire::group_news::{GroupNews, GroupRequest};
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, World};
@@ -193,6 +194,10 @@ pub enum ToAgent {
     },
     /// Start an incarnation.
     Start(Start),
+    /// Make a standby that this order of an incarnation to come can begin in.
+    MakeStandby(Start),
+    /// Drop the standby of this rank.
+    DropStandby(Rank),
     /// A rank has a new incarnation.
     Announce {
         /// The rank.
@@ -323,22 +328,6 @@ pub struct Start {
     pub files: Vec<String>,
     /// The files can return to this wave and later ones.
     pub files_since: ImageNo,
-}
-
-/// How a process was executed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ActualCommand {
-    /// The file, as given to `execve`.
-    pub file: Vec<u8>,
-    /// Its arguments, from its own name on.
-    pub arguments: Vec<Vec<u8>>,
-    /// `NAME=value`.
-    pub environment: Vec<Vec<u8>>,
-    /// Its working directory.
-    pub directory: Vec<u8>,
-    /// It runs in other namespaces than the agent: only the command of the job leads there.
-    #[serde(default)]
-    pub contained: bool,
 }
 
 /// A message of an agent to the launcher.
@@ -510,6 +499,8 @@ pub enum Report {
         /// One process of each world at least.
         with: Vec<Rank>,
     },
+    /// The standby that is to be this incarnation is ready, or gone.
+    Standby(StandbyNews),
     /// The rank called `MPI_Finalize`.
     Finalizing,
     /// The program calls `exit`.

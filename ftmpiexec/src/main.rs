@@ -1,6 +1,7 @@
 //! `ftmpiexec`: starts, watches and restarts the ranks of a job. With `--agent` it is the agent of
 //! one host, which the launcher starts.
 
+mod actual_command;
 mod advise;
 mod agent;
 mod agent_protocol;

@@ -219,6 +219,12 @@ pub const MEMORY_KILL_MEMORY: Duration = Duration::from_secs(10);
 /// By how much the kernel rather kills a rank than an agent, a server or the launcher when memory
 /// is short: as if the rank used so many thousandths of it more.
 pub const RANK_OOM_SCORE: i32 = 300;
+/// The same of a standby: the kernel takes it first, because nothing is lost with it.
+pub const STANDBY_OOM_SCORE: i32 = 1000;
+/// Between two looks whether a standby has read its image: short against the time of the reading.
+pub const STANDBY_LOOK: Duration = Duration::from_millis(5);
+/// Bytes of what a standby says at its end that are read.
+pub const STANDBY_TEXT_BYTES: usize = 4096;
 /// How long a process may run on after it closed its control socket unasked.
 pub const CONTROL_GRACE: Duration = Duration::from_millis(500);
 /// Pause between two requests to make text final.

@@ -80,6 +80,10 @@ pub(crate) const HOST_RETRY: Duration = Duration::from_secs(60);
 /// Times of process faults that are kept of each host: more than any sensible count.
 pub(crate) const FAULT_TIMES_KEPT: usize = 1000;
 
+/// Standbys of a rank that may be lost in a row before no other is made: what kills five of them
+/// kills the next one, too.
+pub(crate) const STANDBYS_LOST_MAX: u32 = 5;
+
 // ---- the scheduler ------------------------------------------------------------------------------
 
 /// A rank whose image takes longer (it may be stopped) no longer holds up the others.

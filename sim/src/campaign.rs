@@ -55,6 +55,14 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     conditions_of_mutant(&mut setup);
     let mut rest = mixed(seed ^ 0x5EED_000D);
     slots_and_suspicions(&mut setup, &mut |limit| drawn(&mut rest, limit));
+    // Ranks with rings are on the host of their logger.
+    let stay = setup.hosts > 1 && (setup.power_loss || setup.near);
+    setup.standbys = !setup.variant.in_waves()
+        && !stay
+        && match setup.mutant {
+            None => mixed(seed ^ 0x5EED_000F).is_multiple_of(3),
+            Some(mutant) => mutant == Mutant::OldStandbyUsed,
+        };
     let mut rest = mixed(seed ^ 0x5EED_000E);
     model(&mut setup, &mut |limit| drawn(&mut rest, limit));
     setup
@@ -154,6 +162,7 @@ fn begin(
         suspicions: 0,
         suspensions: 0,
         moves: 0,
+        standbys: false,
         clusters: Vec::new(),
         outages: 0,
         promise: Promise::Written,

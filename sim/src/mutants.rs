@@ -169,6 +169,8 @@ pub enum Mutant {
     SlotsForgotten,
     /// A host that no rank may begin on any more takes ranks all the same.
     ShunnedHostUsed,
+    /// A standby of an old image, or of an old incarnation, takes the place of its rank.
+    OldStandbyUsed,
     /// A suspended job waits for its last images however long they take.
     GraceNotKept,
     /// A suspended job does not wait for its last images.

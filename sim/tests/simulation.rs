@@ -169,6 +169,23 @@ fn ranks_move_under_every_protocol() {
 }
 
 #[test]
+fn standbys_take_the_place_of_ranks_where_ranks_return_alone() {
+    for variant in Variant::ALL {
+        let mut promoted = 0;
+        for seed in 1..400 {
+            let setup = setup(seed, Some(variant), None, false);
+            if setup.standbys {
+                promoted += check(&setup).map_or(0, |outcome| outcome.promoted);
+            }
+            if promoted > 2 {
+                break;
+            }
+        }
+        assert_eq!(promoted > 2, !variant.in_waves(), "{variant:?}: {promoted} standbys");
+    }
+}
+
+#[test]
 fn there_are_orphans_to_roll_back() {
     for variant in [
         Variant::Optimistic,

@@ -15,6 +15,9 @@ pub struct RankEnv {
     pub incarnation: Incarnation,
     /// Whether an image waits on [`crate::control::fds::IMAGE`].
     pub restore: bool,
+    /// Whether it is a standby: the end of the image comes when the process is to go on. Until then
+    /// nothing outside of the process changes.
+    pub standby: bool,
     /// When the last incarnation on this host ended (nanoseconds since 1970), if that is known and
     /// the other ranks have gone on since; else 0. Later changes of a file come from others.
     pub died: u64,
@@ -36,7 +39,7 @@ impl RankEnv {
             "rank={:010},incarnation={:010},restore={},died={:020},together={},program={:08x}",
             self.rank.0,
             self.incarnation.0,
-            u8::from(self.restore),
+            u8::from(self.restore) + u8::from(self.restore && self.standby),
             self.died,
             u8::from(self.together),
             self.program
@@ -54,12 +57,15 @@ impl RankEnv {
             "1" => Some(true),
             _ => None,
         };
-        let restore = bit(parts.next()?.strip_prefix("restore=")?)?;
+        let (restore, standby) = match parts.next()?.strip_prefix("restore=")? {
+            "2" => (true, true),
+            other => (bit(other)?, false),
+        };
         let died = parts.next()?.strip_prefix("died=")?.parse().ok()?;
         let together = bit(parts.next()?.strip_prefix("together=")?)?;
         let program = u32::from_str_radix(parts.next()?.strip_prefix("program=")?, 16).ok()?;
         let (rank, incarnation) = (Rank(rank), Incarnation(incarnation));
-        Some(Self { rank, incarnation, restore, died, together, program })
+        Some(Self { rank, incarnation, restore, standby, died, together, program })
     }
 
     /// A number for the name by which a program was executed; never 0.
@@ -85,6 +91,7 @@ mod tests {
         rank: Rank(1),
         incarnation: Incarnation(2),
         restore: false,
+        standby: false,
         died: 0,
         together: false,
         program: 0,
@@ -98,6 +105,7 @@ mod tests {
                 rank: Rank(rank),
                 incarnation: Incarnation(incarnation),
                 restore,
+                standby: restore,
                 died,
                 together: restore,
                 program: rank,
@@ -106,6 +114,8 @@ mod tests {
             assert_eq!(RankEnv::decode(&env.encode()), Some(env));
         }
         assert_eq!(RankEnv::decode("rank=1,incarnation=x"), None);
+        let restored = RankEnv { restore: true, ..ENV };
+        assert_eq!(RankEnv::decode(&restored.encode()), Some(restored));
         let (any, restore) = (RankEnv { restore: true, ..ENV }, true);
         assert!(any.restores(b"/bin/a") && !ENV.restores(b"/bin/a"));
         let one = RankEnv { program: RankEnv::mark_of(b"/bin/a"), restore, ..ENV };

@@ -46,6 +46,9 @@ pub mod word {
     /// Agent: what the rank records for a trace ([`crate::call_trace`]); 0: nothing. Written before
     /// the process starts.
     pub const TRACE: usize = 32;
+    /// Agent: as `RankEnv::died`, for a standby, which was started before that time. Written before
+    /// the end of its image comes.
+    pub const DIED: usize = 33;
     /// Rank: a value of [`Phase`](super::Phase).
     pub const PHASE: usize = 64;
     /// Rank: one more than the number of the fault (`control::InjectPoint`) by which it kills

@@ -197,6 +197,7 @@ fn the_variable_of_a_rank_is_read_or_refused() {
         rank: ftmpi_wire::Rank(3),
         incarnation: ftmpi_wire::Incarnation(7),
         restore: true,
+        standby: false,
         died: 1_700_000_000_000_000_000,
         together: true,
         program: 0xbeef,

@@ -3,6 +3,7 @@
 use super::control::Datagram;
 use super::directory::RankKey;
 use super::image_results::{Restore, StoredImage};
+use super::standbys::StandbyFetched;
 use super::start::StartOutcome;
 use crate::agent_protocol::{Report, ToAgent};
 use ftmpi_transport::auth::Authenticated;
@@ -63,6 +64,14 @@ pub enum AgentEvent {
     RestoreReady(Box<Restore>),
     /// The process of an incarnation was started, or could not be.
     ProcessStarted(Box<StartOutcome>),
+    /// The search for the image of a standby has ended.
+    StandbyFetched(Box<StandbyFetched>),
+    /// A standby has read its image.
+    StandbyFilled { rank: Rank, serial: u64 },
+    /// The process of a standby has ended and is not reaped yet.
+    StandbyExited { rank: Rank, serial: u64 },
+    /// An incarnation that is to begin in its standby was declared.
+    StandbyMayGo(Box<Restore>),
     /// The health command says something new.
     Health { bad: Option<String> },
     /// An image of a rank was stored or lost.

@@ -36,6 +36,8 @@ impl Agent {
                 self.pass_answer((rank, incarnation), number, answer);
             }
             ToAgent::Start(start) => self.start(start),
+            ToAgent::MakeStandby(start) => self.make_standby(start),
+            ToAgent::DropStandby(rank) => self.standbys.remove(rank),
             ToAgent::Announce { rank, incarnation, host } => self.announce(rank, incarnation, host),
             ToAgent::Group { news, to } => self.pass_news_on(news, to.as_deref()),
             ToAgent::Forward { rank, incarnation, order } => self.forward(rank, incarnation, order),
@@ -107,6 +109,7 @@ impl Agent {
         });
         if host != self.host {
             self.ranks.cancel_start(rank);
+            self.standbys.outdated(rank, incarnation);
         }
         if host != self.host && self.ranks.newest(rank).is_some_and(|old| !old.has_ended()) {
             // The rank runs elsewhere now: the process here is left over.

@@ -11,6 +11,7 @@
 //! | [`launcher_link`], [`launcher_messages`] | the launcher and its orders |
 //! | [`rank_link`], [`rank_messages`], [`control`] | control socket and messages of a rank |
 //! | [`start`], [`starter`], [`spawn`] | how a process begins |
+//! | [`standbys`], [`gate`] | processes that wait to take the place of their rank |
 //! | [`rank_process`], [`process_end`] | a process until its end |
 //! | [`program`], [`kept_programs`], [`plugins`] | what ranks execute, always the same |
 //! | [`link_folder`] | the libraries of an earlier incarnation |
@@ -40,6 +41,7 @@ mod events;
 mod external_load;
 mod files;
 mod from_caller;
+mod gate;
 mod health;
 mod image_cost;
 mod image_results;
@@ -77,6 +79,7 @@ pub mod saved_files;
 mod segments;
 mod signal;
 pub mod spawn;
+mod standbys;
 mod start;
 mod starter;
 mod watched;
@@ -136,6 +139,7 @@ pub struct Agent {
     link: LauncherLink,
     lease: Lease,
     ranks: Ranks,
+    standbys: standbys::Standbys,
     starter: Starter<StartOrder>,
     output: RankOutput,
     images: Images,
@@ -346,6 +350,7 @@ impl Agent {
             link,
             lease,
             ranks: Ranks::default(),
+            standbys: standbys::Standbys::default(),
             starter,
             output: RankOutput::new(),
             images: Images { secret, turns, restore_turns, local: None },
@@ -444,6 +449,10 @@ impl Agent {
             AgentEvent::OthersSaid { asked, shortest } => self.others_said(asked, shortest),
             AgentEvent::StableClocks(clocks) => self.on_stable_clocks(clocks),
             AgentEvent::ProcessStarted(outcome) => self.process_started(*outcome),
+            AgentEvent::StandbyFetched(fetched) => self.standby_fetched(*fetched),
+            AgentEvent::StandbyFilled { rank, serial } => self.standby_filled(rank, serial),
+            AgentEvent::StandbyExited { rank, serial } => self.standby_exited(rank, serial),
+            AgentEvent::StandbyMayGo(restore) => self.standby_may_go(*restore),
             AgentEvent::Health { bad } => self.link.send(FromAgent::Health { bad }),
             AgentEvent::RestoreReady(restore) => self.restore_ready(*restore),
             AgentEvent::ImageDone { rank, incarnation, done } => {
@@ -457,7 +466,8 @@ impl Agent {
         // A process that was just started is no orphan, though it is not known yet.
         if !self.starter.is_busy() {
             let of_rank = |pid| self.ranks.all().any(|process| process.owns(pid));
-            processes::reap_orphans(|pid| of_rank(pid) || self.health.is(pid));
+            let owned = |pid| of_rank(pid) || self.standbys.own(pid) || self.health.is(pid);
+            processes::reap_orphans(owned);
         }
         self.measure_external_load();
         self.memory_kills.look(Instant::now());

@@ -74,10 +74,10 @@ pub async fn write_rank(
     }
 }
 
-/// Reports the end of a process before the process is reaped.
+/// Reports the end of a process, by this event, before the process is reaped.
 pub fn watch_exit(
     pid: u32,
-    (rank, incarnation): RankKey,
+    exited: AgentEvent,
     events: mpsc::UnboundedSender<AgentEvent>,
 ) -> std::io::Result<()> {
     let pid = rustix::process::Pid::from_raw(pid as i32)
@@ -96,7 +96,7 @@ pub fn watch_exit(
                 }
             }
         }
-        let _ = events.send(AgentEvent::Exited { rank, incarnation });
+        let _ = events.send(exited);
     });
     Ok(())
 }

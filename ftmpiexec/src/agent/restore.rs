@@ -12,6 +12,7 @@ use super::directory::Directory;
 use super::errors::RestoreError;
 use super::events::AgentEvent;
 use super::files::Files;
+use super::gate::{Gate, Outlet};
 use super::image_results::{Restore, Stream};
 use super::local::Local;
 use crate::agent_protocol::Start;
@@ -26,8 +27,6 @@ use ftmpi_servers::image_store::ImageReader;
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{ImageId, ImageNo, ProtocolTraits, Rank};
-use std::fs::File;
-use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
@@ -54,7 +53,7 @@ pub struct Source {
 
 /// A turn of a restore; it ends when the image is in the process. `None`: the restores before stand
 /// still, and this one goes on beside them.
-type Turn = Option<OwnedSemaphorePermit>;
+pub type Turn = Option<OwnedSemaphorePermit>;
 
 /// How many ranks this host restores at the same time.
 pub fn side_by_side(processors: u32) -> usize {
@@ -224,7 +223,8 @@ impl<'a> Search<'a> {
             self.idle = Some(server);
             return Ok(Step::Done(Ok(Some(stream))));
         }
-        let wanted = Wanted { newest, same_host: self.same_host, candidates: &self.candidates };
+        let (same_host, candidates, gate) = (self.same_host, &self.candidates, None);
+        let wanted = Wanted { newest, same_host, candidates, gate };
         let secret = self.source.secret.clone();
         let found = stream(server, secret, start.rank, (wanted, &mut self.turn)).await;
         Ok(match found {
@@ -332,6 +332,8 @@ struct Wanted<'a> {
     same_host: bool,
     /// The images that the server may send.
     candidates: &'a [ImageFacts],
+    /// What holds the end of the image back, for a standby.
+    gate: Option<Gate>,
 }
 
 /// Begins to stream the copy on this host, if there is a good one.
@@ -353,7 +355,7 @@ async fn stream_copy(
         let _turn = turn;
         // The new process notices what is missing, as with the server's stream.
         let source = |piece: &mut Vec<u8>| matches!(copy.read(piece), Ok(true));
-        unpack(source, secret, File::from(write), name_sender);
+        unpack(source, secret, Outlet::new(write, None), name_sender);
     });
     Some(Stream { pipe, facts })
 }
@@ -365,7 +367,7 @@ async fn stream(
     rank: Rank,
     (wanted, turn): (Wanted<'_>, &mut Turn),
 ) -> Result<Found, Problem> {
-    let Wanted { newest, same_host, candidates } = wanted;
+    let Wanted { newest, same_host, candidates, gate } = wanted;
     let (pieces, mut queue) = mpsc::channel(IMAGE_PIECES);
     let mut fetching = tokio::spawn(async move {
         let fetched = server.get_pieces(rank, newest, same_host, pieces).await;
@@ -384,7 +386,7 @@ async fn stream(
                 let turn = turn.take();
                 tokio::task::spawn_blocking(move || {
                     let _turn = turn;
-                    let write = File::from(write);
+                    let write = Outlet::new(write, gate);
                     if secret.is_none() {
                         return pour(&mut file, write, name_sender);
                     }
@@ -417,7 +419,7 @@ async fn stream(
             piece.extend_from_slice(&std::mem::take(&mut next));
             true
         };
-        unpack(source, secret, File::from(write), name_sender);
+        unpack(source, secret, Outlet::new(write, gate), name_sender);
     });
     named_image(name.await, rank, candidates, (read, None))
 }
@@ -467,7 +469,7 @@ impl NameSender {
 fn unpack(
     mut source: impl FnMut(&mut Vec<u8>) -> bool,
     secret: Option<Secret>,
-    mut pipe: File,
+    mut pipe: Outlet,
     name_sender: oneshot::Sender<Identified>,
 ) {
     let mut name_sender = NameSender(Some(name_sender));
@@ -486,10 +488,11 @@ fn unpack(
         piece.clear();
         raw.clear();
     }
+    pipe.end();
 }
 
 /// As [`unpack`], for a file that can be read here: one thread reads and checks, one writes.
-fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<Identified>) {
+fn pour(file: &mut ImageReader, mut pipe: Outlet, name: oneshot::Sender<Identified>) {
     let mut name_sender = NameSender(Some(name));
     let (full, ready) = std::sync::mpsc::sync_channel::<Vec<u8>>(2);
     let (empty, again) = std::sync::mpsc::channel::<Vec<u8>>();
@@ -504,6 +507,7 @@ fn pour(file: &mut ImageReader, mut pipe: File, name: oneshot::Sender<Identified
                 raw.clear();
                 let _ = empty.send(raw);
             }
+            pipe.end();
         });
         loop {
             let mut raw = again.try_recv().unwrap_or_default();
@@ -535,6 +539,8 @@ pub async fn condemn(
     }
 }
 
+#[path = "restore_standby.rs"]
+pub mod standby;
 #[cfg(test)]
 #[path = "restore_tests.rs"]
 mod tests;

@@ -14,7 +14,7 @@ use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
 use crate::no_process::no_process;
 use crate::os_text::OsText;
-use crate::tuning::RANK_OOM_SCORE;
+use crate::tuning::{RANK_OOM_SCORE, STANDBY_OOM_SCORE};
 use ftmpi_checkpoint::inheritance;
 use ftmpi_checkpoint::launch::{self, StackLimit};
 use ftmpi_options::os_text::{decode, of_path, to_path};
@@ -45,6 +45,8 @@ pub struct Descriptors {
     pub from_caller: Vec<Given>,
     /// Whether standard input is a pipe from the agent; else it is the null device.
     pub fed: bool,
+    /// Whether the process is a standby: the end of its image comes later.
+    pub standby: bool,
 }
 
 /// Why a rank could not be started.
@@ -102,6 +104,7 @@ pub fn spawn(
         rank: start.rank,
         incarnation: start.incarnation,
         restore: restored,
+        standby: descriptors.standby,
         died,
         together: job.view.traits.all_return(),
         program: match recorded {
@@ -123,7 +126,10 @@ pub fn spawn(
     wanted.extend(descriptors.image.as_ref().map(|image| (image.as_raw_fd(), fds::IMAGE)));
     let stack = StackLimit { soft: job.stack_limit.0, hard: job.stack_limit.1 };
     let agent = rustix::process::getpid();
-    let oom_score = oom_score();
+    let oom_score = match descriptors.standby {
+        true => STANDBY_OOM_SCORE.to_string().into_bytes(),
+        false => oom_score(),
+    };
     // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
     unsafe {
         command.pre_exec(move || prepare(&wanted, stack, agent, &bound, &oom_score));
@@ -297,6 +303,17 @@ fn oom_score() -> Vec<u8> {
     let own = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
     let own: i32 = own.trim().parse().unwrap_or(0);
     (own + RANK_OOM_SCORE).min(1000).to_string().into_bytes()
+}
+
+/// A standby becomes its rank: the kernel is to think of it as of any other rank, and it may use
+/// these processors, if not all. It has one thread yet.
+pub fn promote(pid: u32, cpus: Option<&CpuSet>) {
+    let _ = std::fs::write(format!("/proc/{pid}/oom_score_adj"), oom_score());
+    let process = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    if let (Some(cpus), Some(process)) = (cpus, process) {
+        // If the processors are gone by now, the system chooses.
+        let _ = rustix::thread::sched_setaffinity(Some(process), cpus);
+    }
 }
 
 /// Runs in the new process, before the program.

@@ -24,7 +24,8 @@ use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_protocols::registry;
 use ftmpi_wire::call_trace;
 use ftmpi_wire::status::word;
-use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits};
+use ftmpi_wire::{ImageNo, Incarnation, ProtocolTraits, Rank};
+use rustix::thread::CpuSet;
 use std::os::fd::OwnedFd;
 use std::process::Child;
 use std::sync::{Arc, OnceLock};
@@ -46,6 +47,7 @@ impl Agent {
         }
         self.ranks.cancel_fetch(rank);
         self.ranks.cancel_start(rank);
+        let standby = self.standbys.take(&start);
         let checked = self.ranks.demands_checked(rank, incarnation);
         let files = self.files(&start);
         if incarnation == Incarnation(0) {
@@ -61,16 +63,32 @@ impl Agent {
         }
         let source = restore::Source {
             kept_output: self.output.kept(rank, start.printed),
+            checked,
+            ..self.source_of_images()
+        };
+        if let Some(standby) = standby.filter(|_| !checked) {
+            self.standbys.goes_on(rank, standby);
+            self.ranks.fetch_began(rank, incarnation);
+            let declared = restore::standby::begin(start, source, files, self.events.clone());
+            tokio::spawn(declared);
+            return;
+        }
+        let local = self.images.local.clone().filter(|_| !checked);
+        self.ranks.fetch_began(rank, incarnation);
+        tokio::spawn(restore::fetch(start, source, local, files, self.events.clone()));
+    }
+
+    /// Where images come from; nothing was written yet.
+    pub(super) fn source_of_images(&self) -> restore::Source {
+        restore::Source {
+            kept_output: [0; 2],
             key: self.key.clone(),
             secret: self.images.secret.clone(),
             directory: self.directory.subscribe(),
             traits: self.job.as_ref().map_or(ProtocolTraits::NONE, |job| job.view.traits),
-            checked,
+            checked: false,
             turns: self.images.restore_turns.clone(),
-        };
-        let local = self.images.local.clone().filter(|_| !checked);
-        self.ranks.fetch_began(rank, incarnation);
-        tokio::spawn(restore::fetch(start, source, local, files, self.events.clone()));
+        }
     }
 
     /// The search for an image has ended: starts the process, unless the incarnation is void.
@@ -97,7 +115,7 @@ impl Agent {
     fn spawn(&mut self, start: Start, image: Option<Stream>) {
         let key = (start.rank, start.incarnation);
         let image_no = image.as_ref().map(|image| image.facts.image);
-        match self.prepare(start, image) {
+        match self.prepare(start, image, None) {
             Ok(order) => {
                 self.ranks.start_began(key);
                 self.starter.order(order);
@@ -110,6 +128,9 @@ impl Agent {
     pub(super) fn process_started(&mut self, outcome: StartOutcome) {
         self.starter.outcome_taken();
         let StartOutcome { prepared, started } = outcome;
+        if let Some(serial) = prepared.standby {
+            return self.standby_started(serial, prepared, started);
+        }
         let key = (prepared.start.rank, prepared.start.incarnation);
         let image = prepared.facts.map(|facts| facts.image);
         let wanted = self.ranks.start_ended(key);
@@ -121,11 +142,7 @@ impl Agent {
             }
             (Ok(started), wanted) => match self.follow_process(prepared, started) {
                 Ok(process) => {
-                    let consumed = process.page.get(word::STDIN_FED);
-                    let report = Report::Spawned { process: process.id(), consumed };
-                    self.memory_kills.watch(process.id().pid);
-                    self.ranks.insert(process);
-                    self.link.report(key.0, key.1, report);
+                    self.runs(process);
                     if let Some(StartWish::Kill(signal)) = wanted {
                         self.kill(key.0, signal);
                     }
@@ -137,7 +154,17 @@ impl Agent {
         }
     }
 
-    fn cannot_start(&self, key: RankKey, image: Option<ImageNo>, error: &SpawnError) {
+    /// The process of an incarnation runs.
+    pub(super) fn runs(&mut self, process: RankProcess) {
+        let (rank, incarnation) = (process.rank, process.incarnation);
+        let consumed = process.page.get(word::STDIN_FED);
+        let report = Report::Spawned { process: process.id(), consumed };
+        self.memory_kills.watch(process.id().pid);
+        self.ranks.insert(process);
+        self.link.report(rank, incarnation, report);
+    }
+
+    pub(super) fn cannot_start(&self, key: RankKey, image: Option<ImageNo>, error: &SpawnError) {
         let code = error.exit_code();
         let mut why = error.to_string();
         if let Some(image) = image {
@@ -146,8 +173,14 @@ impl Agent {
         self.link.report(key.0, key.1, Report::CannotStart { code, why });
     }
 
-    /// Everything that a process needs before it is started.
-    fn prepare(&mut self, start: Start, image: Option<Stream>) -> Result<StartOrder, SpawnError> {
+    /// Everything that a process needs before it is started; `standby`: the number of the standby
+    /// that it is.
+    pub(super) fn prepare(
+        &mut self,
+        start: Start,
+        image: Option<Stream>,
+        standby: Option<u64>,
+    ) -> Result<StartOrder, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
         let (control, control_end) = Control::pair().map_err(system)?;
         let traced = self.job.as_ref().is_some_and(|job| job.traced);
@@ -164,39 +197,64 @@ impl Agent {
         let first = start.incarnation == Incarnation(0);
         let from_caller = self.from_caller.for_process(first);
         mark_given(&page, &from_caller);
-        if !first && let Some(notice) = self.from_caller.withheld() {
-            self.link.notice(notice);
+        if !first && standby.is_none() {
+            self.tell_withheld();
         }
-        let descriptors =
-            Descriptors { control: control_end, status, image, from_caller, fed: start.fed };
+        let descriptors = Descriptors {
+            control: control_end,
+            status,
+            image,
+            from_caller,
+            fed: start.fed,
+            standby: standby.is_some(),
+        };
         let job = self.job.clone().expect("the launcher sends the job first");
-        let rank = start.rank;
-        let cpus = self.hardware.cpus.as_mut().and_then(|cpus| {
-            let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
-            cpus.assign(rank, number as usize, |other| self.ranks.is_here(other))
-        });
-        let clusters = registry::clusters(&job.view.protocol, job.view.incarnations.len());
-        let died = self.ranks.died_before((rank, start.incarnation), |other| {
-            // Nobody repeats what was written after the last rank of the cluster had died.
-            clusters.as_ref().is_some_and(|all| {
-                let [one, other] = [rank, other].map(|rank| all.get(rank.index()));
-                one.is_some() && one == other
-            })
-        });
-        let prepared = Box::new(Prepared { start, control, page, facts });
+        // A standby learns of both when it takes the place of its rank.
+        let (cpus, died) = match standby {
+            Some(_) => (None, 0),
+            None => (self.cpus_of(start.rank), self.died_before((start.rank, start.incarnation))),
+        };
+        let prepared = Box::new(Prepared { start, control, page, facts, standby });
         let programs = self.kept_programs.clone();
         let bound = Bound { cpus, memory: self.hardware.memory_policy };
         Ok(StartOrder { job, programs, descriptors, died, bound, prepared })
     }
 
+    /// Tells the user which descriptors of the caller ranks that begin again do not get.
+    pub(super) fn tell_withheld(&mut self) {
+        if let Some(notice) = self.from_caller.withheld() {
+            self.link.notice(notice);
+        }
+    }
+
+    /// Which processors a rank may use, if not all.
+    pub(super) fn cpus_of(&mut self, rank: Rank) -> Option<CpuSet> {
+        let (job, cpus) = (self.job.as_ref()?, self.hardware.cpus.as_mut()?);
+        let number = if job.one_machine { rank.0 } else { job.local_rank_of[rank.index()] };
+        cpus.assign(rank, number as usize, |other| self.ranks.is_here(other))
+    }
+
+    /// When the rank died whose incarnation is to begin (`RankEnv::died`).
+    pub(super) fn died_before(&self, key: RankKey) -> u64 {
+        let Some(job) = &self.job else { return 0 };
+        let clusters = registry::clusters(&job.view.protocol, job.view.incarnations.len());
+        self.ranks.died_before(key, |other| {
+            // Nobody repeats what was written after the last rank of the cluster had died.
+            clusters.as_ref().is_some_and(|all| {
+                let [one, other] = [key.0, other].map(|rank| all.get(rank.index()));
+                one.is_some() && one == other
+            })
+        })
+    }
+
     /// Follows a process that was just started: its control socket, its output, its end.
-    fn follow_process(
+    pub(super) fn follow_process(
         &mut self,
         prepared: Box<Prepared>,
         (mut child, spawned): (Child, Spawned),
     ) -> Result<RankProcess, SpawnError> {
         let system = |e: std::io::Error| SpawnError::System("the process of a rank".into(), e);
-        let Prepared { start, control, page, facts } = *prepared;
+        let Prepared { start, control, page, facts, .. } = *prepared;
         let key = (start.rank, start.incarnation);
         for path in &spawned.replaced {
             self.tell_replaced(path);
@@ -214,7 +272,8 @@ impl Agent {
         tokio::spawn(read_rank(control.clone(), key, pid, self.events.clone()));
         let wakes = (wake.clone(), page.clone());
         tokio::spawn(write_rank(control, queue, wakes, (key, pid), self.events.clone()));
-        watch_exit(pid, key, self.events.clone()).map_err(system)?;
+        let exited = AgentEvent::Exited { rank: key.0, incarnation: key.1 };
+        watch_exit(pid, exited, self.events.clone()).map_err(system)?;
         let incremental = self.job.as_ref().is_some_and(|job| job.incremental);
         Ok(RankProcess::new(Parts {
             start,
@@ -312,11 +371,13 @@ impl Agent {
 /// What the agent keeps of a process while the process is being started.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    start: Start,
+    pub(super) start: Start,
     control: Control,
-    page: Page,
+    pub(super) page: Page,
     /// The image that the process continues.
     facts: Option<ImageFacts>,
+    /// The number of the standby that the process is.
+    standby: Option<u64>,
 }
 
 /// A process that is to be started.

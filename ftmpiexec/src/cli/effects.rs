@@ -8,6 +8,7 @@ use ftmpi_wire::control::ProtocolConfig;
 /// Options by field, and what each acts on. Options that are not here act under every protocol.
 pub const TABLE: &[(&str, Needs)] = &[
     ("max_restarts", Needs::Recovery),
+    ("standby", Needs::Alone),
     ("ckpt_interval", Needs::Recovery),
     ("ckpt", Needs::Recovery),
     ("ckpt_policy", Needs::Recovery),
@@ -130,6 +131,8 @@ mod tests {
         assert!(clusters.contains(&"tracking") && clusters.contains(&"cluster"));
         assert!(!clusters.contains(&"piggyback"));
         let pessimistic = accepted(&config("pessimistic", &[]));
+        assert!(pessimistic.contains(&"standby") && memory.contains(&"standby"));
+        assert!(!coordinated.contains(&"standby") && !clusters.contains(&"standby"));
         assert!(pessimistic.contains(&"image_logs") && !pessimistic.contains(&"wave"));
     }
 

@@ -181,7 +181,10 @@ fn is_ipv6(text: &str) -> bool {
 }
 
 /// `0-3,6`
-fn parse_ranks(text: &str) -> Result<BTreeSet<u32>, MachineError> {
+///
+/// # Errors
+/// It is no list of ranks.
+pub(super) fn parse_ranks(text: &str) -> Result<BTreeSet<u32>, MachineError> {
     let bad = || MachineError::Ranks(text.to_owned());
     let mut ranks = BTreeSet::new();
     for part in text.split(',') {

@@ -30,6 +30,7 @@ mod protocol;
 mod protocol_choice;
 mod recovery;
 mod restart;
+mod standbys;
 mod starter;
 
 pub use allocation::Allocation;

@@ -9,6 +9,8 @@ pub enum Needs {
     Recovery,
     /// Restarts, or the recovery `ignore`.
     RecoveryOrIgnore,
+    /// Ranks that return alone from an image.
+    Alone,
     /// A log of receptions, which a replay repeats.
     Replay,
     /// Payloads in the memory of their senders.
@@ -35,6 +37,7 @@ impl Needs {
             Self::RecoveryOrIgnore => {
                 "any protocol but none, or with the recovery `ignore` (--recovery ignore)"
             }
+            Self::Alone => "pessimistic, causal, optimistic or channel-memory",
             Self::Replay => "pessimistic, causal, optimistic, channel-memory or hierarchical",
             Self::SenderLog => "pessimistic, causal, optimistic or hierarchical",
             Self::Logger => {
@@ -53,6 +56,7 @@ impl Needs {
         let library = traits.logging == Logging::Library;
         match self {
             Self::Recovery | Self::RecoveryOrIgnore => traits.is_fault_tolerant(),
+            Self::Alone => traits.is_fault_tolerant() && !traits.in_waves(),
             // The hooks of a library may use these, however it recovers.
             Self::Replay | Self::SenderLog if library => traits.is_fault_tolerant(),
             Self::Replay => traits.replays(),

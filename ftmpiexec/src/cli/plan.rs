@@ -8,7 +8,7 @@ use super::machinefile::{self, Machine};
 use super::placement::{machines, merge, place, place_as_told, slots, universe};
 use super::protocol_choice::{AUTO, Choice, Facts, shares_in_vain};
 use super::starter::Starter;
-use super::{CommandLine, environment, locality, protocol, recovery};
+use super::{CommandLine, environment, locality, protocol, recovery, standbys};
 use crate::agent_protocol::{Commitment, Program};
 use crate::binding::{Binding, BindingError, MemoryPolicy};
 use crate::heartbeat::Times;
@@ -107,6 +107,8 @@ pub struct Plan {
     pub universe: u32,
     /// Failures in the whole job before it is given up.
     pub max_restarts: u32,
+    /// Which ranks have a standby; none: no rank.
+    pub standbys: Vec<bool>,
     /// Detectors and recoveries.
     pub recovery: Policy,
     /// Ranks on each host before the next one is used, if the user gave a number.
@@ -313,6 +315,7 @@ impl Plan {
             ckpt_policy: policy(cli, &protocol.name, clusters.is_some())?,
             commitment: commitment(cli, &protocol.name, traits)?,
             recovery: recovery::of(cli, &protocol.name, traits)?,
+            standbys: standbys::of(cli, ranks)?,
             protocol,
             choice,
             event_loggers,
@@ -359,8 +362,7 @@ impl Plan {
             compress: cli.checkpoints.compress,
             cpu_baseline: cli.checkpoints.cpu_baseline,
             encrypt_images: encryption(cli),
-            local_dir: (cli.storage.images == ImagesChoice::LocalAndRemote)
-                .then(|| cli.storage.local_dir.clone().unwrap_or_else(std::env::temp_dir)),
+            local_dir: local_dir(cli),
             file_patterns: [cli.output.outfile_pattern.clone(), cli.output.errfile_pattern.clone()],
             interface: interface(cli)?,
             port_range: cli.network.port_range.clone(),
@@ -540,6 +542,13 @@ fn image_cost_limit(cli: &Cli, given: &[&str]) -> Option<u32> {
     let is_bounded =
         !given.contains(&"ckpt_interval") && cli.checkpoints.ckpt_policy != PolicyChoice::YoungDaly;
     is_bounded.then_some(IMAGE_COST_LIMIT)
+}
+
+/// Where each host keeps images of its own ranks, if it does.
+fn local_dir(cli: &Cli) -> Option<PathBuf> {
+    let storage = &cli.storage;
+    (storage.images == ImagesChoice::LocalAndRemote)
+        .then(|| storage.local_dir.clone().unwrap_or_else(std::env::temp_dir))
 }
 
 /// Whose image is next.

@@ -264,6 +264,7 @@ fn wishes(
     for (field, needs) in effects::TABLE.iter().filter(|(field, _)| given.contains(field)) {
         let wish = match needs {
             Needs::Replay | Needs::SenderLog | Needs::Logger => Wish::Log,
+            Needs::Alone => Wish::SingleImages,
             Needs::Clusters if *field == "cluster" => Wish::Clusters,
             Needs::Clusters | Needs::Waves => Wish::ClustersOfHosts,
             _ => continue,
@@ -438,6 +439,7 @@ mod tests {
             assert_eq!(of(line), [], "{line}");
         }
         assert_eq!(of("--ckpt-policy payload ./p"), [Wish::SingleImages]);
+        assert_eq!(of("--standby all ./p"), [Wish::SingleImages]);
         assert_eq!(of("--cluster 2 ./p"), [Wish::Clusters]);
         assert_eq!(of("--wave nonblocking ./p"), [Wish::ClustersOfHosts]);
         assert_eq!(of("--between causal ./p"), [Wish::ClustersOfHosts]);

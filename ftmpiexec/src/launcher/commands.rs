@@ -2,7 +2,7 @@
 
 use super::{Launcher, notices};
 use crate::agent_protocol::{RankOrder, Start, ToAgent};
-use ftmpi_protocols::dispatcher::{Command, ImageFacts, Notice};
+use ftmpi_protocols::dispatcher::{Command, ImageFacts, Notice, StandbyOrder};
 use ftmpi_wire::group_news::{GroupNews, keep_for_latecomers};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
@@ -40,6 +40,7 @@ impl Launcher {
                 self.start_rank(rank, incarnation, host, from);
                 self.observe(rank);
             }
+            Command::Standby(order) => self.order_standby(order),
             Command::Grow { asker, world, hosts } => self.grow(asker, world, hosts),
             Command::SpawnOver { asker, outcome } => self.spawn_over(asker, outcome),
             Command::WorldOver(world) => self.world_over(world),
@@ -118,13 +119,20 @@ impl Launcher {
         self.first_start();
         self.ports.begins(rank);
         self.mpir.begins(rank.index());
-        // A process that joins the job finds files as the others have them now.
-        let joins = from.images.is_empty() && self.has_joined(rank);
         if from.images.is_empty() && self.plan.traits.all_return() {
             // The agent tells the program so (`view_for`).
             self.store.set_node(rank, host);
         }
-        let start = Start {
+        let inject = self.injection.points_for(rank);
+        let start = Start { inject, ..self.order_to_start(rank, incarnation, from) };
+        self.agents.send(host, ToAgent::Start(start));
+    }
+
+    /// An incarnation as its agent is to start it, without faults.
+    fn order_to_start(&mut self, rank: Rank, incarnation: Incarnation, from: StartFrom) -> Start {
+        // A process that joins the job finds files as the others have them now.
+        let joins = from.images.is_empty() && self.has_joined(rank);
+        Start {
             rank,
             incarnation,
             images: from.images,
@@ -133,14 +141,27 @@ impl Launcher {
             past: from.past,
             printed: self.output.printed(rank),
             fed: rank == Rank(0),
-            inject: self.injection.points_for(rank),
+            inject: Vec::new(),
             actual_command: self.store.actual_command(rank).cloned(),
             oversubscribed: self.is_oversubscribed(),
             loaded: self.loaded.get(&rank).cloned(),
             files: if joins { Vec::new() } else { self.store.returning_files().to_vec() },
             files_since: self.store.saved().files_since,
-        };
-        self.agents.send(host, ToAgent::Start(start));
+        }
+    }
+
+    fn order_standby(&mut self, order: StandbyOrder) {
+        match order {
+            StandbyOrder::Make { rank, incarnation, host, image } => {
+                let (images, past) = (vec![image], ImageNo(0));
+                let from = StartFrom { images, or_beginning: false, no_newer: false, past };
+                let start = self.order_to_start(rank, incarnation, from);
+                self.agents.send(host, ToAgent::MakeStandby(start));
+            }
+            StandbyOrder::Drop { rank, host } => {
+                self.agents.send(host, ToAgent::DropStandby(rank));
+            }
+        }
     }
 
     /// Before the first rank starts: all hosts and servers of this run are there. Until then the

@@ -279,12 +279,6 @@ pub fn notice(notice: &Notice) -> String {
             self::cause(cause),
             judged(*named)
         ),
-        Notice::Restarting { rank, host, cause, image, named } => format!(
-            "rank {rank} on {host}: {}; restarting it from {}{}",
-            self::cause(cause),
-            start_of(*image),
-            judged(*named)
-        ),
         Notice::RollsBack { rank, host, why, image } => {
             format!("rank {rank} on {host}: {why}; it rolls back to {}", start_of(*image))
         }
@@ -335,6 +329,8 @@ pub fn notice(notice: &Notice) -> String {
         | Notice::SpareDown { .. }
         | Notice::HostBack { .. }
         | Notice::NoRemedy { .. }
+        | Notice::Restarting { .. }
+        | Notice::NoStandby { .. }
         | Notice::Library { .. } => recovery_notices::notice(notice),
         Notice::Moved { .. }
         | Notice::Stays { .. }
@@ -508,7 +504,7 @@ fn last_images(images: &LastImages) -> String {
 }
 
 /// Detector and recovery, at the end of a sentence.
-fn judged(named: Option<Named>) -> String {
+pub(super) fn judged(named: Option<Named>) -> String {
     named.map_or_else(String::new, |named| {
         format!(" [{}: {}]", named.detector, named.recovery_name())
     })
@@ -524,7 +520,7 @@ pub(super) fn ended(ending: Ending) -> String {
 }
 
 /// Where a new incarnation begins.
-fn start_of(image: Option<ImageNo>) -> String {
+pub(super) fn start_of(image: Option<ImageNo>) -> String {
     image.map_or_else(|| "its beginning".to_owned(), |image| format!("image {image}"))
 }
 

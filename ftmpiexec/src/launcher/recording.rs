@@ -124,9 +124,9 @@ fn subject_of(notice: &Notice) -> (Subject, Option<Rank>) {
         | Notice::CannotDrain { .. }
         | Notice::HostJoined { .. }
         | Notice::HostCannotJoin { .. } => (Subject::Host, None),
-        Notice::ImageUnusable { rank, .. } | Notice::ImageLost { rank, .. } => {
-            (Subject::Image, Some(*rank))
-        }
+        Notice::ImageUnusable { rank, .. }
+        | Notice::ImageLost { rank, .. }
+        | Notice::NoStandby { rank, .. } => (Subject::Image, Some(*rank)),
         Notice::LoggerAway { rank, .. } => (Subject::Server, Some(*rank)),
         Notice::StorageAway { .. } | Notice::StorageBack | Notice::LoggerBack => {
             (Subject::Server, None)

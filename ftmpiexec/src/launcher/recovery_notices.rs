@@ -1,10 +1,10 @@
 //! Sentences about detectors, recoveries and hosts that ranks leave or come back to.
 
-use super::notices::ended;
+use super::notices::{cause, ended, judged, start_of};
 use crate::text::count;
-use ftmpi_protocols::dispatcher::{Ending, Notice};
+use ftmpi_protocols::dispatcher::{Cause, Ending, Notice};
 use ftmpi_protocols::judge::{Ground, Named};
-use ftmpi_wire::Rank;
+use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
 
 /// What the dispatcher reports about recoveries; empty for what [`super::notices`] has.
@@ -27,6 +27,13 @@ pub fn notice(notice: &Notice) -> String {
             );
             format!("spare host {host}: {why}; the job begins without it, and {then}")
         }
+        Notice::Restarting { rank, host, cause, image, named, standby } => {
+            restarting((*rank, host), cause, *image, *named, standby.as_deref())
+        }
+        Notice::NoStandby { rank, host, why } => format!(
+            "rank {rank} has no standby any more: on {host}, {why}; after a failure it restarts from \
+             its image"
+        ),
         Notice::HostBack { host } => format!("host {host} is back: ranks may move to it"),
         Notice::Library { what } => format!(
             "--recovery: library {what}; the detectors after it look (build the library again)"
@@ -37,6 +44,25 @@ pub fn notice(notice: &Notice) -> String {
         ),
         _ => String::new(),
     }
+}
+
+fn restarting(
+    (rank, host): (Rank, &str),
+    why: &Cause,
+    image: Option<ImageNo>,
+    named: Option<Named>,
+    standby: Option<&str>,
+) -> String {
+    let what = match standby {
+        Some(on) => format!("its standby on {on} takes its place, with {}", start_of(image)),
+        None => format!("restarting it from {}", start_of(image)),
+    };
+    format!("rank {rank} on {host}: {}; {what}{}", cause(why), judged(named))
+}
+
+/// A standby has read its image.
+pub fn standby_ready(rank: Rank, host: &str, image: ImageNo) -> String {
+    format!("rank {rank}: its standby on {host} has read image {image}")
 }
 
 fn migrates(rank: Rank, ending: Option<Ending>, hosts: [&str; 2], why: &Ground) -> String {
@@ -151,6 +177,22 @@ mod tests {
         assert_eq!(
             given_up(cause, &stalled, give_up),
             format!("{cause}; the job is given up [stall: give-up]")
+        );
+        let begins = |standby: Option<&str>, own| {
+            let named = Some(Named { own, ..Named::new("process", Recovery::Restart) });
+            let (rank, host) = (Rank(2), "h1".to_owned());
+            let (cause, image) = (Cause::Ended(Ending::Signal(9)), Some(ImageNo(4)));
+            let standby = standby.map(str::to_owned);
+            notice(&Notice::Restarting { rank, host, cause, image, named, standby })
+        };
+        assert_eq!(
+            begins(Some("h2"), Some("promote")),
+            "rank 2 on h1: killed by signal 9 (SIGKILL); its standby on h2 takes its place, with \
+             image 4 [process: promote]"
+        );
+        assert_eq!(
+            begins(None, None),
+            "rank 2 on h1: killed by signal 9 (SIGKILL); restarting it from image 4 [process: restart]"
         );
         let (hosts, named) = (vec!["h1".to_owned()], named("repeated"));
         assert_eq!(

@@ -4,9 +4,9 @@
 use super::agents::AgentReady;
 use super::control::{PROCESS_ENDED, PROGRAM_ENDS};
 use super::events::{LauncherEvent, Printed};
-use super::{Launcher, notices, protocol_advice};
+use super::{Launcher, notices, protocol_advice, recovery_notices};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
-use ftmpi_protocols::dispatcher::{Asker, Ending, ImageFacts, Input};
+use ftmpi_protocols::dispatcher::{Asker, Ending, ImageFacts, Input, StandbyNews};
 use ftmpi_wire::job_status::Health;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::time::Duration;
@@ -162,6 +162,13 @@ impl Launcher {
                 return self.rank_asks(Asker { rank, incarnation, number }, *question);
             }
             Report::Connected { with } => Input::Connected { rank, incarnation, with },
+            Report::Standby(news) => {
+                if let (StandbyNews::Ready(image), true) = (&news, self.plan.verbose) {
+                    let name = self.agents.name(host);
+                    self.printer.notice(recovery_notices::standby_ready(rank, name, *image));
+                }
+                Input::Standby(rank, incarnation, news)
+            }
             Report::Finalizing => {
                 self.requests.answer(rank, Err(PROGRAM_ENDS));
                 Input::Finalizing { rank, incarnation }

@@ -15,6 +15,7 @@ pub(super) fn dispatcher_settings(plan: &Plan) -> Settings {
         restarts_max: plan.max_restarts,
         recovery: plan.recovery.clone(),
         clusters: plan.clusters.clone(),
+        standbys: plan.standbys.clone(),
         together: plan.continued.as_ref().is_some_and(|earlier| earlier.saved.shares_memory),
         storage_patience: plan.storage_patience,
         images: plan.ckpt_interval.map(|interval| scheduler::Settings {

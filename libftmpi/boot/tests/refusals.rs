@@ -276,7 +276,15 @@ fn children_and_shells_do_not_notice_the_library() {
     assert_eq!(sane(Command::new("sh").args(["-c", shell])), "x\n0\n");
     // A variable without the descriptors, and values that are no variable.
     let (rank, incarnation) = (Rank(1), Incarnation(0));
-    let env = RankEnv { rank, incarnation, restore: true, died: 0, together: false, program: 0 };
+    let env = RankEnv {
+        rank,
+        incarnation,
+        restore: true,
+        standby: false,
+        died: 0,
+        together: false,
+        program: 0,
+    };
     for value in [env.encode().as_str(), "x", ""] {
         let shell = "echo ok";
         let command = &mut Command::new("sh");

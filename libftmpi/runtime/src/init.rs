@@ -209,6 +209,7 @@ fn rank_of_this_process(boot: Option<&Boot>) -> Option<RankEnv> {
             rank: Rank(boot.0.rank),
             incarnation: Incarnation(boot.0.incarnation()),
             restore: false,
+            standby: false,
             died: 0,
             together: false,
             program: 0,

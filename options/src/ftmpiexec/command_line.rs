@@ -141,7 +141,7 @@ impl CommandLine {
             output: prepend_rank prepend_pattern print_all_exitcodes output outfile_pattern
                     errfile_pattern report trace trace_messages progress metrics dashboard ui
                     verbose;
-            fault_tolerance: max_restarts recovery log_limit log_reserve event_rings storage_patience
+            fault_tolerance: max_restarts standby recovery log_limit log_reserve event_rings storage_patience
                              detect launcher_patience memory_limit stall health_command health_interval;
             checkpoints: ckpt_interval ckpt ckpt_policy ckpt_incremental compress image_key;
             storage: images local_dir image_space;

@@ -21,6 +21,14 @@ pub struct FaultTolerance {
     /// Each death of a rank counts, and the loss of a host counts once.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u32>(0, U32_MAX, 10))]
     pub max_restarts: u32,
+    /// Ranks that have a standby
+    ///
+    /// A standby is a second process of a rank, on another host if one takes it. It has read the
+    /// newest image of the rank and waits; after a failure it repeats what the rank did since.
+    /// RANKS is a list such as 0-3,6, or `all`. A standby needs as much memory as its rank. For
+    /// protocols under which a rank returns alone. Default: none.
+    #[arg(long, value_name = "RANKS")]
+    pub standby: Option<String>,
     /// Which failure is repaired how
     ///
     /// FILE names detectors and recoveries, for all ranks and hosts or for some. `show` prints a

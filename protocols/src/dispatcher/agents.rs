@@ -11,6 +11,7 @@ use super::hosts::{Arrival, Want};
 use super::messages::Command;
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::{RankState, Stage};
+use super::standbys::PROMOTE;
 use crate::judge::{Fact, Named, Recovery};
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::Rank;
@@ -59,6 +60,10 @@ impl Dispatcher {
             return;
         }
         self.hosts.down(host);
+        self.standbys_are_gone(host);
+        if !silent {
+            self.standbys_come_second(host);
+        }
         self.forget_cuts(host);
         let victims: Vec<Rank> = (0..self.ranks.len() as u32)
             .map(Rank)
@@ -179,10 +184,12 @@ impl Dispatcher {
         let all = if self.settings.together { moving.len() as u32 } else { 1 };
         let mut together = None;
         let mut moved: BTreeMap<u32, Vec<Rank>> = BTreeMap::new();
+        let mut promoted = Vec::new();
         for rank in moving {
             let waits = self.ranks[rank.index()].stage == Stage::Waiting;
             let want = Want { ranks: all, not: Some(host), up: !must };
-            let found = together.or_else(|| self.hosts.target(want));
+            let standby = if waits { self.second_host(rank) } else { None };
+            let found = together.or(standby).or_else(|| self.hosts.target(want));
             let found = found.or_else(|| if must && waits { self.last_resort(want) } else { None });
             let Some(target) = found else {
                 if waits && must {
@@ -192,6 +199,9 @@ impl Dispatcher {
                 continue;
             };
             together = Some(target).filter(|_| self.settings.together);
+            if standby == Some(target) {
+                promoted.push(rank);
+            }
             let state = &mut self.ranks[rank.index()];
             state.host = target;
             if !state.without_slot {
@@ -207,7 +217,7 @@ impl Dispatcher {
             let why = why.to_owned();
             self.notify(Notice::RanksMove { host, why, ranks: ranks.clone(), to });
             for rank in ranks {
-                self.has_moved(rank);
+                self.has_moved(rank, promoted.contains(&rank));
                 if self.hosts.is_up(target) && !self.is_rolling(rank) {
                     self.announce_and_start(rank);
                 }
@@ -216,11 +226,12 @@ impl Dispatcher {
     }
 
     /// The report names the recovery that took place.
-    fn has_moved(&mut self, rank: Rank) {
+    fn has_moved(&mut self, rank: Rank, promoted: bool) {
         let incarnation = self.ranks[rank.index()].incarnation;
         if let Some(failure) = self.failure_of(rank, incarnation) {
             let detector = failure.named.map_or("physical", |named| named.detector);
-            failure.named = Some(Named::new(detector, Recovery::Migrate));
+            let own = promoted.then_some(PROMOTE);
+            failure.named = Some(Named { own, ..Named::new(detector, Recovery::Migrate) });
         }
     }
 

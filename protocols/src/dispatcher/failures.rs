@@ -8,6 +8,7 @@ use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::Stage;
+use super::standbys::PROMOTE;
 use crate::judge::{Fact, Ground, Named, Recovery};
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{Incarnation, Rank};
@@ -133,13 +134,18 @@ impl Dispatcher {
         }
         self.waits_no_more(rank);
         self.left_early_at = self.left_early_at.filter(|(_, left)| *left != rank);
+        let standby = self.promote(rank);
+        let named = match standby {
+            Some(_) => named.map(|named| Named { own: Some(PROMOTE), ..named }),
+            None => named,
+        };
         self.next_incarnation(rank);
         let incarnation = self.ranks[rank.index()].incarnation;
         let mut failure = Failure::now(rank, incarnation, self.now, cause.clone());
         failure.alone = true;
         self.failures.push(failure.judged(named));
         let image = self.ranks[rank.index()].images.newest();
-        self.notify(Notice::Restarting { rank, host, cause, image, named });
+        self.notify(Notice::Restarting { rank, host, cause, image, named, standby });
         if self.hosts.is_up(self.ranks[rank.index()].host) {
             self.announce_and_start(rank);
         }

@@ -41,6 +41,7 @@ impl Dispatcher {
             image: image.image,
             oldest,
         });
+        self.make_standby(rank);
     }
 
     pub(super) fn image_unusable(

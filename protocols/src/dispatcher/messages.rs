@@ -3,6 +3,7 @@
 pub use super::failure::Failure;
 use super::hosts::Place;
 use super::notice::{EndReason, Notice};
+use super::standbys::{StandbyNews, StandbyOrder};
 use super::worlds::{Asker, Wanted};
 use crate::judge::Fact;
 use crate::scheduler::scheduler_process::{Order, Word};
@@ -157,6 +158,8 @@ pub enum Input {
     },
     /// The sender log of a rank is full: only images of its receivers let it be cut.
     LogFull,
+    /// What became of a standby that was ordered for this rank and incarnation.
+    Standby(Rank, Incarnation, StandbyNews),
     /// Ranks share memory: those of a host stay together when they move.
     SharesMemory,
     /// Somebody asks for an image of every rank now.
@@ -545,6 +548,8 @@ pub enum Command {
         /// Which.
         image: ImageNo,
     },
+    /// Make a standby of a rank, or drop one.
+    Standby(StandbyOrder),
     /// Tell these ranks, or all.
     News {
         /// What.

@@ -32,6 +32,7 @@ mod hosts;
 #[cfg(test)]
 mod hosts_tests;
 mod images;
+mod incarnations;
 #[cfg(test)]
 mod leaving_tests;
 mod logger;
@@ -58,6 +59,9 @@ mod spawns;
 mod spawns_ends_tests;
 #[cfg(test)]
 mod spawns_tests;
+mod standbys;
+#[cfg(test)]
+mod standbys_tests;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -74,6 +78,7 @@ pub use migration::{Migration, MoveFailure, MoveState, Refusal};
 pub use network::{NetworkEnd, NetworkNotice};
 pub use notice::{Cause, EndReason, LastImages, Notice};
 pub use settings::Settings;
+pub use standbys::{StandbyNews, StandbyOrder};
 pub use suspend::SUSPENDED;
 pub use worlds::{Asker, Wanted};
 
@@ -83,14 +88,16 @@ use crate::scheduler::scheduler_process::{Note, SchedulerProxy};
 use crate::tuning::{
     ECHO_TIME, GRACE_WITHOUT_FINALIZE, INCARNATIONS_UNKNOWN, SILENCE_WITHOUT_FINALIZE,
 };
-use crate::waves::Waves;
-use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use ftmpi_wire::{Incarnation, Rank};
 use hosts::Hosts;
 use rank_state::{Images, RankState, Stage};
 use std::collections::VecDeque;
 use std::time::Duration;
 #[cfg(test)]
-use {crate::scheduler, ftmpi_wire::ProtocolTraits};
+use {
+    crate::scheduler,
+    ftmpi_wire::{ImageNo, ProtocolTraits},
+};
 
 /// The machine.
 #[derive(Debug)]
@@ -303,6 +310,9 @@ impl Dispatcher {
                 self.hello(rank, incarnation, resumed, can_image);
             }
             Input::Noticed(fact) => self.noticed(&fact),
+            Input::Standby(rank, incarnation, news) => {
+                self.standby_news(rank, incarnation, news);
+            }
             Input::SharesMemory => self.settings.together = true,
             Input::LogFull => {
                 self.note(Note::Hasten);
@@ -387,91 +397,7 @@ impl Dispatcher {
         self.look_for_images();
     }
 
-    // ---- the incarnation of a rank --------------------------------------------------------------
-
-    fn start(&mut self, rank: Rank) {
-        let cluster = self.cluster_of(rank).map(|cluster| &self.clusters[cluster].waves);
-        let past = cluster.map_or(ImageNo(0), Waves::past);
-        let state = &mut self.ranks[rank.index()];
-        state.stage = Stage::Starting;
-        let (images, or_beginning) = match cluster {
-            // All or none. A rank that joined after the wave begins.
-            Some(waves) => {
-                let start = !self.settings.traits.replays() || waves.can_return_to_the_start();
-                let image = waves.image_of(rank);
-                (image.into_iter().collect(), image.is_none() && start)
-            }
-            None => (state.images.newest_first(), state.images.reach_back_to_the_start()),
-        };
-        let (incarnation, host, no_newer) =
-            (state.incarnation, state.host, state.images.no_newer());
-        let start =
-            Command::Start { rank, incarnation, host, images, or_beginning, no_newer, past };
-        self.commands.push_back(start);
-    }
-
-    fn spawned(&mut self, rank: Rank, incarnation: Incarnation) {
-        if let Some(state) = self.living(rank, incarnation) {
-            state.stage = Stage::Spawned;
-        }
-    }
-
-    /// A first start that fails is the user's mistake; later, events and images are kept.
-    fn cannot_start(&mut self, rank: Rank, incarnation: Incarnation, code: i32, why: String) {
-        if self.is_stopping(rank, incarnation) {
-            return self.stopped(rank);
-        }
-        if self.living(rank, incarnation).is_none() {
-            return;
-        }
-        if self.was_unborn(rank, || why.clone()) {
-            return;
-        }
-        let host = self.host_name(rank).to_owned();
-        let reason = EndReason::CannotStart { rank, host, why };
-        if incarnation > Incarnation(0) {
-            self.give_up(code, reason);
-        } else {
-            self.end(code, Some(reason));
-        }
-    }
-
-    fn hello(
-        &mut self,
-        rank: Rank,
-        incarnation: Incarnation,
-        resumed: Option<ImageNo>,
-        can_image: bool,
-    ) {
-        let now = self.now;
-        let Some(state) = self.living(rank, incarnation) else { return };
-        state.stage = Stage::Running;
-        state.joined = true;
-        state.can_image = can_image;
-        state.images.begun();
-        if let Some(failure) = self.failure_of(rank, incarnation) {
-            failure.hello_at = Some(now);
-            failure.image = resumed;
-        }
-        self.migration_began(rank, incarnation);
-        self.look_at_birth(rank);
-        let pause = self.scheduler.as_ref().is_some_and(|s| s.is_under_way(rank));
-        if pause {
-            self.image_ended(rank);
-        }
-    }
-
-    fn caught_up(&mut self, rank: Rank, incarnation: Incarnation, replayed: u64) {
-        let now = self.now;
-        let Some(state) = self.living(rank, incarnation) else { return };
-        state.behind = false;
-        if let Some(failure) = self.failure_of(rank, incarnation) {
-            failure.caught_up_at = Some(now);
-            failure.replayed = replayed;
-            let (image, took) = (failure.image, now.saturating_sub(failure.at));
-            self.notify(Notice::Back { rank, image, replayed, took });
-        }
-    }
+    // ---- the end of a rank ----------------------------------------------------------------------
 
     fn aborted(&mut self, rank: Rank, incarnation: Incarnation, code: i32, text: &str) {
         let now = self.now;
@@ -544,6 +470,7 @@ impl Dispatcher {
         }
         self.ranks[rank.index()].stage = Stage::Done(code);
         self.left_its_groups(rank);
+        self.drop_standby(rank);
         self.leaves_slot(rank);
         self.owes_no_image(rank);
         self.waits_no_more(rank);

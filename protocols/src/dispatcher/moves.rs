@@ -98,7 +98,8 @@ impl Dispatcher {
                 if self.cluster_of(rank).is_none() {
                     let (host, named) = (self.host_name(rank).to_owned(), Some(named));
                     let image = self.ranks[rank.index()].images.newest();
-                    self.notify(Notice::Restarting { rank, host, cause, image, named });
+                    let standby = None;
+                    self.notify(Notice::Restarting { rank, host, cause, image, named, standby });
                 }
                 self.end_for_next(&[rank], &verdict);
             }
@@ -224,6 +225,8 @@ impl Dispatcher {
         self.keep_fit(rank);
         self.is_there(rank);
         self.ranks[rank.index()].new_incarnation();
+        // An agent drops the standby of an incarnation that begins in another way.
+        self.keep_second(rank);
     }
 
     /// If the host that was chosen for a rank has been lost, shunned or drained since, another one

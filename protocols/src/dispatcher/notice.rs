@@ -101,6 +101,17 @@ pub enum Notice {
         image: Option<ImageNo>,
         /// What the judge named.
         named: Option<Named>,
+        /// Name of the host whose standby takes its place.
+        standby: Option<String>,
+    },
+    /// No standby of a rank is made any more.
+    NoStandby {
+        /// The rank.
+        rank: Rank,
+        /// Name of the host of the last one.
+        host: String,
+        /// One line.
+        why: String,
     },
     /// An orphan begins a new incarnation.
     RollsBack {

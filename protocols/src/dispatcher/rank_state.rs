@@ -1,6 +1,7 @@
 //! What the dispatcher knows of one rank, and of its images.
 
 use super::messages::ImageFacts;
+use super::standbys::Standby;
 use ftmpi_wire::{ImageNo, Incarnation};
 
 /// Where an incarnation stands.
@@ -38,6 +39,10 @@ pub(super) struct RankState {
     pub(super) images: Images,
     /// The host of its next incarnation, if that is another one.
     pub(super) moves_to: Option<u32>,
+    /// The process that takes the place of the present incarnation.
+    pub(super) standby: Option<Standby>,
+    /// Standbys that were lost in a row; `None`: no other is made.
+    pub(super) lost_standbys: Option<u32>,
     /// It counts on no host: its world was spawned, and it has ended or was dropped.
     pub(super) without_slot: bool,
 }
@@ -55,6 +60,8 @@ impl RankState {
             joined: false,
             images: Images::default(),
             moves_to: None,
+            standby: None,
+            lost_standbys: Some(0),
             without_slot: false,
         }
     }

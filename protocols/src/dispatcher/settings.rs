@@ -26,6 +26,8 @@ pub struct Settings {
     /// The cluster of each rank, if images are taken in waves: after a failure the ranks of its
     /// cluster return to the last complete one.
     pub clusters: Option<Vec<u32>>,
+    /// Which ranks have a standby; ranks beyond the list have none.
+    pub standbys: Vec<bool>,
     /// Ranks of one host share memory: they move together.
     pub together: bool,
     /// How long a server is waited for that does not answer or cannot store.

@@ -26,6 +26,7 @@ pub(super) fn settings(size: u32, hosts: u32, protocol: &str) -> Settings {
             "hierarchical" => Some((0..size).map(|rank| rank / 2).collect()),
             _ => None,
         },
+        standbys: Vec::new(),
         together: false,
         images: Some(scheduler::Settings {
             interval: 4 * S,

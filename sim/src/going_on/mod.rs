@@ -115,6 +115,7 @@ impl World {
             restarts_max: 0,
             recovery: Policy::ignore(),
             clusters: None,
+            standbys: Vec::new(),
             together: false,
             storage_patience: Duration::from_secs(1),
             images: None,

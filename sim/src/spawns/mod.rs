@@ -163,6 +163,7 @@ impl World {
             restarts_max: u32::MAX,
             recovery: Policy::default(),
             clusters: returns.clusters(seed, size),
+            standbys: Vec::new(),
             together: false,
             storage_patience: Duration::MAX,
             images: Some(scheduler::Settings {

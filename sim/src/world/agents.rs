@@ -11,18 +11,18 @@ use std::time::Duration;
 /// An incarnation that is to begin.
 #[derive(Debug, Clone)]
 pub(super) struct Beginning {
-    rank: usize,
-    incarnation: Incarnation,
+    pub(super) rank: usize,
+    pub(super) incarnation: Incarnation,
     /// The images that it may continue, newest first.
-    images: Vec<ImageNo>,
+    pub(super) images: Vec<ImageNo>,
     or_beginning: bool,
     /// What the store has behind those images is given up.
-    no_newer: bool,
+    pub(super) no_newer: bool,
     /// All incarnations that the launcher let begin at one time have the same.
     round: u64,
     /// The agent that has the order, and its host.
-    agent: u64,
-    host: usize,
+    pub(super) agent: u64,
+    pub(super) host: usize,
 }
 
 impl World {
@@ -76,6 +76,7 @@ impl World {
                 let delay = self.below(500);
                 self.after(delay, Event::Begin(beginning));
             }
+            Command::Standby(order) => self.standby_ordered(host, order),
             Command::Kill { rank, incarnation } => self.kill(rank.index(), incarnation),
             Command::TakeImage { rank, incarnation, image, keep } => {
                 let rank = rank.index();
@@ -162,6 +163,9 @@ impl World {
         }
         self.processes[rank].starting = None;
         let name = Rank(rank as u32);
+        if let Some(image) = self.take_standby(&beginning) {
+            return self.start(rank, incarnation, Some(image), beginning.round);
+        }
         if beginning.no_newer {
             let newest = beginning.images.first().copied().unwrap_or_default();
             self.processes[rank].images.retain(|image| image.number <= newest);

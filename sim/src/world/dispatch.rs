@@ -116,6 +116,7 @@ fn settings(setup: &super::Setup, draw: &mut impl FnMut(u64) -> u64) -> Settings
         },
         recovery: policy_of_failures(setup),
         clusters: in_waves.then(|| setup.clusters.clone()),
+        standbys: vec![setup.standbys; setup.ranks],
         together: false,
         storage_patience: Duration::MAX,
         images: Some(scheduler::Settings {
@@ -167,7 +168,7 @@ impl World {
     }
 
     /// The launcher sends an agent a command.
-    fn order(&mut self, host: usize, command: Command, round: u64) {
+    pub(super) fn order(&mut self, host: usize, command: Command, round: u64) {
         if !self.dispatch.hosts[host].up {
             return;
         }
@@ -255,6 +256,10 @@ impl World {
                 Command::End { code, reason, .. } => {
                     self.note(|| format!("the job ends: {code} {reason:?}"));
                     self.dispatch.end = Some((code, reason));
+                    continue;
+                }
+                Command::Standby(order) => {
+                    self.send_standby_order(order);
                     continue;
                 }
                 // Its jobs are simulated apart (`going_on`).

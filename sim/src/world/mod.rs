@@ -37,6 +37,7 @@ mod seen;
 mod servers;
 mod setup;
 pub mod shared;
+mod standbys;
 mod suspension;
 
 use event::Event;
@@ -70,6 +71,7 @@ pub fn with<T>(f: impl FnOnce(&mut World) -> T) -> T {
 /// The incarnations at the ends of a channel, the smaller one first.
 type Ends = ((usize, Incarnation), (usize, Incarnation));
 
+#[derive(Clone)]
 struct Image {
     number: ImageNo,
     memory: Vec<u8>,
@@ -87,6 +89,8 @@ struct Process {
     host: usize,
     news: VecDeque<News>,
     images: Vec<Image>,
+    /// Processes that have read one of them, by host.
+    standbys: BTreeMap<usize, standbys::Standby>,
     due: Option<ImageNo>,
     /// It gives itself up because this image has less of its log than a peer needs.
     too_lean: Option<ImageNo>,
@@ -188,6 +192,7 @@ impl World {
                     host: setup.host_of(rank),
                     news: VecDeque::new(),
                     images: Vec::new(),
+                    standbys: BTreeMap::new(),
                     due: None,
                     wakes: None,
                     kept: None,
@@ -233,6 +238,7 @@ impl World {
                 waves: 0,
                 restored: 0,
                 moved: 0,
+                promoted: 0,
                 orphans: 0,
                 replayed: 0,
                 events: 0,

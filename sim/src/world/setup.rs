@@ -69,6 +69,8 @@ pub struct Setup {
     pub suspensions: u32,
     /// How often somebody moves a rank, or empties a host.
     pub moves: u32,
+    /// All ranks have standbys.
+    pub standbys: bool,
     /// A deliberate bug.
     pub mutant: Option<Mutant>,
     /// Print what happens.
@@ -104,6 +106,8 @@ pub struct Outcome {
     pub restored: u32,
     /// Ranks that moved without a failure.
     pub moved: u64,
+    /// Incarnations that began in a standby.
+    pub promoted: u32,
     /// Incarnations that were rolled back.
     pub orphans: u64,
     /// Determinants that were replayed.

@@ -236,6 +236,10 @@ pub enum Refusal<'a> {
     MappedFileChanged {
         path: Shown<'a>,
     },
+    /// A process beside the one of the image would be noticed.
+    Standby {
+        what: &'static str,
+    },
     WrongBuild,
     NotExecutable {
         errno: Errno,
@@ -409,9 +413,11 @@ impl Refusal<'_> {
                 libc::ESTALE
             }
             R::NamelessFileTooLarge { .. } => libc::EFBIG,
-            R::OtherVersion | R::OtherRank { .. } | R::Misfit(_) | R::MappedFileChanged { .. } => {
-                libc::ENOEXEC
-            }
+            R::OtherVersion
+            | R::OtherRank { .. }
+            | R::Misfit(_)
+            | R::MappedFileChanged { .. }
+            | R::Standby { .. } => libc::ENOEXEC,
             R::WrongBuild | R::OtherKindOfFile { .. } => libc::EINVAL,
             R::NoReservedArea | R::TooManyKernelMappings => libc::ENOMEM,
         }

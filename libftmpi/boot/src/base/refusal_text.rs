@@ -268,6 +268,9 @@ impl fmt::Display for Refusal<'_> {
                 f,
                 "{path} is not the file that it was when the image was taken: put that file back"
             ),
+            R::Standby { what } => {
+                write!(f, "the program has {what}, which a second process cannot have beside it")
+            }
             R::WrongBuild => f.write_str("the boot library is not built as it should be"),
             R::NotExecutable { .. } => f.write_str("memory cannot be made executable here"),
             R::VdsoStays { errno } => write!(

@@ -14,6 +14,8 @@ use crate::descriptors::{
 };
 use crate::process::process_state;
 use ftmpi_checkpoint::stream::{ProcessState, descriptor as how};
+use ftmpi_wire::control::fds;
+use ftmpi_wire::status::word;
 
 /// Makes the descriptors what they were. Everything below [`FIRST_LIBRARY`] except standard
 /// streams, what the caller passed on, and what [`crate::descriptors::contents`] made, is closed.
@@ -34,7 +36,7 @@ pub fn restore(
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     let incarnation = Incarnation {
         rank: process.rank,
-        died: control.died,
+        died: control.died.max(died_since()),
         together: control.together(),
         stderr: streams[2],
         same_boot,
@@ -86,4 +88,14 @@ pub fn restore(
         syscalls::close(fd);
     }
     result
+}
+
+/// When the rank died for which this process was a standby; 0 if it was none.
+fn died_since() -> u64 {
+    let mut bytes = [0; size_of::<u64>()];
+    let at = (word::DIED * bytes.len()) as u64;
+    match syscalls::pread_full(fds::STATUS, &mut bytes, at) {
+        Ok(()) => u64::from_ne_bytes(bytes),
+        Err(_) => 0,
+    }
 }

@@ -58,6 +58,15 @@ pub fn examine_files(area: &ReservedArea, strings: &Strings, count: usize) -> Re
     Ok(())
 }
 
+/// Whether the agent may be asked for files that it has kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptFiles {
+    /// It answers.
+    Asked,
+    /// Nobody listens to a standby.
+    NotAsked,
+}
+
 /// Compares the image's files with those of this host, in the new process. A file that is another
 /// one now is taken from the agent, if the agent has kept it: then the path becomes that of a
 /// descriptor, which [`crate::restore::resume`] closes. A program or library may also lie elsewhere
@@ -68,6 +77,7 @@ pub fn check_files(
     strings: &mut Strings,
     count: usize,
     same_boot: bool,
+    kept_files: KeptFiles,
 ) -> Result<(), Refused> {
     let mut missing = Missing::new();
     let files = area.files()[..count].iter_mut().enumerate();
@@ -76,7 +86,7 @@ pub fn check_files(
         if now.is_ok_and(|now| is_same(file, &now, same_boot)) {
             continue;
         }
-        let ours = same_boot || file.birth != 0;
+        let ours = (same_boot || file.birth != 0) && kept_files == KeptFiles::Asked;
         let kept = if ours { kept_files::ask(key_of(file)) } else { None };
         if let Some(fd) = kept {
             let mut name = [0; 64];

@@ -7,6 +7,7 @@
 pub mod fit;
 pub mod image_reader;
 pub mod resume;
+mod standby;
 pub mod validate_here;
 
 use crate::base::image_tables::{digest, tables};
@@ -21,7 +22,8 @@ use crate::base::tables::{Control, StreamIdentity};
 use crate::children::again;
 use crate::descriptors::{contents, of_the_caller};
 use crate::memory::layout::Layout;
-use crate::memory::{mapped_files, vdso};
+use crate::memory::mapped_files::{self, KeptFiles};
+use crate::memory::vdso;
 use crate::process::{limits, process_state};
 use crate::restore::image_reader::{read_process_state, read_table};
 use crate::restore::validate_here::{check_code, check_tables, keepers};
@@ -194,7 +196,11 @@ fn load(area: &ReservedArea, env: &RankEnv, window_len: u64) -> Result<Stack, Fa
     };
     check_tables(area, &tables, stack.layout()).map_err(damaged)?;
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
-    mapped_files::check_files(area, &mut strings, files, same_boot).map_err(misfit)?;
+    let kept_files = if env.standby { KeptFiles::NotAsked } else { KeptFiles::Asked };
+    mapped_files::check_files(area, &mut strings, files, same_boot, kept_files).map_err(misfit)?;
+    if env.standby {
+        standby::check(area, process).map_err(misfit)?;
+    }
     check_code(area, &tables).map_err(damaged)?;
     Ok(stack)
 }

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod standby;
 pub mod torture;
 
 use ftmpi_checkpoint::boot_abi::SIGNAL;
@@ -108,6 +109,16 @@ impl Job {
 
     /// Starts an incarnation, from an image if there is one.
     pub fn start(&self, incarnation: u32, image: Option<&[u8]>) -> Process {
+        self.start_as(incarnation, image, None)
+    }
+
+    /// The same; `gate`: it is a standby, and this lets the last record of the image pass.
+    fn start_as(
+        &self,
+        incarnation: u32,
+        image: Option<&[u8]>,
+        gate: Option<standby::Gate>,
+    ) -> Process {
         let (ours, theirs) = socket_pair();
         // SAFETY: plain system calls.
         let status = unsafe {
@@ -119,6 +130,7 @@ impl Job {
             rank: Rank(5),
             incarnation: Incarnation(incarnation),
             restore: image.is_some(),
+            standby: gate.is_some(),
             died: self.died,
             together: self.together,
             program: 0,
@@ -143,10 +155,15 @@ impl Job {
             unsafe { libc::fcntl(write.as_raw_fd(), libc::F_SETPIPE_SZ, 1 << 20) };
             let image = image.to_vec();
             let thread = std::thread::spawn(move || {
-                for piece in image.chunks(1 << 20) {
+                let held = if gate.is_some() { standby::END_BYTES } else { 0 };
+                let (early, end) = image.split_at(image.len() - held);
+                for piece in early.chunks(1 << 20) {
                     if write.write_all(piece).is_err() {
-                        break;
+                        return;
                     }
+                }
+                if gate.is_none_or(|gate| gate.wait(&write)) {
+                    let _ = write.write_all(end);
                 }
             });
             (OwnedFd::from(read), thread)

@@ -1,5 +1,6 @@
 //! Kills a rank and restores it, again and again, and checks what the program computes.
 
+use super::standby::Standby;
 use super::{End, Job, boot_library, compile, raw};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -51,6 +52,7 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut images: Vec<(u64, Vec<u8>)> = Vec::new();
     let (mut next_image, mut incarnations, mut pauses) = (1, 0, Vec::new());
+    let (mut standby, mut promoted): (Option<Standby>, u32) = (None, 0);
     loop {
         let last = incarnations >= generations;
         let image = images.last();
@@ -58,7 +60,10 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
         if image.is_none() {
             empty(folder);
         }
-        let mut process = job.start(incarnations, raw_image.as_deref());
+        let in_standby = standby.take().and_then(|standby| standby.promote(LONG));
+        promoted += u32::from(in_standby.is_some());
+        let begin = || job.start(incarnations, raw_image.as_deref());
+        let mut process = in_standby.unwrap_or_else(begin);
         let Some(first) = process.report(LONG) else {
             panic!("process {incarnations} did not begin: {:?}", process.end(LONG));
         };
@@ -107,6 +112,12 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
         if images.len() > 2 {
             images.drain(..images.len() - 2);
         }
+        if let Some((_, container)) = images.last()
+            && rng.random_range(0..2) == 0
+        {
+            // While the rank runs, or has just died.
+            standby = Some(job.start_standby(incarnations, &raw(container)));
+        }
         std::thread::sleep(Duration::from_micros(rng.random_range(0..20_000)));
         let _ = process.child.kill();
         let end = process.end(LONG);
@@ -114,6 +125,9 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
             // The program ended before the kill.
             assert_eq!((end.code, end.out.as_str(), &*told(&end)), (Some(3), &*expected, ""));
             images.clear();
+            if let Some(standby) = standby.take() {
+                standby.give_up(LONG);
+            }
         } else {
             let found = (end.signal, end.out.as_str(), &*told(&end));
             assert!(found == (Some(9), "", "") || found == (Some(9), &*expected, ""), "{end:?}");
@@ -122,7 +136,7 @@ pub fn torture(job: &Job, folder: &Path, generations: u32, seed: u64) {
     assert!(contents(folder) == files);
     pauses.sort_unstable();
     println!(
-        "{incarnations} incarnations, {} images, pause: median {} µs, longest {} µs; last image {} bytes",
+        "{incarnations} incarnations, {promoted} of standbys, {} images, pause: median {} µs, longest {} µs; last image {} bytes",
         pauses.len(),
         pauses[pauses.len() / 2],
         pauses[pauses.len() - 1],

@@ -188,6 +188,7 @@ fn join_through(
         rank,
         incarnation,
         restore: false,
+        standby: false,
         died: 0,
         // Without a protocol nobody returns.
         together: false,

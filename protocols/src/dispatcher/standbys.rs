@@ -1,0 +1,217 @@
+//! Standbys: a second process of a rank, which has read the rank's newest image and waits. After a
+//! failure it takes the rank's place: it is the next incarnation, and no image is fetched.
+//!
+//! Guarantees:
+//! - A standby is of the newest image of its rank and of the next incarnation, or it is not used.
+//! - An incarnation that begins in a standby begins as any other one: announced, declared, after
+//!   the end of the one before, on a host that takes ranks.
+//! - Whatever else happens, the rank begins from its images as if there were no standby.
+//! - It is on another host than its rank if one takes it. A host is preferred where it would be
+//!   within the slots, ranks and standbys counted.
+
+use super::Dispatcher;
+use super::messages::{Command, ImageFacts};
+use super::notice::Notice;
+use super::rank_state::Stage;
+use crate::tuning::STANDBYS_LOST_MAX;
+use ftmpi_wire::{ImageNo, Incarnation, Rank};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The recovery that gives a rank the process of its standby.
+pub(super) const PROMOTE: &str = "promote";
+
+/// What the dispatcher knows of the standby of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standby {
+    pub(super) host: u32,
+    incarnation: Incarnation,
+    image: ImageNo,
+    /// It has read its image.
+    ready: bool,
+    /// The host of its rank has closed its connection: the rank waits for that host first. (Its
+    /// process may live as long as that host is not known to be lost.)
+    second: bool,
+}
+
+/// What is to be done about a standby.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StandbyOrder {
+    /// Make one, in place of an earlier one of this rank on this host.
+    Make {
+        /// Of which rank.
+        rank: Rank,
+        /// The incarnation that begins in it.
+        incarnation: Incarnation,
+        /// Where.
+        host: u32,
+        /// The image that it continues.
+        image: ImageFacts,
+    },
+    /// Drop it.
+    Drop {
+        /// Of which rank.
+        rank: Rank,
+        /// Where it is.
+        host: u32,
+    },
+}
+
+/// What became of a standby.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StandbyNews {
+    /// It has read this image.
+    Ready(ImageNo),
+    /// It is gone.
+    Lost {
+        /// Its image.
+        image: ImageNo,
+        /// One line.
+        why: String,
+        /// The next one would have the same fate.
+        for_good: bool,
+    },
+}
+
+impl Dispatcher {
+    /// Has a standby made from the newest image of a rank, if the rank is to have one.
+    pub(super) fn make_standby(&mut self, rank: Rank) {
+        let state = &self.ranks[rank.index()];
+        let wanted = self.settings.standbys.get(rank.index()).is_some_and(|wanted| *wanted);
+        let goes_on = state.stage == Stage::Running
+            && !state.finalizing
+            && state.exiting.is_none()
+            && state.moves_to.is_none();
+        let ends = self.ended || self.all_finalized || self.suspension.is_some();
+        if !wanted || !goes_on || ends || state.lost_standbys.is_none() {
+            return;
+        }
+        let Some(image) = state.images.newest_first().first().copied() else { return };
+        let (incarnation, before) = (state.incarnation.next(), state.standby);
+        if before.is_some_and(|it| (it.incarnation, it.image) == (incarnation, image.image)) {
+            return;
+        }
+        let Some(host) = self.standby_host(rank) else { return self.drop_standby(rank) };
+        if before.is_some_and(|before| before.host != host) {
+            self.drop_standby(rank);
+        }
+        let standby =
+            Standby { host, incarnation, image: image.image, ready: false, second: false };
+        self.ranks[rank.index()].standby = Some(standby);
+        let order = StandbyOrder::Make { rank, incarnation, host, image };
+        self.commands.push_back(Command::Standby(order));
+    }
+
+    /// The host for the standby of a rank: where it has one already, else another host, else its
+    /// own.
+    fn standby_host(&self, rank: Rank) -> Option<u32> {
+        let state = &self.ranks[rank.index()];
+        let here = state.host;
+        let own = self.hosts.is_up(here).then_some(here);
+        if self.settings.together {
+            return own;
+        }
+        let takes = |host: u32| host != here && self.hosts.can_take(host, 1);
+        if let Some(known) = state.standby.filter(|known| takes(known.host)) {
+            return Some(known.host);
+        }
+        let mut others = BTreeMap::new();
+        for other in self.ranks.iter().filter_map(|state| state.standby) {
+            *others.entry(other.host).or_insert(0) += 1;
+        }
+        self.hosts.least_loaded_of(&others, takes).or(own)
+    }
+
+    /// The standby of a rank is of no use any more.
+    pub(super) fn drop_standby(&mut self, rank: Rank) {
+        if let Some(Standby { host, .. }) = self.ranks[rank.index()].standby.take() {
+            self.commands.push_back(Command::Standby(StandbyOrder::Drop { rank, host }));
+        }
+    }
+
+    /// A host is lost, and the standbys with it.
+    pub(super) fn standbys_are_gone(&mut self, host: u32) {
+        for state in &mut self.ranks {
+            state.standby.take_if(|standby| standby.host == host);
+        }
+    }
+
+    /// The connection to a host was closed, and not for silence: a new agent is tried there before
+    /// its ranks move.
+    pub(super) fn standbys_come_second(&mut self, host: u32) {
+        for state in self.ranks.iter_mut().filter(|state| state.host == host) {
+            if let Some(standby) = &mut state.standby {
+                standby.second = true;
+            }
+        }
+    }
+
+    /// A rank has a new incarnation. If its standby comes second, that waits; any other is used or
+    /// dropped.
+    pub(super) fn keep_second(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank.index()];
+        let next = state.incarnation;
+        state.standby = state.standby.filter(|it| it.second && it.incarnation == next);
+    }
+
+    /// A rank that waits for a lost host moves: the host of its standby, if that takes the rank.
+    pub(super) fn second_host(&mut self, rank: Rank) -> Option<u32> {
+        let state = &mut self.ranks[rank.index()];
+        let standby = state.standby.take().filter(|it| it.second)?;
+        let is_newest = state.images.newest() == Some(standby.image) && !state.images.no_newer();
+        let takes = is_newest && self.hosts.can_take(standby.host, 1);
+        takes.then_some(standby.host)
+    }
+
+    pub(super) fn standby_news(&mut self, rank: Rank, incarnation: Incarnation, news: StandbyNews) {
+        let Some(state) = self.ranks.get_mut(rank.index()) else { return };
+        let Some(standby) = state.standby.as_mut().filter(|it| it.incarnation == incarnation)
+        else {
+            return;
+        };
+        match news {
+            StandbyNews::Ready(image) => {
+                standby.ready |= standby.image == image;
+                state.lost_standbys = state.lost_standbys.map(|_| 0);
+            }
+            StandbyNews::Lost { image, .. } if standby.image != image => {}
+            StandbyNews::Lost { why, for_good, .. } => {
+                let host = self.settings.hosts[standby.host as usize].clone();
+                state.standby = None;
+                let lost = state.lost_standbys.map_or(1, |lost| lost + 1);
+                let over = for_good || lost >= STANDBYS_LOST_MAX;
+                state.lost_standbys = (!over).then_some(lost);
+                if over {
+                    self.notify(Notice::NoStandby { rank, host, why });
+                }
+            }
+        }
+    }
+
+    /// A rank is to begin its next incarnation: in its standby, if that can take its place. Gives
+    /// the name of its host then. A standby that still reads its image is awaited where the rank
+    /// begins on that host anyway, or must leave its own.
+    pub(super) fn promote(&mut self, rank: Rank) -> Option<String> {
+        let state = &self.ranks[rank.index()];
+        let standby = state.standby.filter(|standby| !standby.second)?;
+        let (to, here) = (standby.host, state.host);
+        if !standby.ready && to != here && state.moves_to.is_none() && self.hosts.is_up(here) {
+            return None;
+        }
+        let is_next = standby.incarnation == state.incarnation.next()
+            && state.images.newest() == Some(standby.image)
+            && !state.images.no_newer();
+        let goes_there = match state.moves_to {
+            Some(planned) => planned == to,
+            None if to == here => !self.hosts.is_left(to),
+            None => !self.settings.together && self.hosts.can_take(to, 1),
+        };
+        if !is_next || !goes_there || !self.hosts.is_up(to) {
+            return None;
+        }
+        if self.ranks[rank.index()].moves_to.is_none() && to != here {
+            self.begins_next_on(rank, to);
+        }
+        Some(self.settings.hosts[to as usize].clone())
+    }
+}
