@@ -84,6 +84,9 @@ pub(crate) const FAULT_TIMES_KEPT: usize = 1000;
 /// kills the next one, too.
 pub(crate) const STANDBYS_LOST_MAX: u32 = 5;
 
+/// After the loss of a standby, before another one is made of the same image.
+pub(crate) const STANDBY_RETRY: Duration = Duration::from_secs(1);
+
 // ---- the scheduler ------------------------------------------------------------------------------
 
 /// A rank whose image takes longer (it may be stopped) no longer holds up the others.

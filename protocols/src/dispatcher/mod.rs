@@ -395,6 +395,7 @@ impl Dispatcher {
             self.look_for_ranks_outside();
         }
         self.look_for_images();
+        self.look_for_standbys();
     }
 
     // ---- the end of a rank ----------------------------------------------------------------------

@@ -3,6 +3,7 @@
 use super::messages::ImageFacts;
 use super::standbys::Standby;
 use ftmpi_wire::{ImageNo, Incarnation};
+use std::time::Duration;
 
 /// Where an incarnation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub(super) struct RankState {
     pub(super) standby: Option<Standby>,
     /// Standbys that were lost in a row; `None`: no other is made.
     pub(super) lost_standbys: Option<u32>,
+    /// When another one is made in place of one that was lost.
+    pub(super) standby_again: Option<Duration>,
     /// It counts on no host: its world was spawned, and it has ended or was dropped.
     pub(super) without_slot: bool,
 }
@@ -62,6 +65,7 @@ impl RankState {
             moves_to: None,
             standby: None,
             lost_standbys: Some(0),
+            standby_again: None,
             without_slot: false,
         }
     }

@@ -13,7 +13,7 @@ use super::Dispatcher;
 use super::messages::{Command, ImageFacts};
 use super::notice::Notice;
 use super::rank_state::Stage;
-use crate::tuning::STANDBYS_LOST_MAX;
+use crate::tuning::{STANDBY_RETRY, STANDBYS_LOST_MAX};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,11 +129,31 @@ impl Dispatcher {
         }
     }
 
-    /// A host is lost, and the standbys with it.
+    /// A host is lost, and the standbys with it. Others are made elsewhere.
     pub(super) fn standbys_are_gone(&mut self, host: u32) {
+        let now = self.now;
         for state in &mut self.ranks {
-            state.standby.take_if(|standby| standby.host == host);
+            if state.standby.take_if(|standby| standby.host == host).is_some() {
+                state.standby_again = Some(now);
+            }
         }
+    }
+
+    /// Standbys are made in place of those that were lost.
+    pub(super) fn look_for_standbys(&mut self) {
+        for rank in (0..self.ranks.len() as u32).map(Rank) {
+            let again = &mut self.ranks[rank.index()].standby_again;
+            if again.take_if(|at| *at <= self.now).is_some() {
+                self.make_standby(rank);
+            }
+        }
+    }
+
+    /// The standby of a rank, for people: its host, its image, and whether it has read that.
+    #[must_use]
+    pub fn standby(&self, rank: Rank) -> Option<(u32, ImageNo, bool)> {
+        let standby = self.ranks.get(rank.index())?.standby?;
+        Some((standby.host, standby.image, standby.ready))
     }
 
     /// The connection to a host was closed, and not for silence: a new agent is tried there before
@@ -181,6 +201,7 @@ impl Dispatcher {
                 let lost = state.lost_standbys.map_or(1, |lost| lost + 1);
                 let over = for_good || lost >= STANDBYS_LOST_MAX;
                 state.lost_standbys = (!over).then_some(lost);
+                state.standby_again = (!over).then_some(self.now + STANDBY_RETRY);
                 if over {
                     self.notify(Notice::NoStandby { rank, host, why });
                 }

@@ -188,6 +188,28 @@ fn no_standby_is_made_where_none_can_be() {
 }
 
 #[test]
+fn a_standby_that_is_lost_is_made_again() {
+    let mut dispatcher = running(with_standbys(2, 3));
+    assert_eq!(orders(&commits(&mut dispatcher, 0, 0, 1)), [made(0, 1, 2, 1)]);
+    ready(&mut dispatcher, 0, 1, 1);
+    assert_eq!(dispatcher.standby(Rank(0)), Some((2, ImageNo(1), true)));
+    let (image, why) = (ImageNo(1), "it was killed".to_owned());
+    let news = StandbyNews::Lost { image, why, for_good: false };
+    dispatcher.handle(4 * S, Input::Standby(Rank(0), Incarnation(1), news));
+    dispatcher.handle(4 * S, Input::Tick);
+    assert_eq!((orders(&drain(&mut dispatcher)), dispatcher.standby(Rank(0))), (vec![], None));
+    dispatcher.handle(5 * S, Input::Tick);
+    assert_eq!(orders(&drain(&mut dispatcher)), [made(0, 1, 2, 1)]);
+    dispatcher.handle(7 * S, Input::Tick);
+    assert_eq!(orders(&drain(&mut dispatcher)), [], "once");
+    // Its host is lost: another one has it.
+    let why = "it is gone".to_owned();
+    dispatcher.handle(8 * S, Input::AgentLost { host: 2, why, silent: true });
+    dispatcher.handle(8 * S, Input::Tick);
+    assert_eq!(orders(&drain(&mut dispatcher)), [made(0, 1, 1, 1)]);
+}
+
+#[test]
 fn the_standby_of_a_rank_that_ends_is_dropped() {
     let mut dispatcher = running(with_standbys(2, 2));
     commits(&mut dispatcher, 0, 0, 1);
