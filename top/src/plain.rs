@@ -45,6 +45,9 @@ fn rank_line(rank: &RankStatus) -> String {
     if rank.log_bytes > 0 {
         let _ = write!(line, "; log {}", size(rank.log_bytes));
     }
+    if let Some(standby) = &rank.standby {
+        let _ = write!(line, "; {}", standby.in_words());
+    }
     let _ = match rank.failures {
         0 => Ok(()),
         1 => write!(line, "; failed once"),
@@ -70,6 +73,7 @@ mod tests {
             "  rank 1 waits for rank 2 in MPI_Recv (tag 7) since 3 s; image 3, 8.5 s old; log 1.5 MB"
         );
         assert!(lines[6].contains("rank 2 catches up") && lines[6].contains("no image"));
+        assert!(lines[7].ends_with("; standby on node1"), "{}", lines[7]);
         assert!(lines[9].contains("checkpoint server on node2 is down"), "{}", lines[9]);
         assert!(lines.last().unwrap().contains("SIGSEGV"));
     }

@@ -30,6 +30,7 @@ pub fn job() -> JobStatus {
         "call": "MPI_Recv", "reason": "message", "peers": [2], "any_source": false,
         "one_is_enough": true, "tag": 7, "since_s": 3.25,
     } });
+    let followed = json!({ "standby": { "host": "node1", "image": 3, "ready": true } });
     let returns = json!({ "incarnation": 1, "state_s": 0.4, "image": null, "failures": 2 });
     serde_json::from_value(json!({
         "version": 1,
@@ -45,7 +46,7 @@ pub fn job() -> JobStatus {
             rank(0, "node1", "computing", json!({ "taking_image_s": 0.3 })),
             rank(1, "node1", "waiting", waits),
             rank(2, "node2", "catching_up", returns),
-            rank(3, "node2", "computing", json!({})),
+            rank(3, "node2", "computing", followed),
         ],
         "servers": [
             { "name": "event logger", "host": null, "up": true, "address": "127.0.0.1:4001",

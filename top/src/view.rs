@@ -5,7 +5,7 @@ use ftmpi_servers::exposure::{duration, exposure};
 use ftmpi_wire::job_control::Verb;
 use ftmpi_wire::job_status::{
     FaultStatus, Health, HostState, HostStatus, JobPhase, JobStatus, RankState, RankStatus,
-    ServerStatus, Wait, WaitReason,
+    ServerStatus, StandbyStatus, Wait, WaitReason,
 };
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -245,7 +245,7 @@ fn rank_row<'a>(status: &JobStatus, index: usize, rate: Option<f64>, wide: bool)
         Cell::from(format!("{:>5}", rank.rank)),
         Cell::from(rank.state.name()).style(style_of(rank.state)),
         Cell::from(age(rank.wait.as_ref().map_or(rank.state_s, |wait| wait.since_s))),
-        Cell::from(rank.wait.as_ref().map_or(String::new(), wait_text)),
+        Cell::from(rank.wait.as_ref().map_or_else(|| standby_text(rank), wait_text)),
         Cell::from(image_text(rank)),
     ];
     if wide {
@@ -255,6 +255,11 @@ fn rank_row<'a>(status: &JobStatus, index: usize, rate: Option<f64>, wide: bool)
         cells.push(Cell::from(failed).style(Style::new().fg(Color::Red)));
     }
     TableRow::new(cells)
+}
+
+/// Where a wait would stand.
+fn standby_text(rank: &RankStatus) -> String {
+    rank.standby.as_ref().map_or_else(String::new, StandbyStatus::in_words)
 }
 
 fn image_text(rank: &RankStatus) -> String {

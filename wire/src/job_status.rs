@@ -172,6 +172,30 @@ pub struct RankStatus {
     pub bytes_received: u64,
     /// How often it failed.
     pub failures: u32,
+    /// The process that waits to take its place.
+    #[serde(default)]
+    pub standby: Option<StandbyStatus>,
+}
+
+/// A standby of a rank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandbyStatus {
+    /// Name of its host.
+    pub host: String,
+    /// The image that it continues.
+    pub image: u64,
+    /// It has read the image.
+    pub ready: bool,
+}
+
+impl StandbyStatus {
+    /// `standby on h2`, or `standby on h2 reads image 5`
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self { host, image, ready } = self;
+        let doing = if *ready { String::new() } else { format!(" reads image {image}") };
+        format!("standby on {host}{doing}")
+    }
 }
 
 /// What a rank does.

@@ -6,7 +6,7 @@ use ftmpi_protocols::judge::Fact;
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_status::{
     FaultStatus, HostState, HostStatus, ImageStatus, JobFacts, JobPhase, JobStatus, MigrationState,
-    MigrationStatus, RankState, RankStatus, VERSION, Wait, WavesStatus,
+    MigrationStatus, RankState, RankStatus, StandbyStatus, VERSION, Wait, WavesStatus,
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -152,6 +152,11 @@ impl Launcher {
             bytes_sent: counters.bytes_sent,
             bytes_received: counters.bytes_received,
             failures,
+            standby: self.dispatcher.standby(rank).map(|(host, image, ready)| StandbyStatus {
+                host: self.agents.name(host).to_owned(),
+                image: image.0,
+                ready,
+            }),
         }
     }
 

@@ -39,6 +39,7 @@ function about(rank) {
   if (rank.wait !== null) parts.push(waitText(rank.wait) + " for " + seconds(rank.wait.since_s));
   parts.push("incarnation " + rank.incarnation + (rank.pid === null ? "" : ", process " + rank.pid), "image: " + imageText(rank),
     "log " + size(rank.log_bytes), number(rank.messages_sent) + " messages sent");
+  if (rank.standby) parts.push("standby on " + rank.standby.host + (rank.standby.ready ? "" : " reads image " + rank.standby.image));
   if (rank.failures > 0) parts.push("failed " + count(rank.failures, "time"));
   return parts.join("; ");
 }

@@ -128,6 +128,7 @@ mod tests {
             bytes_sent: 0,
             bytes_received: 0,
             failures: 0,
+            standby: None,
         }
     }
 

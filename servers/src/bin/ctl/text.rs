@@ -5,6 +5,7 @@ use ftmpi_protocols::stall::{Stall, explain};
 use ftmpi_servers::job_control::{ControlError, RunningJob};
 use ftmpi_wire::job_status::{
     Health, HostState, HostStatus, JobPhase, JobStatus, MigrationState, RankState, RankStatus,
+    StandbyStatus,
 };
 
 /// `1.5 GB`
@@ -126,10 +127,12 @@ fn what(rank: &RankStatus) -> String {
         Some(wait) if rank.state == RankState::Waiting => wait.in_words(),
         _ => format!("{} since {}", rank.state.name(), time(rank.state_s)),
     };
-    match rank.taking_image_s {
-        Some(since) => format!("{doing}; image under way since {}", time(since)),
-        None => doing,
-    }
+    let image = rank.taking_image_s.map_or_else(String::new, |since| {
+        format!("; image under way since {}", time(since))
+    });
+    let standby = rank.standby.as_ref().map(StandbyStatus::in_words);
+    let standby = standby.map_or_else(String::new, |words| format!("; {words}"));
+    format!("{doing}{image}{standby}")
 }
 
 fn all_ranks(status: &JobStatus) -> String {
