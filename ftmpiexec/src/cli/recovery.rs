@@ -67,6 +67,9 @@ pub enum RecoveryError {
         /// What is accepted.
         what: String,
     },
+    /// There are no standbys, or another one decides where ranks go.
+    #[error("the recovery `promote` is for the detector process, and needs --standby")]
+    Promote,
     /// Where it is to be restarted, a host that is about to fail helps nobody.
     #[error("the detector {0} cannot `{1}`; write recovery = \"migrate\" or \"give-up\"")]
     Senseless(&'static str, Recovery),
@@ -130,6 +133,9 @@ struct DetectorText {
     settings: Option<String>,
 }
 
+/// The recovery of ranks that have standbys.
+const PROMOTE: &str = "promote";
+
 /// The word that stands for a file in which every death is ignored.
 pub const IGNORE: &str = "ignore";
 
@@ -155,7 +161,7 @@ pub(super) fn of(cli: &Cli, protocol: &str, traits: ProtocolTraits) -> Result<Po
     let Some(file) = &cli.fault_tolerance.recovery else { return Ok(Policy::default()) };
     let policy = match file.as_os_str() == IGNORE {
         true => Policy::ignore(),
-        false => read(file)?,
+        false => read(file, cli.fault_tolerance.standby.is_some())?,
     };
     let protocol = protocol.to_owned();
     match (policy.ignores(), traits == ProtocolTraits::NONE) {
@@ -171,20 +177,27 @@ pub(super) fn of(cli: &Cli, protocol: &str, traits: ProtocolTraits) -> Result<Po
     }
 }
 
-fn read(file: &Path) -> Result<Policy, PlanError> {
+fn read(file: &Path, standbys: bool) -> Result<Policy, PlanError> {
     let wrong = |what| PlanError::Recovery { file: file.to_owned(), what };
     let text = std::fs::read_to_string(file)
         .map_err(|error| wrong(RecoveryError::Unreadable(error.to_string())))?;
-    parse(&text).map_err(wrong)
+    parse(&text, standbys).map_err(wrong)
 }
 
-fn parse(text: &str) -> Result<Policy, RecoveryError> {
+/// The rules of a file; `standbys`: some ranks have one.
+fn parse(text: &str, standbys: bool) -> Result<Policy, RecoveryError> {
     let file: FileText = toml::from_str(text).map_err(|error: toml::de::Error| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         let what = error.message().lines().collect::<Vec<_>>().join(" ");
         RecoveryError::Text { line, what }
     })?;
+    let promotes =
+        |detector: &DetectorText| detector.recovery.as_deref().is_some_and(|name| name == PROMOTE);
+    let mut all = file.rule.iter().flat_map(|rule| &rule.detectors);
+    if all.any(|detector| promotes(detector) && !(standbys && detector.name == "process")) {
+        return Err(RecoveryError::Promote);
+    }
     let defaults = Policy::default();
     let rules = file.rule.into_iter().map(rule).collect::<Result<Vec<_>, _>>()?;
     Ok(Policy {
@@ -339,6 +352,8 @@ fn detector(text: &DetectorText) -> Result<Detector, RecoveryError> {
     );
     let recovery = match text.recovery.as_deref() {
         None => detector.recovery(),
+        // In the standby where there is one: what a restart does anyway.
+        Some(PROMOTE) => Recovery::Restart,
         Some(name) => {
             Recovery::named(name).ok_or_else(|| RecoveryError::Recovery(name.to_owned()))?
         }
@@ -462,6 +477,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn parse(text: &str) -> Result<Policy, RecoveryError> {
+        super::parse(text, false)
+    }
+
+    #[test]
+    fn promote_is_a_restart_that_needs_a_standby() {
+        let of = |name: &str| {
+            format!("[[rule]]\ndetectors = [{{ name = \"{name}\", recovery = \"promote\" }}]")
+        };
+        let with = super::parse(&of("process"), true).unwrap();
+        assert_eq!(with.rules[0].detectors[0].recovery(), Recovery::Restart);
+        assert_eq!(parse(&of("process")), Err(RecoveryError::Promote));
+        assert_eq!(super::parse(&of("physical"), true), Err(RecoveryError::Promote));
+    }
+
     #[test]
     fn the_defaults_come_back() {
         assert_eq!(parse(&default_file()).unwrap(), Policy::default());
@@ -513,15 +543,11 @@ mod tests {
         let one = |detector: &str| {
             parse(&format!("[[rule]]\ndetectors = [{{ {detector} }}]")).unwrap_err().to_string()
         };
-        for name in ["promote", "hope"] {
-            assert_eq!(
-                one(&format!("name = \"process\", recovery = \"{name}\"")),
-                format!(
-                    "the recovery `{name}` does not exist in this version; there are restart, \
-                     migrate, ignore, give-up"
-                )
-            );
-        }
+        assert_eq!(
+            one("name = \"process\", recovery = \"hope\""),
+            "the recovery `hope` does not exist in this version; there are restart, migrate, \
+             ignore, give-up"
+        );
         assert_eq!(
             one("name = \"process\", count = 3"),
             "the detector process has no `count`; it has recovery"
