@@ -29,6 +29,7 @@
 //! | [`failed_clusters`] | waves | only ranks of clusters in which something failed return |
 //! | [`one_process`] | all | a rank has one process, and each is of a later incarnation |
 //! | [`placement`] | all | ranks begin only on hosts that take them, and slots are respected |
+//! | [`promotion`] | alone | who begins in a standby has all that its rank had stored |
 //! | [`drained_hosts`] | all | no rank begins on a host that is being emptied |
 //! | [`suspension_ends`] | all | a suspended job has ended when its grace is over |
 //! | [`last_images`] | all | a job that was suspended in order goes on from its last images |
@@ -49,6 +50,7 @@ pub mod one_process;
 pub mod only_orphans;
 pub mod own_objects;
 pub mod placement;
+pub mod promotion;
 pub mod recovery_ends;
 pub mod refused;
 pub mod replay_repeats;

@@ -4,6 +4,7 @@
 
 use super::agents::Beginning;
 use super::{Image, World};
+use crate::invariants::promotion;
 use crate::mutants::Mutant;
 use ftmpi_protocols::dispatcher::{Command, Input, StandbyNews, StandbyOrder};
 use ftmpi_wire::{ImageNo, Incarnation};
@@ -68,6 +69,9 @@ impl World {
             return None;
         }
         let number = standby.image.number;
+        let ordered = (beginning.incarnation, &beginning.images[..]);
+        let made = (standby.incarnation, number);
+        promotion::begins(beginning.rank, made, ordered, process.cut_at);
         process.images.retain(|stored| stored.number != number);
         let place = process.images.partition_point(|stored| stored.number < number);
         process.images.insert(place, standby.image);
