@@ -414,7 +414,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("damage", lambda: damage.damage(setting)),
             ("policies", lambda: policies.policies(setting, short=True)),
             ("recoveries", lambda: recoveries.recoveries(setting)),
-            ("standbys", lambda: standbys.standbys(setting, 1)),
+            ("standbys", lambda: standbys.standbys(setting, 0)),
             ("torture", lambda: torture.torture(setting, 2, ["files", "signals", "threads", "registers", "loop", "fewest"], True)),
         ],
         4: [

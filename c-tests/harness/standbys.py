@@ -1,27 +1,215 @@
 """Tests standbys: they take the place of ranks that die, on one host and on several, and whatever is killed when, the
-job ends with the right answer.
+job ends with the right output.
 
-Hosts are this machine. A script stands for ssh, as in `recoveries`."""
+The scripts wait for what `ftmpi-ctl status` says, never for a time. Hosts are virtual: all are this machine."""
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 
-from . import build, recoveries
-from .core import TESTS, Setting, kill, problem_of, run
+from . import build, reports
+from .control import Control
+from .core import TESTS, Setting, descendants, kill, problem_of, run
 from .jobs import RANKS, TCP, Jobs, judge_with_faults, program_pids
 
-STANDBY = ["--standby", "all", "--ckpt-interval", "400ms"]
+HOSTS = ["-launcher", "fork", "-hosts", "a:2,b:2,c:4"]
+# Images come when the script asks for them.
+OPTIONS = ["--protocol", "pessimistic", "--standby", "all", "--ckpt-interval", "1h"]
 TAKES = "takes its place, with image "
 # The descriptor of the image that a process reads (`fds::IMAGE`): a standby has it open until it goes on.
 IMAGE = 1002
+LIVES = ("computing", "waiting", "blocked")
 
 
 def is_standby(pid: int) -> bool:
     return os.path.exists(f"/proc/{pid}/fd/{IMAGE}")
+
+
+def rank_of(pid: int) -> int | None:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return None
+    found = re.search(r"\brank=(\d+),incarnation=", environment)
+    return int(found[1]) if found else None
+
+
+def is_ready(rank: dict) -> bool:
+    return rank["state"] in LIVES and bool(rank["standby"]) and rank["standby"]["ready"]
+
+
+Steps = Generator[None, None, None]
+
+
+class Script:
+    """The steps of a test beside its job. The last of them makes the file that ends the program."""
+
+    def __init__(self, setting: Setting, where: Path, steps: Callable[[Script], Steps]):
+        self.tool, self.done = setting.dist / "bin" / "ftmpi-ctl", where / "done"
+        self.steps, self.running = steps, None
+        self.over, self.waits_for = False, "the start"
+        self.control: Control | None = None
+
+    def __call__(self, process) -> None:
+        if self.over:
+            return
+        if self.running is None:
+            self.control, self.running = Control(self.tool, process.pid), self.steps(self)
+        try:
+            next(self.running)
+        except StopIteration:
+            self.done.touch()
+            self.over = True
+
+    def until(self, what: str, wanted: Callable[[dict], bool]) -> Generator[None, None, dict]:
+        """Waits for a status of the job."""
+        while True:
+            self.waits_for = what
+            status = self.control.status()
+            if status and status["ranks"] and wanted(status):
+                return status
+            yield
+
+    def run_all(self) -> Generator[None, None, dict]:
+        return self.until("running ranks", lambda status: all(rank["state"] in LIVES for rank in status["ranks"]))
+
+    def all_ready(self, failures: int) -> Generator[None, None, dict]:
+        """Waits until all ranks run and have standbys that are ready, after so many failures."""
+        return self.until(f"standbys after {failures} failures",
+                          lambda s: len(s["faults"]) == failures and all(map(is_ready, s["ranks"])))
+
+    def take_images(self) -> None:
+        self.control.expect("image")
+
+    def standbys(self, rank: int | None = None) -> list[int]:
+        return [pid for pid in descendants(self.control.launcher)
+                if is_standby(pid) and rank_of(pid) is not None and rank in (None, rank_of(pid))]
+
+    def problem(self) -> str | None:
+        if self.control and self.control.problems:
+            return self.control.problems[0]
+        return None if self.over else f"the script waited for {self.waits_for}"
+
+
+def output_problem(out: str) -> str | None:
+    """Whether every rank has said each tenth step once and in order."""
+    for rank in range(RANKS):
+        said = [int(step) for step in re.findall(rf"^rank {rank} at step (\d+)$", out, re.MULTILINE)]
+        if said != list(range(0, 10 * len(said), 10)) or f"rank {rank} is right\n" not in out:
+            return f"rank {rank} said {said}"
+    return None
+
+
+def are_as(found: list[str], wanted: list) -> bool:
+    """Whether these recoveries are those; `...` stands for any."""
+    if ... in wanted:
+        begin, end = wanted[:wanted.index(...)], wanted[wanted.index(...) + 1:]
+        return len(found) >= len(begin) + len(end) and are_as(found[:len(begin)], begin) and are_as(found[-len(end):], end)
+    return len(found) == len(wanted) and all(one in these for one, these in zip(found, wanted))
+
+
+def scripted(setting: Setting, test: str, steps: Callable[[Script], Steps], recoveries: list,
+             arguments: list[str] | None = None, texts: tuple[str, ...] = (), options: list[str] | None = None) -> None:
+    """Runs a job beside its script. `recoveries`: what the report may say about each failure."""
+    program, made = build.build(setting, TESTS / "programs" / "until.c")
+    if program is None:
+        setting.results.bad(test, made.output_tail())
+        return
+    where = setting.new_folder("standbys")
+    script, report = Script(setting, where, steps), where / "report.json"
+    command = setting.mpiexec(RANKS, *(options or [*HOSTS, *OPTIONS]), "--report", report)
+    outcome = run([*command, program, script.done, *(arguments or [])], timeout=setting.timeout, cwd=where, meanwhile=script)
+    problem = script.problem() or problem_of(outcome) or output_problem(outcome.out)
+    if problem and not script.over:
+        problem += f": {outcome.output_tail()}"
+    failures = (reports.read(report)[0] or {}).get("failures", [])
+    found = [failure["recovery"] for failure in failures]
+    if problem is None and not are_as(found, recoveries):
+        problem = f"recoveries {found}: {outcome.output_tail()}"
+    for text in texts:
+        if problem is None and text not in outcome.err:
+            problem = f"`{text}` is not said: {outcome.output_tail()}"
+    came_back = ", ".join(f"{failure['recovery']} {failure['restore_ms']} ms" for failure in failures)
+    setting.results.check(test, problem, f"{outcome.seconds:.1f} s; {came_back}")
+
+
+def again_and_again(script: Script) -> Steps:
+    """Promotion, promotion right after another, leader and standby at once, a standby, all standbys of a host."""
+    yield from script.run_all()
+    script.take_images()
+    status = yield from script.all_ready(0)
+    if any(rank["standby"]["host"] != "c" for rank in status["ranks"]):
+        script.control.problems.append(f"standbys are not on the free host: {status['ranks']}")
+    first = status["ranks"][1]["pid"]
+    kill([first])
+    # The process that takes its place is killed as soon as it has gone on; where is its standby then?
+    status = yield from script.until("a promoted rank", lambda s: s["ranks"][1]["pid"] not in (None, first))
+    kill([status["ranks"][1]["pid"]])
+    status = yield from script.all_ready(2)
+    kill([status["ranks"][2]["pid"], *script.standbys(2)])
+    status = yield from script.all_ready(3)
+    before = set(script.standbys())
+    kill(script.standbys(3))
+    yield from script.until("another standby", lambda s: all(map(is_ready, s["ranks"])) and set(script.standbys(3)) - before)
+    # The host of most standbys is lost; they are made again.
+    status = yield from script.all_ready(3)
+    host = next(host for host in status["hosts"] if host["name"] == status["ranks"][0]["standby"]["host"])
+    here = [rank["rank"] for rank in status["ranks"] if rank["host"] == host["name"]]
+    gone = set(script.standbys(0))
+    kill([host["agent_pid"]])
+    status = yield from script.until("standbys after the loss of a host", lambda s: (
+        len(s["faults"]) >= 3 + len(here) and all(map(is_ready, s["ranks"])) and not gone & set(script.standbys(0))))
+    if len(status["faults"]) != 3 + len(here):
+        script.control.problems.append(f"the loss of {host['name']} with ranks {here}: {status['faults']}")
+    kill([status["ranks"][0]["pid"]])
+    yield from script.all_ready(len(status["faults"]) + 1)
+
+
+def while_it_reads(script: Script) -> Steps:
+    """A standby is killed while it reads its image; the next one is used."""
+    yield from script.run_all()
+    script.take_images()
+    until = time.monotonic() + 5
+    while not (found := script.standbys(1)) and time.monotonic() < until:
+        yield
+    kill(found)
+    status = yield from script.all_ready(0)
+    kill([status["ranks"][1]["pid"]])
+    yield from script.all_ready(1)
+
+
+def while_the_standby_reads(script: Script) -> Steps:
+    """Ranks die while their standbys read: whatever is used, the output is right."""
+    yield from script.run_all()
+    script.take_images()
+    until = time.monotonic() + 5
+    while not script.standbys(1) and time.monotonic() < until:
+        yield
+    status = script.control.status()
+    kill([status["ranks"][1]["pid"], status["ranks"][2]["pid"]])
+    yield from script.all_ready(2)
+
+
+def without_a_standby(script: Script) -> Steps:
+    yield from script.run_all()
+    script.take_images()
+    status = yield from script.until("the end of standbys", lambda s: not any(rank["standby"] for rank in s["ranks"]))
+    kill([status["ranks"][1]["pid"]])
+    yield from script.until("its return", lambda s: len(s["faults"]) == 1 and s["faults"][0]["back_s"] is not None
+                            and all(rank["state"] in LIVES for rank in s["ranks"]))
+
+
+def all_at_once(script: Script) -> Steps:
+    yield from script.run_all()
+    script.take_images()
+    status = yield from script.all_ready(0)
+    kill([rank["pid"] for rank in status["ranks"]])
+    yield from script.all_ready(RANKS)
 
 
 class Killer:
@@ -31,7 +219,6 @@ class Killer:
         self.program, self.random = program, random.Random(seed)
         self.kinds, self.left, self.every = kinds, count, every
         self.next = time.monotonic() + every
-        self.standbys = 0
 
     def __call__(self, process) -> None:
         if self.left <= 0 or time.monotonic() < self.next:
@@ -54,7 +241,6 @@ class Killer:
             # The process that has just gone on, or is about to.
             time.sleep(self.random.uniform(0, 0.04))
             kill([pid for pid in standbys if not is_standby(pid)] or [self.random.choice(standbys)])
-        self.standbys += kind in ("standby", "both", "again")
         self.left -= kind != "standby"
         self.next = time.monotonic() + self.every * self.random.uniform(0.5, 1.5)
 
@@ -75,11 +261,12 @@ def random_kills(setting: Setting, runs: int, seconds: float) -> None:
             continue
         job, where, file = prepared.job, prepared.where, prepared.report
         said = []
+        options = ["--protocol", *protocol, "--standby", "all", "--ckpt-interval", "400ms", *mode, "--report", file]
 
         def execute(arguments: list):
-            outcome = run([*setting.mpiexec(RANKS, "--protocol", *protocol, *STANDBY, *mode, "--report", file), *arguments],
-                          timeout=max(setting.timeout, 10 * seconds), cwd=where,
-                          meanwhile=Killer(job.program, seed, what, 3))
+            killer = Killer(job.program, seed, what, 3)
+            outcome = run([*setting.mpiexec(RANKS, *options), *arguments], timeout=max(setting.timeout, 10 * seconds),
+                          cwd=where, meanwhile=killer)
             said.append(outcome.err)
             return outcome
 
@@ -88,73 +275,38 @@ def random_kills(setting: Setting, runs: int, seconds: float) -> None:
         setting.results.check(test, problem, f"{note}, {promoted} promoted")
 
 
-# An image every two seconds: a kill in the middle finds the standbys ready, also on a busy machine.
-CALM = ["--protocol", "pessimistic", "--standby", "all", "--ckpt-interval", "2s"]
-
-
-def kill_at(*faults: tuple[float, str]) -> list[str]:
-    return [word for second, what in faults for word in ("--inject", f"kill:{what},at={round(second * 1000)}ms")]
-
-
-def on_hosts(setting: Setting, full: bool) -> None:
-    """A rank, and a host, are lost: standbys on other hosts take their places."""
-    one = kill_at((3.5, "rank=1"))
-    recoveries.check(setting, recoveries.Case("the standby of a rank is on a spare host, and takes its place",
-                                              "h1:2\nh2:2\nh3:4 spare\n", [*CALM, *one]),
-                     {0: "h1", 1: "h3", 2: "h2", 3: "h2"}, ("its standby on h3 " + TAKES, "[process: promote]"),
-                     recovery=("process", "promote"), seconds=2)
-    if not full:
-        return
-    recoveries.check(setting, recoveries.Case("without a spare host, standbys are on hosts of other ranks",
-                                              "h1:2\nh2:2\n", [*CALM, *one]),
-                     {0: "h1", 1: "h2", 2: "h2", 3: "h2"}, ("its standby on h2 " + TAKES,))
-    quick = ["--recovery", recoveries.recovery_file(setting, recoveries.QUICK)]
-    recoveries.check(setting, recoveries.Case("a host is lost, and its ranks go on in their standbys",
-                                              "h1:2\nh2:2\n", [*CALM, *quick, *kill_at((3.5, "agent=h1"))],
-                                              hosts={"h1": "once down"}),
-                     dict.fromkeys(range(4), "h2"), ("ranks 0-1 move to h2",), recovery=("physical", "promote"), seconds=3)
-    three = kill_at((3.5, "rank=1"), (7.5, "rank=1"), (11.5, "rank=2"))
-    recoveries.check(setting, recoveries.Case("standbys are made again", "h1:2\nh2:2\n", [*CALM, *three],
-                                              program=["130"]),
-                     {0: "h1", 1: "h1", 2: "h1", 3: "h2"}, ("its standby on h2 " + TAKES, "its standby on h1 " + TAKES))
-
-
-def given_up(setting: Setting) -> None:
-    """A program of which there can be no second process goes on without a standby."""
-    test = "a program with a socket has no standby, and restarts from its image"
-    program, made = build.build(setting, TESTS / "programs" / "listens.c")
-    if program is None:
-        setting.results.bad(test, made.output_tail())
-        return
-    outcome = run([*setting.mpiexec(2, "--protocol", "pessimistic", *STANDBY, "--inject", "kill:rank=1,at=2s"),
-                   program, "30"], timeout=60, cwd=setting.new_folder("standbys"))
-    problem = problem_of(outcome, expected_text="both listen")
-    text = "rank 1 has no standby any more: on localhost, the program has a socket"
-    if problem is None and text not in outcome.err:
-        problem = f"`{text}` is not said: {outcome.output_tail()}"
-    if problem is None and "rank 1 is back from image" not in outcome.err:
-        problem = f"rank 1 is not restarted from an image: {outcome.output_tail()}"
-    setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
-
-
 def refused(setting: Setting) -> None:
+    file = setting.new_folder("standbys") / "recovery.toml"
+    file.write_text('[[rule]]\ndetectors = [ { name = "process", recovery = "promote" } ]\n')
     for options, text in (
         (["--protocol", "coordinated", "--standby", "all"],
          "--standby has no effect under --protocol coordinated; drop it, or use it under pessimistic"),
+        (["--protocol", "none", "--standby", "all"], "--standby has no effect under --protocol none"),
         (["--protocol", "pessimistic", "--standby", "0,4"], "--standby: there is no rank 4; the last one is 1"),
         (["--protocol", "pessimistic", "--standby", "some"], "--standby: `some` is not a list of ranks"),
         (["--protocol", "pessimistic", "--ckpt", "off", "--standby", "all"], "--standby is for images"),
+        (["--protocol", "pessimistic", "--recovery", file],
+         "the recovery `promote` is for the detector process, and needs --standby"),
     ):
         outcome = run([*setting.mpiexec(2, *options), "true"], timeout=20)
         problem = None if outcome.code == 2 and text in outcome.err else outcome.output_tail()
-        setting.results.check(f"standbys: {' '.join(options)} is refused", problem)
+        setting.results.check(f"standbys: {' '.join(map(str, options[:-1]))} … is refused", problem)
 
 
 def standbys(setting: Setting, runs: int) -> None:
-    """`runs`: runs with random kills; with one, only a part of the rest."""
+    """`runs`: runs with random kills; with none, only a part of the rest."""
     if not setting.dist_is_built():
         return
+    promote, any_way = {"promote"}, {"promote", "restart", "migrate"}
     refused(setting)
-    given_up(setting)
-    on_hosts(setting, runs > 1)
+    scripted(setting, "standbys: again and again; a standby, both at once, a host with standbys", again_and_again,
+             [promote, any_way, any_way, ..., promote], texts=("[process: promote]", "its standby on c " + TAKES))
+    if runs == 0:
+        return
+    scripted(setting, "standbys: with a socket there is none, and the rank restarts", without_a_standby, [{"restart"}],
+             ["0", "socket"], ("rank 1 has no standby any more: on c, the program has a socket",))
+    one = [*OPTIONS, "-launcher", "fork"]
+    scripted(setting, "standbys: all ranks of one host at once", all_at_once, [promote] * RANKS, options=one)
+    scripted(setting, "standbys: one is killed while it reads", while_it_reads, [promote], ["60"])
+    scripted(setting, "standbys: ranks die while theirs read", while_the_standby_reads, [any_way] * 2, ["60"])
     random_kills(setting, runs, 3)
