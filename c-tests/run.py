@@ -239,7 +239,7 @@ PLAIN = {
     "other-hosts": other_hosts.other_hosts, "policies": policies.policies,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
     "new-processes": new_processes.new_processes,
-    "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks,
+    "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks, "cuts": cuts.cuts,
 }
 
 
@@ -295,8 +295,6 @@ def run_suite(setting: Setting, args: argparse.Namespace) -> None:
             replaced.replaced(setting)
         case "determinants":
             determinants.determinants(setting)
-        case "cuts":
-            cuts.cuts(setting)
         case "remade":
             remade.remade(setting)
         case "going-on":

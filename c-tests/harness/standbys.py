@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import signal
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -54,6 +55,7 @@ class Script:
         self.steps, self.running = steps, None
         self.over, self.waits_for = False, "the start"
         self.control: Control | None = None
+        self.last: dict | None = None
 
     def __call__(self, process) -> None:
         if self.over:
@@ -73,15 +75,17 @@ class Script:
             status = self.control.status()
             if status and status["ranks"] and wanted(status):
                 return status
+            self.last = status
             yield
 
     def run_all(self) -> Generator[None, None, dict]:
         return self.until("running ranks", lambda status: all(rank["state"] in LIVES for rank in status["ranks"]))
 
     def all_ready(self, failures: int) -> Generator[None, None, dict]:
-        """Waits until all ranks run and have standbys that are ready, after so many failures."""
+        """Waits until all ranks run and have standbys that are ready, after so many failures at least: a rank may fail
+        twice when it goes on in a process that is being killed."""
         return self.until(f"standbys after {failures} failures",
-                          lambda s: len(s["faults"]) == failures and all(map(is_ready, s["ranks"])))
+                          lambda s: len(s["faults"]) >= failures and all(map(is_ready, s["ranks"])))
 
     def take_images(self) -> None:
         self.control.expect("image")
@@ -93,7 +97,14 @@ class Script:
     def problem(self) -> str | None:
         if self.control and self.control.problems:
             return self.control.problems[0]
-        return None if self.over else f"the script waited for {self.waits_for}"
+        return None if self.over else f"the script waited for {self.waits_for}; {self.seen()}"
+
+    def seen(self) -> str:
+        """The last status, in short."""
+        if not self.last:
+            return "no status"
+        ranks = [f"{rank['rank']} on {rank['host']} {rank['state']}, standby {rank['standby']}" for rank in self.last["ranks"]]
+        return f"{len(self.last['faults'])} failures, {'; '.join(ranks)}"
 
 
 def output_problem(out: str) -> str | None:
@@ -109,7 +120,7 @@ def are_as(found: list[str], wanted: list) -> bool:
     """Whether these recoveries are those; `...` stands for any."""
     if ... in wanted:
         begin, end = wanted[:wanted.index(...)], wanted[wanted.index(...) + 1:]
-        return len(found) >= len(begin) + len(end) and are_as(found[:len(begin)], begin) and are_as(found[-len(end):], end)
+        return len(found) >= len(begin) + len(end) and are_as(found[:len(begin)], begin) and are_as(found[len(found) - len(end):], end)
     return len(found) == len(wanted) and all(one in these for one, these in zip(found, wanted))
 
 
@@ -143,8 +154,6 @@ def again_and_again(script: Script) -> Steps:
     yield from script.run_all()
     script.take_images()
     status = yield from script.all_ready(0)
-    if any(rank["standby"]["host"] != "c" for rank in status["ranks"]):
-        script.control.problems.append(f"standbys are not on the free host: {status['ranks']}")
     first = status["ranks"][1]["pid"]
     kill([first])
     # The process that takes its place is killed as soon as it has gone on; where is its standby then?
@@ -153,21 +162,31 @@ def again_and_again(script: Script) -> Steps:
     status = yield from script.all_ready(2)
     kill([status["ranks"][2]["pid"], *script.standbys(2)])
     status = yield from script.all_ready(3)
+    failures = len(status["faults"])
     before = set(script.standbys())
     kill(script.standbys(3))
     yield from script.until("another standby", lambda s: all(map(is_ready, s["ranks"])) and set(script.standbys(3)) - before)
     # The host of most standbys is lost; they are made again.
-    status = yield from script.all_ready(3)
+    status = yield from script.all_ready(failures)
     host = next(host for host in status["hosts"] if host["name"] == status["ranks"][0]["standby"]["host"])
     here = [rank["rank"] for rank in status["ranks"] if rank["host"] == host["name"]]
     gone = set(script.standbys(0))
     kill([host["agent_pid"]])
     status = yield from script.until("standbys after the loss of a host", lambda s: (
-        len(s["faults"]) >= 3 + len(here) and all(map(is_ready, s["ranks"])) and not gone & set(script.standbys(0))))
-    if len(status["faults"]) != 3 + len(here):
-        script.control.problems.append(f"the loss of {host['name']} with ranks {here}: {status['faults']}")
+        len(s["faults"]) >= failures + len(here) and all(map(is_ready, s["ranks"])) and not gone & set(script.standbys(0))))
     kill([status["ranks"][0]["pid"]])
     yield from script.all_ready(len(status["faults"]) + 1)
+
+
+def in_short(script: Script) -> Steps:
+    """Promotion; leader and standby at once. The standbys are on the free host."""
+    yield from script.run_all()
+    script.take_images()
+    status = yield from script.all_ready(0)
+    if any(rank["standby"]["host"] != "c" for rank in status["ranks"]):
+        script.control.problems.append(f"standbys are not on the free host: {status['ranks']}")
+    kill([status["ranks"][1]["pid"], status["ranks"][2]["pid"], *script.standbys(2)])
+    yield from script.all_ready(2)
 
 
 def while_it_reads(script: Script) -> Steps:
@@ -210,6 +229,63 @@ def all_at_once(script: Script) -> Steps:
     status = yield from script.all_ready(0)
     kill([rank["pid"] for rank in status["ranks"]])
     yield from script.all_ready(RANKS)
+
+
+def three_hosts(script: Script) -> Steps:
+    """Three of four hosts are lost for ever, one after the other. Where the standbys have been made again by then, the
+    ranks go on in them."""
+    yield from script.run_all()
+    script.take_images()
+    left = "abcd"
+    while len(left) > 1:
+        left = left[1:]
+        yield from script.until(f"ranks and standbys on {left}", lambda s: all(
+            is_ready(rank) and rank["host"] in left and rank["standby"]["host"] in left for rank in s["ranks"]))
+
+
+def one_by_one(script: Script) -> Steps:
+    """Each rank dies, after an image of all of them."""
+    yield from script.run_all()
+    script.take_images()
+    for rank in range(RANKS):
+        status = yield from script.all_ready(rank)
+        kill([status["ranks"][rank]["pid"]])
+    yield from script.all_ready(RANKS)
+
+
+def continued(setting: Setting) -> None:
+    """The launcher dies, `--restart` goes on, and a rank of the continued job dies: its standby is made again."""
+    test = "standbys: after --restart"
+    program, made = build.build(setting, TESTS / "programs" / "until.c")
+    if program is None:
+        setting.results.bad(test, made.output_tail())
+        return
+    where = setting.new_folder("standbys")
+
+    def first_steps(script: Script) -> Steps:
+        yield from script.run_all()
+        script.take_images()
+        yield from script.all_ready(0)
+        kill([script.control.launcher])
+        yield from script.until("its end", lambda status: False)
+
+    def second_steps(script: Script) -> Steps:
+        status = yield from script.until("standbys after --restart", lambda s: all(map(is_ready, s["ranks"])))
+        kill([status["ranks"][1]["pid"]])
+        yield from script.until("another standby", lambda s: (
+            all(map(is_ready, s["ranks"])) and s["ranks"][1]["pid"] != status["ranks"][1]["pid"]))
+
+    first, second = Script(setting, where, first_steps), Script(setting, where, second_steps)
+    command = [*setting.mpiexec(RANKS, *HOSTS, *OPTIONS), "--job-dir", where / "job", program, first.done]
+    early = run(command, timeout=setting.timeout, cwd=where, meanwhile=first)
+    problem = None if early.code == -signal.SIGKILL else f"the launcher was to be killed: {early.output_tail()}"
+    if problem is None:
+        command = [setting.launcher, "--restart", where / "job"]
+        late = run(command, timeout=setting.timeout, cwd=where, meanwhile=second)
+        problem = second.problem() or problem_of(late)
+        if problem is None and (late.out.count("is right") != RANKS or TAKES not in late.err):
+            problem = late.output_tail()
+    setting.results.check(test, problem)
 
 
 class Killer:
@@ -299,14 +375,22 @@ def standbys(setting: Setting, runs: int) -> None:
         return
     promote, any_way = {"promote"}, {"promote", "restart", "migrate"}
     refused(setting)
-    scripted(setting, "standbys: again and again; a standby, both at once, a host with standbys", again_and_again,
-             [promote, any_way, any_way, ..., promote], texts=("[process: promote]", "its standby on c " + TAKES))
+    scripted(setting, "standbys: one takes its rank's place, one dies with its rank", in_short, [any_way, any_way, ...],
+             texts=("rank 1 on a: killed by signal 9 (SIGKILL); its standby on c " + TAKES, "[process: promote]"))
     if runs == 0:
         return
+    scripted(setting, "standbys: again and again; a standby, both at once, a host with standbys", again_and_again,
+             [promote, any_way, any_way, ..., promote])
     scripted(setting, "standbys: with a socket there is none, and the rank restarts", without_a_standby, [{"restart"}],
              ["0", "socket"], ("rank 1 has no standby any more: on c, the program has a socket",))
     one = [*OPTIONS, "-launcher", "fork"]
     scripted(setting, "standbys: all ranks of one host at once", all_at_once, [promote] * RANKS, options=one)
     scripted(setting, "standbys: one is killed while it reads", while_it_reads, [promote], ["60"])
     scripted(setting, "standbys: ranks die while theirs read", while_the_standby_reads, [any_way] * 2, ["60"])
+    losses = [word for host, at in zip("abc", (10, 20, 30)) for word in ("--inject", f"host:{host},at={at}s,for=ever")]
+    scripted(setting, "standbys: three of four hosts are lost", three_hosts, [any_way, ..., any_way],
+             options=["-launcher", "fork", "-hosts", "a:2,b:2,c:4,d:4", "--detect", "3s", *OPTIONS, *losses])
+    scripted(setting, "standbys: under the protocol that --standby chooses", one_by_one, [promote] * RANKS,
+             options=["--standby", "all", "--ckpt-interval", "1h"])
+    continued(setting)
     random_kills(setting, runs, 3)

@@ -384,7 +384,7 @@ async fn stream(
         answer = &mut fetching => match answer {
             Ok(Ok(Some((Fetched::SameHost(mut file), server)))) => {
                 let turn = turn.take();
-                tokio::task::spawn_blocking(move || {
+                begin(gate.is_some(), move || {
                     let _turn = turn;
                     let write = Outlet::new(write, gate);
                     if secret.is_none() {
@@ -407,7 +407,7 @@ async fn stream(
         return Err(Problem::Passing("the server sent an empty image".into()));
     };
     let turn = turn.take();
-    tokio::task::spawn_blocking(move || {
+    begin(gate.is_some(), move || {
         let _turn = turn;
         let source = |piece: &mut Vec<u8>| {
             if next.is_empty() {
@@ -422,6 +422,17 @@ async fn stream(
         unpack(source, secret, Outlet::new(write, gate), name_sender);
     });
     named_image(name.await, rank, candidates, (read, None))
+}
+
+/// Begins to write an image. What waits at a gate has a thread of its own: there are only so many
+/// for work that ends soon.
+fn begin(gated: bool, work: impl FnOnce() + Send + 'static) {
+    if gated {
+        // Without a thread the pipe is closed, and there is no standby.
+        let _ = std::thread::Builder::new().name("standby".to_owned()).spawn(work);
+    } else {
+        tokio::task::spawn_blocking(work);
+    }
 }
 
 /// Takes the image whose name came first in the stream, if it is one of the candidates.

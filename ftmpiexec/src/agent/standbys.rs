@@ -72,6 +72,12 @@ impl Standby {
         is_next && as_ordered
     }
 
+    /// Whether its process has ended.
+    fn has_ended(&self) -> bool {
+        let state = |process: &Process| processes::state_of(process.child.id());
+        !self.reaped && self.process.as_ref().and_then(state) == Some('Z')
+    }
+
     /// Reaps the process, which has ended; why it ended, and whether the next one would, too.
     fn reap(&mut self) -> (String, bool) {
         self.reaped = true;
@@ -324,6 +330,11 @@ impl Agent {
         let Some(standby) = self.standbys.going_mut(key) else { return };
         if !standby.filled || standby.declared.is_none() {
             return;
+        }
+        if standby.has_ended() {
+            // The event is on its way. It would be a failure of the rank once the gate is open.
+            let serial = standby.serial;
+            return self.standby_exited(key.0, serial);
         }
         let Some(standby) = self.standbys.going.remove(&key.0) else { return };
         if self.directory.borrow().is_current(key) && self.ranks.fetch_ended(key) {

@@ -1,10 +1,10 @@
 //! A rank that begins in its standby loses nothing.
 //!
-//! A standby has read an image ahead of time. While it waited, its rank may have taken later images,
-//! and others may have forgotten what these contain: payloads in the logs of senders, events, text.
-//! So the standby must be of the newest image that the rank is offered, which nobody has cut behind,
-//! and of the very incarnation that is announced to all. (That its messages are repeated, that its
-//! rank is dead, and that its host takes ranks, other invariants see.)
+//! A standby has read an image ahead of time. While it waited, its rank may have taken later
+//! images, and others may have forgotten what these contain: payloads in the logs of senders,
+//! events, text. So the standby must be of the newest image that the rank is offered, which nobody
+//! has cut behind, and of the very incarnation that is announced to all. (That its messages are
+//! repeated, that its rank is dead, and that its host takes ranks, other invariants see.)
 
 use super::broken;
 use ftmpi_wire::{ImageNo, Incarnation};
