@@ -423,7 +423,7 @@ fn show(policy: &Policy) -> String {
     let mut text = String::from(
         "# Which failure is repaired how: ftmpiexec --recovery FILE\n\
          # Detectors look at each failure in this order; the first one that recognises it decides.\n\
-         # Recoveries: restart, migrate, ignore (under --protocol none), give-up. docs/reference/recovery-file.md explains all.\n\n\
+         # Recoveries: restart, promote (with --standby), migrate, ignore (under --protocol none), give-up. docs/reference/recovery-file.md explains all.\n\n\
          # Ranks may move to hosts without a free slot.\n",
     );
     let retry = policy.retry.map_or_else(|| "never".to_owned(), time_text);
