@@ -127,9 +127,9 @@ fn what(rank: &RankStatus) -> String {
         Some(wait) if rank.state == RankState::Waiting => wait.in_words(),
         _ => format!("{} since {}", rank.state.name(), time(rank.state_s)),
     };
-    let image = rank.taking_image_s.map_or_else(String::new, |since| {
-        format!("; image under way since {}", time(since))
-    });
+    let image = rank
+        .taking_image_s
+        .map_or_else(String::new, |since| format!("; image under way since {}", time(since)));
     let standby = rank.standby.as_ref().map(StandbyStatus::in_words);
     let standby = standby.map_or_else(String::new, |words| format!("; {words}"));
     format!("{doing}{image}{standby}")
