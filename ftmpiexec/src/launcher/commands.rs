@@ -37,6 +37,7 @@ impl Launcher {
             }
             Command::Start { rank, incarnation, host, images, or_beginning, no_newer, past } => {
                 let from = StartFrom { images, or_beginning, no_newer, past };
+                self.printer.rank_is_on(rank.0, self.agents.name(host).to_owned());
                 self.start_rank(rank, incarnation, host, from);
                 self.observe(rank);
             }

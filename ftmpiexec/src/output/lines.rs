@@ -15,6 +15,11 @@ impl Lines {
         Self { prefix, held: Vec::new() }
     }
 
+    /// Lines that become whole from here on get this prefix.
+    pub fn set_prefix(&mut self, prefix: Option<String>) {
+        self.prefix = prefix;
+    }
+
     /// Adds text; the result are the lines that became whole.
     pub fn push(&mut self, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 16);
@@ -60,5 +65,7 @@ mod tests {
         assert_eq!(lines.push(b"o\n\nthr"), b"[2] two\n[2] \n");
         assert_eq!(lines.rest(), b"[2] thr");
         assert_eq!(lines.rest(), b"");
+        lines.set_prefix(Some("[3] ".into()));
+        assert_eq!(lines.push(b"four\n"), b"[3] four\n");
     }
 }

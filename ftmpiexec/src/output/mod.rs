@@ -31,6 +31,14 @@ pub struct Style {
 }
 
 impl Style {
+    fn set_host(&mut self, rank: u32, host: String) {
+        let rank = rank as usize;
+        if self.hosts.len() <= rank {
+            self.hosts.resize(rank + 1, String::new());
+        }
+        self.hosts[rank] = host;
+    }
+
     /// What stands before each line of a rank. The pattern was checked.
     fn prefix_of(&self, rank: u32) -> Option<String> {
         let host = self.hosts.get(rank as usize).map_or("", String::as_str);
@@ -44,6 +52,11 @@ enum Work {
         stream: u8,
         bytes: Vec<u8>,
         printed: Token,
+    },
+    /// From here on, the rank is on this host.
+    Host {
+        rank: u32,
+        host: String,
     },
     Notice(String),
     /// A line on standard output.
@@ -76,7 +89,7 @@ impl Printer {
     /// Starts the thread.
     pub fn start(style: Style) -> Self {
         let (work, queue) = mpsc::channel();
-        let thread = std::thread::spawn(move || print(&style, &queue));
+        let thread = std::thread::spawn(move || print(style, &queue));
         Self { work, thread: Some(thread) }
     }
 
@@ -103,6 +116,11 @@ impl Printer {
         printed: impl FnOnce(bool, usize) + Send + 'static,
     ) {
         let _ = self.work.send(Work::Rank { rank, stream, bytes, printed: Box::new(printed) });
+    }
+
+    /// From here on, the rank is on this host: the pattern shows it.
+    pub fn rank_is_on(&self, rank: u32, host: String) {
+        let _ = self.work.send(Work::Host { rank, host });
     }
 
     /// Prints a line of the launcher on standard error.
@@ -145,7 +163,7 @@ struct Terminal {
     unread: bool,
 }
 
-fn print(style: &Style, queue: &mpsc::Receiver<Work>) -> bool {
+fn print(mut style: Style, queue: &mpsc::Receiver<Work>) -> bool {
     let status = StatusLine::new(std::io::stderr().is_terminal());
     let mut terminal = Terminal { status, files: Default::default(), unread: false };
     let mut lines: HashMap<(u32, u8), Lines> = HashMap::new();
@@ -166,6 +184,14 @@ fn print(style: &Style, queue: &mpsc::Receiver<Work>) -> bool {
                     bytes.as_slice()
                 };
                 printed(terminal.write(rank, stream, text), held);
+            }
+            Work::Host { rank, host } => {
+                style.set_host(rank, host);
+                for stream in [0, 1] {
+                    if let Some(lines) = lines.get_mut(&(rank, stream)) {
+                        lines.set_prefix(style.prefix_of(rank));
+                    }
+                }
             }
             Work::Notice(line) => terminal.notice(&line),
             Work::Line(line) => terminal.line(&line),
@@ -239,5 +265,10 @@ mod tests {
         assert_eq!(style("[%r] ").prefix_of(3).as_deref(), Some("[3] "));
         assert_eq!(style("%h:%r%% ").prefix_of(1).as_deref(), Some("b:1% "));
         assert_eq!(Style::default().prefix_of(0), None);
+        let mut moved = style("%h");
+        moved.set_host(1, "c".to_owned());
+        moved.set_host(3, "d".to_owned());
+        let prefixes: Vec<_> = (0..4).filter_map(|rank| moved.prefix_of(rank)).collect();
+        assert_eq!(prefixes, ["a", "c", "", "d"]);
     }
 }
