@@ -389,7 +389,7 @@ impl Plan {
             let what = match &self.starter {
                 Starter::Remote(_) if self.is_remote(&machine.name) => continue,
                 Starter::Remote(_) => "this is the host of ftmpiexec, whose user it takes",
-                Starter::Srun => "srun starts agents as the user of the allocation",
+                Starter::Srun(_) => "srun starts agents as the user of the allocation",
                 Starter::Fork => "--launcher fork starts all agents here",
             };
             return Err(PlanError::User { host: machine.name.clone(), user, what });

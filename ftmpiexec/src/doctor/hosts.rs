@@ -97,7 +97,7 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
              there, or name it with --remote-path",
             words.join(OsStr::new(" ")).display(),
             match plan.starter {
-                Starter::Srun => "the node must be up",
+                Starter::Srun(_) => "the node must be up",
                 _ => "ssh must work without a password",
             }
         ),
