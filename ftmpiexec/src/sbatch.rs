@@ -16,13 +16,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::{Command, ExitCode, Stdio};
 
 /// What stands in every script, unless the user says otherwise: the name of the option, and the
-/// line.
-const ALWAYS: &[(&str, &str)] = &[
-    ("requeue", "--requeue"),
-    ("open-mode", "--open-mode=append"),
-    ("no-kill", "--no-kill"),
-    ("signal", "--signal=B:TERM@180"),
-];
+/// line. The signal follows.
+const ALWAYS: &[(&str, &str)] =
+    &[("requeue", "--requeue"), ("open-mode", "--open-mode=append"), ("no-kill", "--no-kill")];
+/// When the job gets SIGTERM, in seconds before its limit: at most a third of a short limit. (Slurm
+/// may send it a minute earlier, and at once if the limit is shorter.)
+const WARNING: u64 = 180;
+const PART_OF_LIMIT: u64 = 3;
 
 /// What follows the command: what its exit code means.
 const END: &str = r#"child=$!
@@ -114,6 +114,12 @@ fn script(line: &SbatchLine, parsed: &CommandLine, own: &std::ffi::OsStr) -> Vec
             text.extend(format!("#SBATCH {option}\n").bytes());
         }
     }
+    let limit = line.options.iter().find_map(|option| option.strip_prefix("--time="));
+    let limit = limit.and_then(limit_in_seconds).unwrap_or(u64::MAX);
+    let warning = WARNING.min(limit / PART_OF_LIMIT).max(1);
+    if !is_given("signal") {
+        text.extend(format!("#SBATCH --signal=B:TERM@{warning}\n").bytes());
+    }
     text.extend(
         b"\n# It keeps events and images between two runs: on a file system of all nodes.\n",
     );
@@ -129,7 +135,8 @@ fn script(line: &SbatchLine, parsed: &CommandLine, own: &std::ffi::OsStr) -> Vec
             command.push(" --job-dir \"$directory\"");
         }
     }
-    for (name, option) in [("auto_restart", " --auto-restart"), ("grace", " --grace 120s")] {
+    let grace = format!(" --grace {}s", (warning * 2 / 3).max(1));
+    for (name, option) in [("auto_restart", " --auto-restart"), ("grace", grace.as_str())] {
         if !parsed.gave(name) {
             command.push(option);
         }
@@ -144,9 +151,57 @@ fn script(line: &SbatchLine, parsed: &CommandLine, own: &std::ffi::OsStr) -> Vec
     text
 }
 
+/// A time limit as Slurm understands it: minutes, minutes:seconds, hours:minutes:seconds, or days-
+/// and hours, which minutes and seconds may follow. `None`: there is no limit, or no such text.
+fn limit_in_seconds(text: &str) -> Option<u64> {
+    let (days, rest) = match text.split_once('-') {
+        Some((days, rest)) => (Some(days.parse::<u64>().ok()?), rest),
+        None => (None, text),
+    };
+    let parts: Vec<u64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [hours, minutes, seconds] = match (days.is_some(), parts.as_slice()) {
+        (true, [h]) => [*h, 0, 0],
+        (true, [h, m]) => [*h, *m, 0],
+        (_, [h, m, s]) => [*h, *m, *s],
+        (false, [m, s]) => [0, *m, *s],
+        (false, [m]) => [0, *m, 0],
+        _ => return None,
+    };
+    let days = days.unwrap_or(0).checked_mul(24)?;
+    let minutes = days.checked_add(hours)?.checked_mul(60)?.checked_add(minutes)?;
+    minutes.checked_mul(60)?.checked_add(seconds).filter(|limit| *limit > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_limit_leaves_time_to_run() {
+        for (time, signal, grace) in [
+            ("10", 180, 120),
+            ("4:00:00", 180, 120),
+            ("1-0", 180, 120),
+            ("3", 60, 40),
+            ("0:30", 10, 6),
+            ("UNLIMITED", 180, 120),
+        ] {
+            let text = of(&format!("-t {time} ./prog"));
+            assert!(text.contains(&format!("#SBATCH --signal=B:TERM@{signal}\n")), "{text}");
+            assert!(text.contains(&format!(" --grace {grace}s ")), "{text}");
+        }
+        assert_eq!(limit_in_seconds("1-02:03:04"), Some(93784));
+        for none in ["0", "", "a", "1:2:3:4", "1-", "-1"] {
+            assert_eq!(limit_in_seconds(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn what_the_script_says_anyway_may_be_said() {
+        let text = of("--requeue -k -N 2 ./prog");
+        assert_eq!(text.matches("--requeue\n").count(), 1, "{text}");
+        assert_eq!(text.matches("--no-kill\n").count(), 1, "{text}");
+    }
 
     fn of(words: &str) -> String {
         let line = divide(words.split_whitespace().map(str::to_owned).collect()).unwrap();

@@ -100,10 +100,12 @@ const WITHOUT_VALUE: &[(&str, Option<char>)] = &[
     ("get-user-env", None),
     ("hold", Some('H')),
     ("ignore-pbs", None),
+    ("no-kill", Some('k')),
     ("oversubscribe", Some('s')),
     ("overcommit", Some('O')),
     ("propagate", None),
     ("reboot", None),
+    ("requeue", None),
     ("spread-job", None),
     ("use-min-nodes", None),
 ];
