@@ -17,7 +17,7 @@ pub struct Output {
     pub prepend_rank: bool,
     /// Put a pattern before each line
     ///
-    /// %r in PATTERN is the rank's number, %h the host on which it began, %% a percent sign. Wins
+    /// %r in PATTERN is the rank's number, %h the host on which it is, %% a percent sign. Wins
     /// over --prepend-rank. Default: nothing.
     #[arg(long, value_name = "PATTERN")]
     pub prepend_pattern: Option<String>,
@@ -175,13 +175,14 @@ pub struct Network {
     /// Command that is used instead of ssh
     ///
     /// It is called with a host name and a command line. Default: ssh -o BatchMode=yes -o
-    /// ConnectTimeout=15 -x.
+    /// ConnectTimeout=15 -x. In a Slurm allocation, /PATH/srun is the srun that starts agents.
     #[arg(long, value_name = "COMMAND", visible_aliases = ["launcher-exec", "bootstrap-exec"],
           value_hint = ValueHint::CommandString)]
     pub rsh: Option<String>,
     /// More options for ssh, or for the command of --rsh
     ///
-    /// Words are separated by spaces: '-p 2222 -i key'. Default: none.
+    /// Words are separated by spaces: '-p 2222 -i key'. With --launcher slurm for srun: '--mem=0'.
+    /// Default: none.
     #[arg(long, value_name = "WORDS")]
     pub rsh_options: Option<String>,
     /// Path of ftmpiexec on other hosts
