@@ -1,6 +1,10 @@
 # Copyright: the authors of ftmpi. MIT OR Apache-2.0
 """A recipe for Spack. Copy it to REPOSITORY/packages/ftmpi/package.py (`spack repo create` makes a repository)."""
 
+try:
+    from spack_repo.builtin.build_systems.generic import Package  # Spack 1.0 and later
+except ImportError:
+    pass  # Older versions export it with all the rest.
 from spack.package import *
 
 
@@ -43,12 +47,16 @@ class Ftmpi(Package):
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         self.setup_run_environment(env)
+        # Spack puts its wrappers of compilers into the module of the package that is built.
+        module = dependent_spec.package.module
         for name, compiler in (("FTMPI_CC", "spack_cc"), ("FTMPI_CXX", "spack_cxx"), ("FTMPI_FC", "spack_fc")):
-            if compiler in globals():
-                env.set(name, globals()[compiler])
+            if hasattr(module, compiler):
+                env.set(name, getattr(module, compiler))
 
     def setup_dependent_package(self, module, dependent_spec):
         self.spec.mpicc = join_path(self.mpi_bin, "mpicc")
         self.spec.mpicxx = join_path(self.mpi_bin, "mpicxx")
+        if self.spec.satisfies("~fortran"):
+            return
         self.spec.mpif77 = join_path(self.mpi_bin, "mpif77")
         self.spec.mpifc = join_path(self.mpi_bin, "mpif90")
