@@ -19,7 +19,7 @@ import termios
 import time
 from pathlib import Path
 
-from . import build, reports
+from . import build, otlp, reports
 from .core import ROOT, TESTS, Outcome, Setting, descendants, kill, run, which
 from .jobs import RANKS, Jobs
 
@@ -429,30 +429,6 @@ def flows_problem(trace: dict, protocol: str) -> str | None:
     return None if whole else f"{events} determinants, {markers} markers, {again} messages again, {repeated} repeated"
 
 
-def lines_of_otlp(path: Path) -> str | None:
-    """The file is what a collector reads: whole spans whose parents and links are there."""
-    spans = {}
-    for line in path.read_text().splitlines():
-        if len(line) > 1 << 20:
-            return f"a line of {len(line)} bytes"
-        for resource in json.loads(line)["resourceSpans"]:
-            for span in resource["scopeSpans"][0]["spans"]:
-                spans[span["spanId"]] = span
-    for span in spans.values():
-        if not re.fullmatch("[0-9a-f]{32}", span["traceId"]) or not re.fullmatch("[0-9a-f]{16}", span["spanId"]):
-            return f"an identity that is none: {span}"
-        if int(span["startTimeUnixNano"]) > int(span["endTimeUnixNano"]):
-            return f"a span ends before it begins: {span}"
-        if span["parentSpanId"] not in spans and (span["parentSpanId"] or span["name"] != "job"):
-            return f"a span without its parent: {span}"
-        if any(link["spanId"] not in spans for link in span["links"]):
-            return f"a link to nothing: {span}"
-    links = sum(len(span["links"]) for span in spans.values())
-    names = {span["name"] for span in spans.values()}
-    whole = links >= 20 and {"job", "rank 0", "computing", "MPI_Recv"} <= names
-    return None if whole else f"{links} links, spans {sorted(names)}"
-
-
 def messages(setting: Setting) -> None:
     """`--trace-messages`, `--diagram` and the file for OpenTelemetry."""
     results = setting.results
@@ -470,7 +446,9 @@ def messages(setting: Setting) -> None:
                       timeout=setting.timeout, cwd=where)
         problem = outcome.output_tail() if outcome.code or "sum 380, expected 380" not in outcome.out else None
         if file.endswith(".otlp.json"):
-            results.check("views: a trace for OpenTelemetry", problem or lines_of_otlp(trace))
+            results.check("views: a trace for OpenTelemetry", problem or otlp.problem_of(trace))
+            if setting.full:
+                otlp.by_definitions(setting, trace)
             continue
         problem = problem or trace_problem(trace, 1) or flows_problem(json.loads(trace.read_text()), protocol)
         results.check(f"views: messages around a death, {protocol}", problem)
