@@ -36,8 +36,8 @@ pub const FAREWELL: Duration = Duration::from_secs(5);
 pub const FAREWELL_SAVING: Duration = Duration::from_secs(40);
 /// How long an agent may save such files: batch systems kill what is left after half a minute.
 pub const SAVED_FILES_LIMIT: Duration = Duration::from_secs(25);
-/// Bytes of removed files that a running agent saves in a second: a copy of them delays its
-/// heartbeat little.
+/// Bytes of removed files that a running agent saves in a second: a copy of them takes little of
+/// the disk from the program.
 pub const SAVED_AT_ONCE_BYTES: u64 = 16 << 20;
 /// How long an agent waits until its last messages have left.
 pub const FAREWELL_FLUSH: Duration = Duration::from_millis(500);

@@ -4,7 +4,8 @@
 //! and whichever file gets its inode number afterwards. A descriptor with `O_PATH` is no open file:
 //! it holds no lock and breaks no lease. A file is given up when no offered image rests on it. The
 //! agent's own descriptors are never used up: beyond a bound files are not kept, and the agent says
-//! so once. If a file system has no room left, files without a name are given up.
+//! so once. If a file system has no room left, files without a name are given up. A file server
+//! that does not answer holds nobody back but a thread of its own ([`super::file_looks`]).
 //!
 //! A file that its path does not lead to any more is also saved in the job's directory
 //! ([`super::saved_files`]): a small one within a second, all others when the agent ends and the
@@ -12,44 +13,45 @@
 
 use super::Agent;
 use super::directory::RankKey;
+use super::file_looks::{FileLook, Found, Looker, Subject};
 use super::saved_files::{Needs, SavedFiles};
-use crate::tuning::{KEPT_FILES_SHARE, KEPT_ROOM_BYTES, KEPT_ROOM_SHARE, SAVED_AT_ONCE_BYTES};
+use crate::tuning::{KEPT_FILES_SHARE, SAVED_FILES_LIMIT};
 use ftmpi_wire::control::{FileKey, ToRank};
 use ftmpi_wire::{ImageNo, Rank};
+use rustix::fs::{AtFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::Arc;
 
 /// A file, and the images that rest on it.
 #[derive(Debug)]
 struct Kept {
-    file: OwnedFd,
+    file: Arc<OwnedFd>,
     needs: BTreeSet<Need>,
     /// The path that led to the file when it was first kept.
-    path: PathBuf,
+    path: Arc<PathBuf>,
     is_saved: bool,
 }
 
 impl Kept {
     fn new(file: OwnedFd, needs: BTreeSet<Need>, is_saved: bool) -> Self {
         let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        Self { file, needs, path: path.unwrap_or_default(), is_saved }
+        let path = path.unwrap_or_default().into();
+        Self { file: Arc::new(file), needs, path, is_saved }
     }
+}
 
-    /// Whether a job that is continued finds the file by its path.
-    fn is_at_its_path(&self) -> bool {
-        let (there, kept) = (rustix::fs::stat(&self.path), rustix::fs::fstat(&self.file));
-        there.is_ok_and(|there| {
-            kept.is_ok_and(|kept| (there.st_dev, there.st_ino) == (kept.st_dev, kept.st_ino))
-        })
+/// Device and inode number of an open file, without asking a file server.
+fn name_of(file: &OwnedFd) -> Option<(u64, u64)> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    // (A filter may refuse `statx`.)
+    if let Ok(about) = rustix::fs::statx(file, "", flags, StatxFlags::INO) {
+        let device = rustix::fs::makedev(about.stx_dev_major, about.stx_dev_minor);
+        return Some((device, about.stx_ino));
     }
-
-    /// Bytes that a copy takes.
-    fn bytes(&self) -> u64 {
-        rustix::fs::fstat(&self.file).map_or(0, |stat| stat.st_size as u64)
-    }
+    rustix::fs::fstat(file).ok().map(|about| (about.st_dev, about.st_ino))
 }
 
 /// Who needs a file.
@@ -68,7 +70,12 @@ pub struct KeptFiles {
     /// By [`FileKey::digest`].
     files: BTreeMap<u64, Kept>,
     /// Where files are saved for a later launcher, if this host has the job's directory.
-    saved: Option<SavedFiles>,
+    saved: Option<Arc<SavedFiles>>,
+    /// Needs of saved files, as they were last noted there.
+    noted: Arc<Needs>,
+    /// Saved files that no image needs any more.
+    outdated: Vec<u64>,
+    looker: Looker,
     most: usize,
     /// The user knows that there were too many.
     told_too_many: bool,
@@ -94,8 +101,16 @@ impl KeptFiles {
     }
 
     fn with_most(most: usize) -> Self {
-        let files = BTreeMap::new();
-        Self { files, saved: None, most, told_too_many: false, told_no_room: false }
+        Self {
+            files: BTreeMap::new(),
+            saved: None,
+            noted: Arc::default(),
+            outdated: Vec::new(),
+            looker: Looker::default(),
+            most,
+            told_too_many: false,
+            told_no_room: false,
+        }
     }
 
     /// The job goes on: takes over what earlier agents have saved.
@@ -103,35 +118,74 @@ impl KeptFiles {
         for (number, file, needs) in saved.iter().flat_map(SavedFiles::load) {
             self.files.entry(number).or_insert_with(|| Kept::new(file, needs, true));
         }
-        self.saved = saved;
+        self.saved = saved.map(Arc::new);
     }
 
-    /// Saves files that their paths do not lead to any more. `last`: the agent ends, and also large
-    /// files are saved.
-    pub fn save(&mut self, last: bool) {
-        let Some(saved) = &self.saved else { return };
-        let (since, mut left, mut changed) = (Instant::now(), SAVED_AT_ONCE_BYTES, last);
-        for (number, kept) in self.files.iter_mut().filter(|(_, kept)| !kept.is_saved) {
-            let bytes = kept.bytes();
-            if !last && bytes > left || kept.is_at_its_path() {
-                continue;
+    /// Has a thread look at the files, unless it still does. Says whether files were given up for
+    /// the first time. Called every second.
+    pub fn look(&mut self) -> bool {
+        let found = self.looker.found();
+        let gave_up = found.is_some_and(|found| self.take(found));
+        if !self.looker.is_busy() && !(self.files.is_empty() && self.outdated.is_empty()) {
+            let look = self.next_look(false);
+            self.looker.begin(look);
+        }
+        gave_up
+    }
+
+    /// Saves all files that their paths do not lead to any more: the agent ends. If a file server
+    /// does not answer, nothing is saved.
+    pub fn save_all(&mut self) {
+        if let Ok(found) = self.looker.wait(SAVED_FILES_LIMIT) {
+            if let Some(found) = found {
+                self.take(found);
             }
-            left = left.saturating_sub(bytes);
-            kept.is_saved = saved.save(*number, &kept.file, since).is_ok();
-            changed |= kept.is_saved;
+            let found = self.next_look(true).run();
+            self.take(found);
         }
-        let listed = self.files.iter().filter(|(_, kept)| kept.is_saved);
-        let needs: Needs = listed.map(|(number, kept)| (*number, kept.needs.clone())).collect();
-        if changed && !needs.is_empty() {
-            // Without the list nothing is found again, as if nothing had been saved.
-            let _ = saved.note(&needs);
+    }
+
+    /// What is looked at next. `last`: large files are saved, too.
+    fn next_look(&mut self, last: bool) -> FileLook {
+        let outdated = std::mem::take(&mut self.outdated);
+        for number in &outdated {
+            // It may be needed again by now.
+            if let Some(kept) = self.files.get_mut(number) {
+                kept.is_saved = false;
+            }
         }
+        let subject = |(number, kept): (&u64, &Kept)| {
+            let (file, path, needs) = (kept.file.clone(), kept.path.clone(), kept.needs.clone());
+            (*number, Subject { file, path, needs, is_saved: kept.is_saved })
+        };
+        FileLook {
+            files: self.files.iter().map(subject).collect(),
+            saved: self.saved.clone(),
+            noted: self.noted.clone(),
+            outdated,
+            last,
+        }
+    }
+
+    /// Takes what a look has found. Says whether files were given up for the first time.
+    fn take(&mut self, found: Found) -> bool {
+        for number in found.saved {
+            match self.files.get_mut(&number) {
+                Some(kept) => kept.is_saved = true,
+                None => self.outdated.push(number),
+            }
+        }
+        if let Some(noted) = found.noted {
+            self.noted = Arc::new(noted);
+        }
+        for number in &found.without_room {
+            self.files.remove(number);
+        }
+        !found.without_room.is_empty() && !std::mem::replace(&mut self.told_no_room, true)
     }
 
     fn keep(&mut self, need: Need, key: FileKey, file: OwnedFd) -> Outcome {
-        let is_it = rustix::fs::fstat(&file)
-            .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (key.device, key.inode));
-        if !is_it {
+        if name_of(&file) != Some((key.device, key.inode)) {
             return Outcome::Dropped;
         }
         let key = key.digest();
@@ -159,11 +213,8 @@ impl KeptFiles {
     fn retain(&mut self, needed: impl Fn(Need) -> bool) {
         self.files.retain(|number, kept| {
             kept.needs.retain(|need| needed(*need));
-            if kept.needs.is_empty()
-                && kept.is_saved
-                && let Some(saved) = &self.saved
-            {
-                saved.forget(*number);
+            if kept.needs.is_empty() && kept.is_saved {
+                self.outdated.push(*number);
             }
             !kept.needs.is_empty()
         });
@@ -178,42 +229,13 @@ impl KeptFiles {
     pub fn forget_image(&mut self, rank: Rank, image: ImageNo) {
         self.retain(|need| need != Need { rank, image, replay: false });
     }
-
-    /// Gives up files without a name where their file system has no room left; says whether there
-    /// were any, for the first time.
-    fn make_room(&mut self) -> bool {
-        let mut gave_up = false;
-        self.files.retain(|_, kept| {
-            let nameless = rustix::fs::fstat(&kept.file).is_ok_and(|stat| stat.st_nlink == 0);
-            let keep = !nameless || has_room(&kept.file);
-            gave_up |= !keep;
-            keep
-        });
-        gave_up && !std::mem::replace(&mut self.told_no_room, true)
-    }
-}
-
-/// Whether the file system of a file has some room left.
-fn has_room(file: &OwnedFd) -> bool {
-    leaves_room(file, 0)
-}
-
-/// Whether the file system of a file has some room left when it has taken so many bytes more.
-pub fn leaves_room(file: impl AsFd, more: u64) -> bool {
-    let Ok(about) = rustix::fs::fstatvfs(file) else { return true };
-    let blocks = more.div_ceil(about.f_frsize.max(1));
-    let Some(free) = about.f_bavail.checked_sub(blocks) else { return about.f_blocks == 0 };
-    // (A file system without blocks tells nothing.)
-    about.f_blocks == 0
-        || free >= about.f_blocks / KEPT_ROOM_SHARE
-        || free.saturating_mul(about.f_frsize) >= KEPT_ROOM_BYTES
 }
 
 impl Agent {
     /// This agent ends, and the job may go on. Nobody writes any more when `ranks_are_gone`.
     pub(super) fn save_kept_files(&mut self, ranks_are_gone: bool) {
-        match (ranks_are_gone, &mut self.kept_files.saved) {
-            (true, _) => self.kept_files.save(true),
+        match (ranks_are_gone, &self.kept_files.saved) {
+            (true, _) => self.kept_files.save_all(),
             (false, Some(saved)) => saved.begin_the_last(),
             (false, None) => {}
         }
@@ -242,8 +264,7 @@ impl Agent {
 
     /// Removed files must not take the room that the program needs.
     pub(super) fn make_room_for_program(&mut self) {
-        self.kept_files.save(false);
-        if self.kept_files.make_room() {
+        if self.kept_files.look() {
             let host = self.host_name();
             self.link.notice(format!(
                 "{host}: the file system is nearly full, and files that the program has removed \
@@ -256,9 +277,11 @@ impl Agent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tuning::SAVED_AT_ONCE_BYTES;
     use std::fs::{self, File};
     use std::io::Write;
     use std::path::Path;
+    use std::time::Duration;
 
     fn open(path: &Path) -> (FileKey, OwnedFd) {
         let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
@@ -324,6 +347,65 @@ mod tests {
         assert_eq!(contents(&kept), None);
     }
 
+    /// A whole look.
+    fn look(kept: &mut KeptFiles) {
+        kept.look();
+        let found = kept.looker.wait(Duration::from_secs(600)).unwrap();
+        kept.take(found.unwrap());
+    }
+
+    #[test]
+    fn a_file_that_does_not_answer_holds_nobody_else_back() {
+        let job = tempfile::tempdir().unwrap();
+        let mut kept = KeptFiles::with_most(8);
+        kept.begin(SavedFiles::of(job.path(), 0));
+        // A copy of it begins when somebody writes.
+        let silent = job.path().join("silent");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &silent, kind, mode, 0).unwrap();
+        let (key, file) = open(&silent);
+        let writer = format!("/proc/self/fd/{}", file.as_raw_fd());
+        assert_eq!(kept.keep(need(1, 1), key, file), Outcome::Kept);
+        fs::remove_file(&silent).unwrap();
+        kept.look();
+        let path = job.path().join("other");
+        fs::write(&path, "other").unwrap();
+        let (other, file) = open(&path);
+        assert_eq!(kept.keep(need(2, 1), other, file), Outcome::Kept);
+        kept.look();
+        assert!(kept.looker.is_busy() && kept.get(other.digest()).is_some());
+        kept.forget_before(Rank(2), ImageNo(2));
+        assert!(kept.get(other.digest()).is_none());
+        // The file answers. What it says is kept for a later agent.
+        drop(File::options().write(true).open(writer).unwrap());
+        let found = kept.looker.wait(Duration::from_secs(600)).unwrap().unwrap();
+        assert_eq!(found.saved, [key.digest()]);
+        kept.take(found);
+        kept.forget_before(Rank(1), ImageNo(2));
+        assert_eq!(kept.outdated, [key.digest()]);
+    }
+
+    #[test]
+    fn a_file_that_is_needed_again_is_saved_again() {
+        let job = tempfile::tempdir().unwrap();
+        let path = job.path().join("removed");
+        fs::write(&path, "text").unwrap();
+        let (key, file) = open(&path);
+        let again = file.try_clone().unwrap();
+        fs::remove_file(&path).unwrap();
+        let mut kept = KeptFiles::with_most(8);
+        kept.begin(SavedFiles::of(job.path(), 0));
+        kept.keep(need(1, 1), key, file);
+        look(&mut kept);
+        kept.forget_before(Rank(1), ImageNo(2));
+        kept.keep(need(1, 2), key, again);
+        look(&mut kept);
+        let mut later = KeptFiles::with_most(8);
+        later.begin(SavedFiles::of(job.path(), 0));
+        assert!(later.get(key.digest()).is_some());
+        assert_eq!(later.files[&key.digest()].needs, BTreeSet::from([need(1, 2)]));
+    }
+
     #[test]
     fn a_removed_file_outlives_its_agent_until_no_image_needs_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -346,7 +428,7 @@ mod tests {
         for name in ["small", "large"] {
             fs::remove_file(job.join(name)).unwrap();
         }
-        kept.save(false);
+        look(&mut kept);
         // The agent is killed.
         drop(kept);
         let mut kept = begin();
@@ -357,12 +439,13 @@ mod tests {
         let (key, file) = open(&path);
         kept.keep(need(3, 4), key, file);
         fs::remove_file(&path).unwrap();
-        kept.save(true);
+        kept.save_all();
         drop(kept);
         let mut kept = begin();
         assert!(kept.get(small).is_some() && kept.get(key.digest()).is_some());
         kept.forget_before(Rank(3), ImageNo(5));
         assert!(kept.get(small).is_none());
+        look(&mut kept);
         drop(kept);
         assert!(begin().files.is_empty(), "nothing is left on the disk");
     }

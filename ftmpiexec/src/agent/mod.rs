@@ -1,8 +1,8 @@
 //! The agent of a host (`ftmpiexec --agent`): starts, watches and kills the ranks of its host and
 //! makes every connection for them.
 //!
-//! Guarantees: one thread owns the state and handles events one after the other; another one starts
-//! processes, so that heartbeats go on meanwhile. The agent decides
+//! Guarantees: one thread owns the state and handles events one after the other; others start
+//! processes and look at kept files, so that heartbeats go on meanwhile. The agent decides
 //! nothing about recovery; the launcher's dispatcher does. When the launcher is gone, the agent
 //! kills every process that came from it, and ends.
 //!
@@ -18,7 +18,7 @@
 //! | [`from_caller`] | descriptors of the launcher's caller |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
 //! | [`files`] | files that return to an image with their ranks |
-//! | [`kept_files`], [`saved_files`] | files that images rest on |
+//! | [`kept_files`], [`file_looks`], [`saved_files`] | files that images rest on |
 //! | [`output`], [`output_hold`], [`output_commit`], [`output_window`] | what ranks write |
 //! | [`broker`], [`segments`], [`clocks`] | channels, shared memory, clocks of event loggers |
 //! | [`new_processes`] | processes that join the job, and questions to the launcher |
@@ -39,6 +39,7 @@ mod directory;
 mod errors;
 mod events;
 mod external_load;
+mod file_looks;
 mod files;
 mod from_caller;
 mod gate;

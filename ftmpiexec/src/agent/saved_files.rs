@@ -9,7 +9,8 @@
 //!
 //! [`FileKey::digest`]: ftmpi_wire::control::FileKey::digest
 
-use super::kept_files::{Need, leaves_room};
+use super::file_looks::leaves_room;
+use super::kept_files::Need;
 use crate::tuning::{LOCK_PATIENCE, SAVED_FILES_LIMIT};
 use ftmpi_servers::private_directory::{create_private, make, open_own};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -18,6 +19,7 @@ use std::fs::{self, File, FileTimes, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Name of the folder in the job's directory.
@@ -32,14 +34,14 @@ pub struct SavedFiles {
     folder: PathBuf,
     host: u32,
     /// Held while this agent ends.
-    lock: Option<File>,
+    lock: OnceLock<File>,
 }
 
 impl SavedFiles {
     /// The folder in a job's directory; `None` if the directory is not on this host.
     pub fn of(job_directory: &Path, host: u32) -> Option<Self> {
         let folder = job_directory.join(FOLDER);
-        job_directory.is_dir().then_some(Self { folder, host, lock: None })
+        job_directory.is_dir().then_some(Self { folder, host, lock: OnceLock::new() })
     }
 
     fn path(&self, number: u64) -> PathBuf {
@@ -85,9 +87,11 @@ impl SavedFiles {
     }
 
     /// This agent ends, and what follows is the last that it saves.
-    pub fn begin_the_last(&mut self) {
+    pub fn begin_the_last(&self) {
         let locked = make(&self.folder).and_then(|_| open_own(&self.lock_file()));
-        self.lock = locked.ok().filter(|lock| lock.try_lock().is_ok());
+        if let Some(lock) = locked.ok().filter(|lock| lock.try_lock().is_ok()) {
+            let _ = self.lock.set(lock);
+        }
     }
 
     /// Saves a file, unless that would take too long or too much room.
@@ -180,7 +184,7 @@ mod tests {
     fn a_later_agent_finds_removed_and_renamed_files() {
         let job = tempfile::tempdir().unwrap();
         let need = Need { rank: Rank(1), image: ImageNo(3), replay: false };
-        let mut saved = SavedFiles::of(job.path(), 0).unwrap();
+        let saved = SavedFiles::of(job.path(), 0).unwrap();
         assert!(saved.load().is_empty());
         assert!(!job.path().join(FOLDER).exists(), "nothing is made before it is needed");
         let now = Instant::now();
