@@ -76,6 +76,7 @@ fn main() {
         ("signals_leave_nothing", stopping::signals_leave_nothing),
         ("a_dying_launcher_leaves_nothing", stopping::a_dying_launcher_leaves_nothing),
         ("ctrl_c_lets_a_job_go_on_later", stopping::ctrl_c_lets_a_job_go_on_later),
+        ("output_that_cannot_be_written_is_told", stopping::output_that_cannot_be_written_is_told),
         (
             "job_directories_are_refused_by_their_state",
             stopping::job_directories_are_refused_by_their_state,

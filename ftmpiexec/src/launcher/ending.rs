@@ -280,8 +280,8 @@ impl Launcher {
                     _ => {}
                 }
             }
-            LauncherEvent::Printed { host, launch, bytes, upto, read } => {
-                self.printed((host, launch), bytes, upto, read);
+            LauncherEvent::Printed { host, launch, bytes, upto, delivery } => {
+                self.printed((host, launch), bytes, upto, delivery);
             }
             LauncherEvent::AgentGone { host, launch, .. }
                 if self.agents.is_launch(host, launch) =>

@@ -2,6 +2,7 @@
 
 use super::discovered::{DiscoveryError, Found};
 use crate::agent_protocol::FromAgent;
+use crate::output::Delivery;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
 use ftmpi_servers::dashboard::Question;
 use ftmpi_servers::metrics::StateRequest;
@@ -38,8 +39,8 @@ pub enum LauncherEvent {
     ServerEnded { index: usize, launch: u64, why: String },
     /// Time to start a server again.
     RestartServer { index: usize },
-    /// Text was printed; `read`: somebody reads it.
-    Printed { host: u32, launch: u64, bytes: u32, read: bool, upto: Printed },
+    /// Text was printed, or could not be.
+    Printed { host: u32, launch: u64, bytes: u32, delivery: Delivery, upto: Printed },
     /// The servers told what an earlier run had stored.
     Discovered(Result<Vec<Found>, DiscoveryError>),
     /// Something came from the connection with this number to the checkpoint scheduler.

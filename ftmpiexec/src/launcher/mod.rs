@@ -393,13 +393,9 @@ impl Launcher {
                 let _ = request.send(self.state_wanted(question));
             }
             LauncherEvent::Notice(line) => self.printer.notice(line),
-            LauncherEvent::Printed { host, launch, bytes, upto, read } => {
-                self.printed((host, launch), bytes, upto, read);
-                if !read {
-                    // The job ends as a program does that writes into a closed pipe.
-                    let code = 128 + libc::SIGPIPE;
-                    self.notify_dispatcher(Input::Stop { code, text: String::new() });
-                }
+            LauncherEvent::Printed { host, launch, bytes, upto, delivery } => {
+                self.printed((host, launch), bytes, upto, delivery);
+                self.look_at_delivery(upto.stream, delivery);
             }
             LauncherEvent::Input(bytes) => self.input_arrived(bytes),
         }

@@ -240,6 +240,12 @@ pub fn input_unreadable(e: &dyn Display) -> String {
     format!("standard input cannot be read again: {e}")
 }
 
+/// Output of the ranks cannot be written.
+pub fn output_unwritable(stream: u8, e: &dyn Display) -> String {
+    let name = if stream == 0 { "output" } else { "error" };
+    format!("standard {name} of the ranks cannot be written: {e}; make room, or send it elsewhere")
+}
+
 /// The report cannot be written at the end.
 pub fn report_unwritten(path: &Path, e: &dyn Display) -> String {
     format!("the report {} cannot be written: {e}", path.display())

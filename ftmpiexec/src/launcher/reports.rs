@@ -6,6 +6,7 @@ use super::control::{PROCESS_ENDED, PROGRAM_ENDS};
 use super::events::{LauncherEvent, Printed};
 use super::{Launcher, notices, protocol_advice, recovery_notices};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
+use crate::output::Delivery;
 use ftmpi_protocols::dispatcher::{Asker, Ending, ImageFacts, Input, StandbyNews};
 use ftmpi_wire::job_status::Health;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -69,26 +70,47 @@ impl Launcher {
         let Some(end) = self.output.take(rank, stream, offset, &mut bytes) else { return };
         let launch = self.agents.get(host).launch;
         let events = self.events.clone();
-        self.printer.rank(rank.0, stream, bytes, move |read, held| {
+        self.printer.rank(rank.0, stream, bytes, move |delivery, held| {
             let upto = Printed { rank, stream, bytes: end.saturating_sub(held as u64) };
             let bytes = window;
-            let _ = events.send(LauncherEvent::Printed { host, launch, bytes, read, upto });
+            let _ = events.send(LauncherEvent::Printed { host, launch, bytes, delivery, upto });
         });
     }
 
-    /// Text of a rank was printed; `read`: somebody reads it.
+    /// Text of a rank was printed, or could not be.
     pub(super) fn printed(
         &mut self,
         (host, launch): (u32, u64),
         bytes: u32,
         upto: Printed,
-        read: bool,
+        delivery: Delivery,
     ) {
         if self.agents.is_launch(host, launch) {
             self.agents.send(host, ToAgent::OutputPrinted(bytes));
         }
-        if read {
+        if delivery == Delivery::Printed {
             self.store.printed(upto.rank, upto.stream, upto.bytes);
+        }
+    }
+
+    /// Ends the job if its output goes nowhere any more.
+    pub(super) fn look_at_delivery(&mut self, stream: u8, delivery: Delivery) {
+        match delivery {
+            Delivery::Printed => {}
+            Delivery::Unread => {
+                // The job ends as a program does that writes into a closed pipe.
+                let code = 128 + libc::SIGPIPE;
+                self.notify_dispatcher(Input::Stop { code, text: String::new() });
+            }
+            Delivery::Failed(error) => {
+                let error = std::io::Error::from_raw_os_error(error);
+                let text = notices::output_unwritable(stream, &error);
+                if self.plan.traits.is_fault_tolerant() {
+                    self.cannot_go_on_now(text);
+                } else {
+                    self.cannot_go_on(text);
+                }
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Guarantees: a byte that was printed is not printed again by a later incarnation. A terminal that
 //! stands still holds back the ranks' output and nothing else of the job. The launcher's own lines
-//! come between the ranks' lines, not inside them.
+//! come between the ranks' lines, not inside them. Nothing is printed after text that could not be:
+//! a job that goes on later prints from there on.
 
 mod files;
 mod lines;
@@ -69,9 +70,20 @@ enum Work {
     End,
 }
 
-/// Called when the text has been printed. The arguments: whether somebody reads it, and how many
-/// bytes of the stream are held back until their line is whole.
-type Token = Box<dyn FnOnce(bool, usize) + Send>;
+/// What became of text of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It was printed.
+    Printed,
+    /// Nobody reads it any more.
+    Unread,
+    /// It could not be written: the number of the error. A full disk is an example.
+    Failed(i32),
+}
+
+/// Called when the text has been printed. The arguments: what became of it, and how many bytes of
+/// the stream are held back until their line is whole.
+type Token = Box<dyn FnOnce(Delivery, usize) + Send>;
 
 impl std::fmt::Debug for Printer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -106,14 +118,14 @@ impl Printer {
         wait
     }
 
-    /// Prints output of a rank. `printed` is called afterwards, with `false` if nobody reads the
-    /// text any more. The number: the bytes that are held back until their line is whole.
+    /// Prints output of a rank. `printed` is called afterwards with what became of it. The number:
+    /// the bytes that are held back until their line is whole.
     pub fn rank(
         &self,
         rank: u32,
         stream: u8,
         bytes: Vec<u8>,
-        printed: impl FnOnce(bool, usize) + Send + 'static,
+        printed: impl FnOnce(Delivery, usize) + Send + 'static,
     ) {
         let _ = self.work.send(Work::Rank { rank, stream, bytes, printed: Box::new(printed) });
     }
@@ -138,7 +150,7 @@ impl Printer {
         let _ = self.work.send(Work::Status(line));
     }
 
-    /// Prints what is left. `false`: some text of a rank could not be written to its file.
+    /// Prints what is left. `false`: some text of a rank could not be written.
     pub fn finish(mut self) -> bool {
         let _ = self.work.send(Work::End);
         self.thread.take().is_none_or(|thread| thread.join().unwrap_or(false))
@@ -161,11 +173,14 @@ struct Terminal {
     files: [Files; 2],
     /// Some text had no reader.
     unread: bool,
+    /// The error of standard output and of standard error.
+    failed: [Option<i32>; 2],
 }
 
 fn print(mut style: Style, queue: &mpsc::Receiver<Work>) -> bool {
     let status = StatusLine::new(std::io::stderr().is_terminal());
-    let mut terminal = Terminal { status, files: Default::default(), unread: false };
+    let (files, failed) = Default::default();
+    let mut terminal = Terminal { status, files, unread: false, failed };
     let mut lines: HashMap<(u32, u8), Lines> = HashMap::new();
     let by_lines = style.prefix.is_some() || style.whole_lines;
     while let Ok(work) = queue.recv() {
@@ -211,7 +226,7 @@ fn print(mut style: Style, queue: &mpsc::Receiver<Work>) -> bool {
         terminal.write(*rank, *stream, &lines.rest());
     }
     terminal.status.hide();
-    !terminal.files.iter().any(Files::are_broken)
+    !terminal.files.iter().any(Files::are_broken) && terminal.failed == [None; 2]
 }
 
 impl Terminal {
@@ -226,17 +241,21 @@ impl Terminal {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 
-    /// Prints text of a rank. `false`: nobody reads it any more.
-    fn write(&mut self, rank: u32, stream: u8, text: &[u8]) -> bool {
+    /// Prints text of a rank.
+    fn write(&mut self, rank: u32, stream: u8, text: &[u8]) -> Delivery {
+        let number = usize::from(stream.min(1));
         if text.is_empty() {
-            return true;
+            return Delivery::Printed;
         }
-        let files = &mut self.files[usize::from(stream.min(1))];
+        let files = &mut self.files[number];
         if files.are_used() {
             if let Err(e) = files.write(rank, text) {
                 self.notice(&e.to_string());
             }
-            return true;
+            return Delivery::Printed;
+        }
+        if let Some(error) = self.failed[number] {
+            return Delivery::Failed(error);
         }
         self.status.hide();
         let result = if stream == 0 {
@@ -247,13 +266,34 @@ impl Terminal {
         };
         self.status.wrote(text);
         self.unread |= result.is_err();
-        result.is_ok()
+        let delivery = delivery(&result);
+        if let Delivery::Failed(error) = delivery {
+            self.failed[number] = Some(error);
+        }
+        delivery
+    }
+}
+
+/// A terminal that is gone (`EIO`) is as a pipe that nobody reads.
+fn delivery(result: &std::io::Result<()>) -> Delivery {
+    match result.as_ref().map_err(std::io::Error::raw_os_error) {
+        Ok(()) => Delivery::Printed,
+        Err(Some(error)) if error != libc::EPIPE && error != libc::EIO => Delivery::Failed(error),
+        Err(_) => Delivery::Unread,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart_from_a_reader_that_has_left() {
+        let of = |error| delivery(&Err(std::io::Error::from_raw_os_error(error)));
+        assert_eq!(delivery(&Ok(())), Delivery::Printed);
+        assert_eq!([libc::EPIPE, libc::EIO].map(of), [Delivery::Unread; 2]);
+        assert_eq!(of(libc::ENOSPC), Delivery::Failed(libc::ENOSPC));
+    }
 
     #[test]
     fn a_pattern_names_the_rank_and_its_host() {

@@ -43,6 +43,30 @@ pub fn signals_leave_nothing(directory: &Path) {
     }
 }
 
+/// The disk of the job's results is full: one line tells, and later the job goes on.
+pub fn output_that_cannot_be_written_is_told(directory: &Path) {
+    let run_into_full_disk = |line: &str| {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = command(directory, line);
+        command.stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap()
+    };
+    let wanted = "standard output of the ranks cannot be written: No space left on device";
+    expect(&run_into_full_disk("-n 2 --protocol none RANK count"), 1, wanted);
+    if have_servers() {
+        let output = run_into_full_disk("-n 2 --protocol pessimistic --job-dir full RANK count");
+        expect(&output, 75, wanted);
+        expect(&output, 75, "to go on: ftmpiexec --restart");
+        let output = run(directory, "--restart full");
+        expect(&output, 0, "");
+        let lines: Vec<_> = output.stdout.split(|byte| *byte == b'\n').collect();
+        for text in ["0 0", "1 0", "0 99", "1 99"] {
+            let count = lines.iter().filter(|line| **line == text.as_bytes()).count();
+            assert_eq!(count, 1, "{text}: {lines:?}");
+        }
+    }
+    assert_eq!(left_behind(directory), Vec::<String>::new());
+}
+
 pub fn ctrl_c_lets_a_job_go_on_later(directory: &Path) {
     if !have_servers() {
         return;
