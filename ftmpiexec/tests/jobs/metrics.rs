@@ -33,8 +33,16 @@ fn state(page: &Page, rank: &str) -> Option<String> {
     Some(states[0].clone())
 }
 
-/// Kills rank 1 of a job and follows the page until the job ends.
+/// A look at the page takes longer on a busy machine than some states last: then another job shows
+/// them.
 pub fn metrics_show_how_the_state_of_a_rank_changes(directory: &Path) {
+    let shows_a_change = |_| states_after_a_death(directory).iter().any(|state| state != "running");
+    assert!((0..20).any(shows_a_change), "the next incarnation is always running");
+}
+
+/// Kills rank 1 of a job and follows the page until the job ends. The result: the states of its
+/// next incarnation.
+fn states_after_a_death(directory: &Path) -> Vec<String> {
     let address = free_address();
     let line = format!(
         "-n 3 --protocol pessimistic --ckpt off --inject kill:rank=1,at=300ms --metrics {address} RANK long"
@@ -69,7 +77,6 @@ pub fn metrics_show_how_the_state_of_a_rank_changes(directory: &Path) {
     assert!(before.iter().any(|state| state == "running"), "{before:?}");
     let known = ["waiting", "restoring", "catching_up", "running", "done"];
     assert!(!after.is_empty() && after.iter().all(|state| known.contains(&&**state)), "{after:?}");
-    assert!(after.iter().any(|state| state != "running"), "{after:?}");
     let last = last.unwrap();
     for (rank, failures, incarnation) in [("0", 0.0, 0.0), ("1", 1.0, 1.0), ("2", 0.0, 0.0)] {
         let labels = [("rank", rank)];
@@ -79,6 +86,7 @@ pub fn metrics_show_how_the_state_of_a_rank_changes(directory: &Path) {
     assert_eq!(last.value("ftmpi_job_failures_total", &[]), Some(1.0));
     let (labels, _) = &last.families["ftmpi_rank_sent_messages_total"].samples[0];
     assert!(!labels["host"].is_empty(), "{labels:?}");
+    after
 }
 
 /// Callers who hold connections, and the death of the page itself, cost the job nothing.
