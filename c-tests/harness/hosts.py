@@ -59,7 +59,10 @@ def virtual_hosts(setting: Setting) -> None:
         cut_of_two_hosts(setting, jobs, "coordinated", [0, 1, 2, 3])
         cut_of_two_hosts(setting, jobs, "causal", [2, 3])
         cut_of_two_hosts(setting, jobs, "none", [])
-    lost_server(setting, Jobs(setting, 4))
+    for what in LOST if setting.full else ["both servers"]:
+        lost_server(setting, Jobs(setting, 4), what)
+    if setting.full:
+        behind_firewalls(setting, Jobs(setting, 4))
     faults_of_a_model(setting, Jobs(setting, 8))
     stopped_rank(setting, Jobs(setting, 4))
 
@@ -87,25 +90,64 @@ def cut_of_two_hosts(setting: Setting, jobs: Jobs, protocol: str, ranks: list[in
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
 
 
-def lost_server(setting: Setting, jobs: Jobs) -> None:
-    """The host of both servers goes down for good: the job ends in time, and goes on when the host is back."""
-    test = "virtual hosts: the host of the servers is lost"
+@dataclass
+class Lost:
+    """What a host has that is lost for good: its duties in the machine file, options, and the servers that are named."""
+
+    duties: str
+    servers: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+    def named(self) -> list[str]:
+        return [f"the {server}" for server in self.servers]
+
+
+LOST = {
+    "both servers": Lost("event-logger checkpoint-server", ("event-logger", "checkpoint-server")),
+    "the event logger": Lost("event-logger", ("event-logger",), ("--protocol", "pessimistic")),
+    "the checkpoint server": Lost("checkpoint-server", ("checkpoint-server",)),
+    "the channel memory": Lost("event-logger", ("channel-memory",), ("--protocol", "channel-memory")),
+}
+
+
+def lost_server(setting: Setting, jobs: Jobs, what: str) -> None:
+    """The host of servers goes down for good: the job ends in time, and goes on when the host is back."""
+    test, lost = f"virtual hosts: the host of {what} is lost", LOST[what]
     prepared = jobs.prepare(test, "waitany", setting.seed)
     if prepared is None:
         return
     job, where = prepared.job, prepared.where
-    (where / "machines").write_text("a:2\nb:2\nstore:0 event-logger checkpoint-server\n")
+    (where / "machines").write_text(f"a:2\nb:2\nstore:0 {lost.duties}\n")
     outcome = run(
-        [*setting.mpiexec(4, "--launcher", "fork", "-f", "machines", "--job-dir", "job", "--ckpt-interval", "500ms",
-                          "--storage-patience", "2s", "--inject", "host:store,at=2s"), job.program, *job.arguments],
+        [*setting.mpiexec(4, *lost.options, "--launcher", "fork", "-f", "machines", "--job-dir", "job", "--ckpt-interval",
+                          "500ms", "--storage-patience", "2s", "--inject", "host:store,at=2s"), job.program, *job.arguments],
         timeout=setting.timeout, cwd=where)
     problem = problem_of(outcome, code=SUSPENDED) or says(
-        outcome, f"the event-logger {AWAY}", f"the checkpoint-server {AWAY}", "has not answered for 2 s",
-        "--restart")
+        outcome, *(f"{server} {AWAY}" for server in lost.named()), "has not answered for 2 s", "--restart")
     if not setting.results.check(test, problem, f"{outcome.seconds:.1f} s"):
         return
     outcome = run([setting.launcher, "--restart", "job"], timeout=setting.timeout, cwd=where)
     setting.results.check(f"{test}, and the job goes on", problem_of(outcome, expected_text=job.expected_text))
+
+
+def behind_firewalls(setting: Setting, jobs: Jobs) -> None:
+    """Channel memories pass on all messages, so hosts that never reach each other are no fault. A rank dies, too."""
+    test = "virtual hosts: two hosts never reach each other, under channel-memory"
+    prepared = jobs.prepare(test, "waitany", setting.seed)
+    if prepared is None:
+        return
+    job, where, file = prepared.job, prepared.where, prepared.report
+    outcome = run(
+        [*setting.mpiexec(4, "--protocol", "channel-memory", "--launcher", "fork", "-hosts", "a:2,b:2,c:2", "--report", file,
+                          "--ckpt-interval", "500ms", "--inject", "cut:a-b,at=0s", "--inject", "kill:rank=3,at=2s"),
+         job.program, *job.arguments], timeout=setting.timeout, cwd=where)
+    setting.results.check(test, no_way_missed(outcome, job, file), f"{outcome.seconds:.1f} s")
+
+
+def no_way_missed(outcome: Outcome, job: Job, file: Path) -> str | None:
+    """The problem with a job that needs no way between its hosts, and in which rank 3 dies."""
+    problem = problem_of(outcome, expected_text=job.expected_text) or moved(file, [3])
+    return problem or (f"a way was missed: {outcome.output_tail()}" if CUT in outcome.err else None)
 
 
 MODEL = """seed = 5
