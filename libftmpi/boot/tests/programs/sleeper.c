@@ -1,7 +1,6 @@
 /* Waits in all ways that a signal ends, and must not notice the images. Prints the times.
  * usage: sleeper */
 #include "rank.h"
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/select.h>
@@ -33,7 +32,8 @@ int main(void)
     require(pselect(0, 0, 0, 0, &third, 0) == 0);
     require(images_taken >= 3 || images_restored > 0);
     double took = now() - start;
-    if (images_restored == 0 && fabs(took - 3.331) > 0.15) {
+    /* A wait that begins anew after each image would never end. A busy machine ends waits late. */
+    if (images_restored == 0 && (took < 3.33 || took > 5)) {
         fprintf(stderr, "took %f\n", took);
         return 1;
     }
