@@ -378,10 +378,11 @@ class Watcher:
         return (self.said or self.broken or 0) - (self.broken or 0)
 
 
-def launch(setting: Setting, network: Network, job: Job, where: Path, watcher: Watcher, *options: str | Path) -> Outcome:
-    """Runs a job of four ranks on a and b, with the servers on `store`, under this watcher."""
+def launch(setting: Setting, network: Network, job: Job, where: Path, watcher: Watcher, *options: str | Path,
+           duties: str = LOST["both servers"].duties) -> Outcome:
+    """Runs a job of four ranks on a and b, with servers on `store`, under this watcher."""
     lines = [f"{network.address('a')}:2", f"{network.address('b')}:2", f"{network.address('c')}:2",
-             f"{network.address('store')}:0 event-logger checkpoint-server"]
+             f"{network.address('store')}:0 {duties}"]
     (where / "machines").write_text("\n".join(lines) + "\n")
     watcher.log = where / "said"
     watcher.log.touch()
@@ -409,7 +410,8 @@ def hosts(setting: Setting) -> None:
         results.skip("five hosts", f"namespaces cannot be made here: {getattr(error, 'stderr', '') or error}")
         return
     try:
-        for test in (way_between_hosts, host_of_servers, link_of_launcher, *map(lost_host, ELSEWHERE_S)):
+        servers = map(host_of_servers, LOST if setting.full else ["both servers"])
+        for test in (way_between_hosts, firewall, *servers, link_of_launcher, *map(lost_host, ELSEWHERE_S)):
             test(setting, network)
             network.mend()
     finally:
@@ -436,23 +438,42 @@ def way_between_hosts(setting: Setting, network: Network) -> None:
     finish(setting, network, test, problem or moved(file, [2, 3]), note, job.program)
 
 
-def host_of_servers(setting: Setting, network: Network) -> None:
-    test = "five hosts: the host of the servers is lost"
+def firewall(setting: Setting, network: Network) -> None:
+    """Hosts a and b never reach each other; their ranks open connections to the channel memory only."""
+    test = "five hosts: a and b never reach each other, under channel-memory"
     prepared = Jobs(setting, 6).prepare(test, "waitany", setting.seed)
     if prepared is None:
         return
-    job, where = prepared.job, prepared.where
-    watcher = Watcher(network, job.program, 2, lambda: network.link("store", "down"), text=AWAY)
-    outcome = launch(setting, network, job, where, watcher, "--job-dir", where / "job", "--storage-patience", "4s")
-    problem = problem_of(outcome, code=SUSPENDED) or watcher.late() or says(outcome, "--restart")
-    note = f"{outcome.seconds:.1f} s"
-    finish(setting, network, test, problem, note, job.program)
-    if problem:
-        return
-    network.link("store", "up")
-    line = f"exec '{setting.launcher}' --restart '{where / 'job'}' --rsh '{network.ssh()}'"
-    again = run([*network.inside("login"), "sh", "-c", line], timeout=setting.timeout, cwd=where)
-    setting.results.check(f"{test}, and the job goes on", problem_of(again, expected_text=job.expected_text))
+    job, where, file = prepared.job, prepared.where, prepared.report
+    network.part("a", "b", True)
+    watcher = Watcher(network, job.program, 0, lambda: None)
+    outcome = launch(setting, network, job, where, watcher, "--report", file, "--protocol", "channel-memory",
+                     "--inject", "kill:rank=3,at=2s")
+    finish(setting, network, test, no_way_missed(outcome, job, file), f"{outcome.seconds:.1f} s", job.program)
+
+
+def host_of_servers(what: str) -> Callable[[Setting, Network], None]:
+    """The link of the host of servers is down: the job ends in time, and goes on when the host is back."""
+
+    def test_it(setting: Setting, network: Network) -> None:
+        test, lost = f"five hosts: the host of {what} is lost", LOST[what]
+        prepared = Jobs(setting, 6).prepare(test, "waitany", setting.seed)
+        if prepared is None:
+            return
+        job, where = prepared.job, prepared.where
+        watcher = Watcher(network, job.program, 2, lambda: network.link("store", "down"), text=AWAY)
+        outcome = launch(setting, network, job, where, watcher, *lost.options, "--job-dir", where / "job",
+                         "--storage-patience", "4s", duties=lost.duties)
+        problem = problem_of(outcome, code=SUSPENDED) or watcher.late() or says(outcome, *lost.named(), "--restart")
+        finish(setting, network, test, problem, f"{outcome.seconds:.1f} s", job.program)
+        if problem:
+            return
+        network.link("store", "up")
+        line = f"exec '{setting.launcher}' --restart '{where / 'job'}' --rsh '{network.ssh()}'"
+        again = run([*network.inside("login"), "sh", "-c", line], timeout=setting.timeout, cwd=where)
+        setting.results.check(f"{test}, and the job goes on", problem_of(again, expected_text=job.expected_text))
+
+    return test_it
 
 
 def link_of_launcher(setting: Setting, network: Network) -> None:
