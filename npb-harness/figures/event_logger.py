@@ -330,8 +330,8 @@ FIGURES = [
            nas_claims, log="x", setting=KERNELS_NOTE),
     Figure(PAPER_NAME, "10", "Time to recover the events of rank 0", "ranks", "ms", recovery, (WITH, WITHOUT),
            recovery_claims, log="xy", setting="Rank 0 dies at half time and has no image. " + KERNELS_NOTE,
-           why="A new incarnation asks all ranks, with a logger too, because a survivor may hold what the logger never "
-               "got. So the curve with a logger is not flat."),
+           why="A new incarnation asks all ranks, with a logger too, because any survivor may hold what the logger never "
+               "got (docs/protocols/causal.md, Recovery). So the curve with a logger is not flat."),
     Figure(PAPER_NAME, "vector", "Three ways to spread what several loggers have stored (section VI)", "event loggers",
            "", vector, WAYS, vector_claims, "bars", setting="CG on up to 8 ranks. The paper names the three ways as future work."),
 ]

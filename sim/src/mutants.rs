@@ -119,6 +119,8 @@ pub enum Mutant {
     KnowledgeNotReset,
     /// A new incarnation does not ask its peers for its events.
     PeersNotAsked,
+    /// With a logger, a new incarnation asks all its peers for its events but one.
+    OnePeerNotAsked,
     /// Events of a rank are believed to be needed no more, or stable, one too early.
     SettledTooFar,
     /// Events of others are not put into the log before those that depend on them.
@@ -306,7 +308,7 @@ impl Mutant {
                     Variant::ManethoAlone,
                 ]
             }
-            Self::WitnessForgotten | Self::OthersNotCommitted => {
+            Self::WitnessForgotten | Self::OthersNotCommitted | Self::OnePeerNotAsked => {
                 vec![Variant::Vcausal, Variant::Manetho, Variant::Logon]
             }
             Self::StableTooFar => {

@@ -11,6 +11,10 @@ use ftmpi_protocols::received::is_reply;
 use ftmpi_wire::{DecodeError, Determinant, EventNo, ImageNo, Incarnation, Rank, Ssn};
 use std::collections::{BTreeMap, VecDeque};
 
+/// Kinds of frames of causal logging.
+const ASK: u8 = 1;
+const ANSWER: u8 = 2;
+
 /// The protocol under test, with a bug if one is wanted.
 #[must_use]
 pub fn protocol(
@@ -107,6 +111,19 @@ impl Mutated {
             _ => {}
         }
     }
+
+    /// A question to the one peer that is not asked, and the answer that it has nothing.
+    fn question_kept(&self, command: Option<&Command>) -> Option<(Rank, Vec<u8>)> {
+        let next = (self.me.index() + 1) % self.ranks;
+        let Some(Command::SendFirst { to, payload }) = command else { return None };
+        let (&ASK, question) = payload.split_first()? else { return None };
+        if self.mutant != Mutant::OnePeerNotAsked || to.index() != next {
+            return None;
+        }
+        let mut answer = vec![ANSWER];
+        put(&mut answer, Reader(question).number().ok()?);
+        Some((*to, answer))
+    }
 }
 
 impl Protocol for Mutated {
@@ -179,6 +196,10 @@ impl Protocol for Mutated {
                 | (Some(Command::RollBack(_)), Mutant::OrphanNotDetected)
         );
         if skipped {
+            return self.next_command();
+        }
+        if let Some((peer, answer)) = self.question_kept(command.as_ref()) {
+            self.inner.on_frame(peer, &answer);
             return self.next_command();
         }
         if self.mutant == Mutant::WitnessForgotten
