@@ -248,6 +248,35 @@ static void leaves(void)
 #endif
 }
 
+/* What the others in the root's group give does not count. */
+static void bystanders(void)
+{
+    for (int of = 0; of < 2; of++) {
+        int in_group = side == of, last = (in_group ? mine : others) - 1;
+        int is_root = in_group && rank == last;
+        int root = is_root ? MPI_ROOT : in_group ? MPI_PROC_NULL : last;
+        int none = root == MPI_PROC_NULL, sum = 0, all = 0;
+        MPI_Datatype type = none ? MPI_BYTE : MPI_INT;
+        EQUAL(MPI_Reduce(none ? NULL : &rank, none ? NULL : &sum, !none, type, MPI_SUM, root, inter), MPI_SUCCESS);
+        for (int k = 0; is_root && k < others; k++)
+            all += k;
+        if (is_root)
+            EQUAL(sum, all);
+#ifdef FTMPI_VERSION
+        /* Other MPIs look at the handles. */
+        type = none ? MPI_DATATYPE_NULL : MPI_INT;
+        MPI_Op op = none ? MPI_OP_NULL : MPI_MAX;
+        EQUAL(MPI_Reduce(none ? MPI_IN_PLACE : &rank, &sum, none ? -1 : 1, type, op, root, inter), MPI_SUCCESS);
+        if (is_root)
+            EQUAL(sum, others - 1);
+        EQUAL(MPI_Bcast(none ? NULL : &sum, none ? -1 : 1, type, root, inter), MPI_SUCCESS);
+        if (root != MPI_ROOT && !none)
+            EQUAL(sum, mine - 1);
+#endif
+    }
+    section("bystanders");
+}
+
 static void barriers(void)
 {
     MPI_Request q;
@@ -291,6 +320,7 @@ int main(int argc, char **argv)
         reductions();
         barriers();
         leaves();
+        bystanders();
         MPI_Comm_free(&inter);
         MPI_Comm_free(&local);
     }

@@ -13,6 +13,7 @@ use crate::memory::{Buf, BufMut, In, Out};
 use ftmpi_core::datatype::TypeId;
 use ftmpi_core::error::Result;
 use ftmpi_core::mpi::{Buffer, Collective, CommId, Counts, Request};
+use ftmpi_core::op::{OpId, Predefined};
 use ftmpi_entry::entry;
 use std::ffi::c_int;
 
@@ -97,8 +98,16 @@ pub extern "C" fn MPI_Barrier_init(comm: Comm, _info: Info, request: Out<Request
 collective! {
     [fn MPI_Bcast, fn MPI_Bcast_c, fn MPI_Ibcast, fn MPI_Ibcast_c, fn MPI_Bcast_init, fn MPI_Bcast_init_c]
     (buffer: BufMut, count: Count, datatype: Datatype, root: Rank) => |job, comm| Collective::Bcast {
-        buffer: decode::at(buffer), count: count.n(), datatype: datatype.id_of(count.n())?,
-        root: decode::root(root),
+        buffer: decode::at(buffer), count: count.n(),
+        datatype: bystanders(datatype.id_of(count.n()), root, BYTE)?, root: decode::root(root),
+    }
+}
+
+/// An argument that does not count where the root is `MPI_PROC_NULL`: anything may stand there.
+fn bystanders<T>(argument: Result<T>, root: c_int, other: T) -> Result<T> {
+    match argument {
+        Err(_) if root == MPI_PROC_NULL => Ok(other),
+        answer => answer,
     }
 }
 
@@ -306,8 +315,9 @@ collective! {
     [fn MPI_Reduce, fn MPI_Reduce_c, fn MPI_Ireduce, fn MPI_Ireduce_c, fn MPI_Reduce_init, fn MPI_Reduce_init_c]
     (sendbuf: Buf, recvbuf: BufMut, count: Count, datatype: Datatype, op: Op, root: Rank)
     => |job, comm| Collective::Reduce {
-        send: decode::buffer(sendbuf), recv: decode::buffer(recvbuf), count: count.n(), datatype: datatype.id()?,
-        op: op.id()?, root: decode::root(root),
+        send: decode::buffer(sendbuf), recv: decode::buffer(recvbuf), count: count.n(),
+        datatype: bystanders(datatype.id(), root, BYTE)?,
+        op: bystanders(op.id(), root, OpId::predefined(Predefined::Sum))?, root: decode::root(root),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::comm::Members;
 use crate::datatype::TypeId;
 use crate::engine::Link;
 use crate::error::Result;
-use crate::op::{Op, OpId};
+use crate::op::{Op, OpId, Predefined};
 use crate::topology::Topology;
 use crate::usermem::UserPtr;
 use std::rc::Rc;
@@ -406,6 +406,9 @@ impl<L: Link> Mpi<L> {
         Ok(match *what {
             Collective::Reduce { send, recv, count, datatype, op, root } => {
                 let (root, here) = role(members, root)?;
+                if root == Root::Bystander {
+                    return self.no_reduction();
+                }
                 let (elements, op) = self.operands(count, datatype, op)?;
                 let send = match unless_in_place(send) {
                     Some(at) => Some(at),
@@ -442,6 +445,14 @@ impl<L: Link> Mpi<L> {
             }
             _ => unreachable!("resolve() gives this function its own family only"),
         })
+    }
+
+    /// The part of a rank in the root's group that is not the root.
+    fn no_reduction(&self) -> Result<Call> {
+        let byte = TypeId::builtin(crate::datatype::Builtin::Byte);
+        let elements = Elements { datatype: self.types.committed(byte)?.clone(), count: 0 };
+        let (send, recv, op) = (UserPtr::BOTTOM, UserPtr::BOTTOM, Op::Predefined(Predefined::Sum));
+        Ok(Call::Reduce { send: Some(send), recv, elements, op, root: Root::Bystander })
     }
 
     /// Collectives with the neighbours of a topology.
