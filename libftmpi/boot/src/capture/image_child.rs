@@ -12,7 +12,7 @@ use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
 use crate::children::answer;
-use crate::descriptors::{kept_files, memfd_or_deleted, regular_file, small_files};
+use crate::descriptors::{kept_files, memfd_or_deleted, small_files};
 use crate::memory::page_attributes;
 use crate::memory::page_scanner::Scanner;
 use crate::memory::{mapped_files, mappings};
@@ -33,7 +33,6 @@ pub fn run(
 ) -> ! {
     let process = area.process_state();
     let table = &mut area.descriptors()[..process.descriptors as usize];
-    regular_file::mark_own_logs(table);
     process.contents = small_files::leave_out_shared(area, table, process.contents);
     // (The agent would not know a child of the rank.)
     if !answer::is_under_way() {

@@ -61,7 +61,8 @@ pub fn gather(
         }
         let mut entry = examine(area, strings, fd, &table[..count], still)?;
         fd_owner::gather(area, strings, &mut entry)?;
-        if still && fd_owner::has_any(&entry) {
+        if still {
+            // Once it goes on, the program may open the same file again.
             regular_file::mark_own_log(&mut entry);
         }
         table[count] = entry;

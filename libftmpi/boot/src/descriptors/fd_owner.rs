@@ -37,6 +37,13 @@ impl Default for Owner {
     }
 }
 
+impl Owner {
+    /// The thread that calls.
+    pub fn this_thread() -> Self {
+        Self { kind: OF_THREAD, number: syscalls::gettid() }
+    }
+}
+
 /// The owner.
 pub fn get(fd: i32) -> Result<Owner, Errno> {
     let mut owner = Owner::default();
@@ -59,11 +66,6 @@ pub fn signal(fd: i32) -> i32 {
 /// Sets the signal.
 pub fn set_signal(fd: i32, signal: i32) -> Result<(), Errno> {
     syscalls::fcntl(fd, F_SETSIG, signal as usize).map(|_| ())
-}
-
-/// Whether the descriptor has an owner or a signal.
-pub fn has_any(entry: &Descriptor) -> bool {
-    entry.owner != owner::NONE || entry.signal != 0
 }
 
 fn own_group() -> i32 {

@@ -2,28 +2,39 @@
 
 use crate::base::procfs::numbered;
 use crate::base::syscalls;
-use crate::descriptors::fd_owner;
+use crate::descriptors::fd_owner::{self, Owner};
+use crate::signals::pending_signals;
 use crate::tuning::{PAUSE_NS, PREDECESSOR_PATIENCE_NS};
 
 /// Whether nobody else on this host has the file of `fd` open. (About other hosts:
 /// [`leases_hold_everywhere`](crate::descriptors::file_system::leases_hold_everywhere).)
 ///
-/// The kernel grants a write lease only if no other open of the file exists. Signals are blocked
-/// here, so the signal of a process that breaks the lease does no harm. A process has one lease on
-/// an open file: a lease of the program stays what it was.
+/// The kernel grants a write lease only if no other open of the file exists. Somebody who opens the
+/// file meanwhile waits until the lease is given back, and this thread gets a signal. All signals
+/// are blocked here, and that signal is taken out: the program never sees it. A process has one
+/// lease on an open file: a lease of the program stays what it was.
 pub fn is_exclusive(fd: i32) -> bool {
     let Ok(held) = syscalls::fcntl(fd, libc::F_GETLEASE, 0) else { return false };
     if held == i32::from(libc::F_WRLCK as i16) {
         return true;
     }
     let (owner, signal) = (fd_owner::get(fd), fd_owner::signal(fd));
+    // Who breaks a lease of the program tells the program.
+    let ours = held == i32::from(libc::F_UNLCK as i16);
+    let before = syscalls::pending_signals();
+    if ours {
+        let _ = fd_owner::set(fd, Owner::this_thread());
+        let _ = fd_owner::set_signal(fd, 0);
+    }
     let granted = syscalls::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK as usize).is_ok();
     if granted {
         let _ = syscalls::fcntl(fd, libc::F_SETLEASE, held as usize);
-        // A lease makes the caller the owner, if there is none. The end of a lease makes the
-        // kernel forget owner and signal.
-        let _ = fd_owner::set(fd, owner.unwrap_or_default());
-        let _ = fd_owner::set_signal(fd, signal);
+    }
+    // The end of a lease makes the kernel forget owner and signal.
+    let _ = fd_owner::set(fd, owner.unwrap_or_default());
+    let _ = fd_owner::set_signal(fd, signal);
+    if ours && granted {
+        pending_signals::drop_new(libc::SIGIO, before);
     }
     granted
 }

@@ -10,7 +10,6 @@ use crate::base::refusal::Refused;
 use crate::base::strings::Strings;
 use crate::base::syscalls::{self, Errno};
 use crate::descriptors::candidate::Candidate;
-use crate::descriptors::fd_owner;
 use crate::descriptors::file_system::is_nfs;
 use crate::descriptors::lease::is_exclusive;
 use crate::descriptors::unsupported::special_file;
@@ -93,16 +92,6 @@ fn is_nfs_deleted(path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     name.strip_prefix(b".nfs")
         .is_some_and(|rest| rest.len() >= 16 && rest.iter().all(u8::is_ascii_hexdigit))
-}
-
-/// Marks all files that only this rank writes; in the image child, which shares the open files.
-///
-/// The process itself has marked the files whose signals somebody gets. The look at a lease makes
-/// the kernel forget the owner for a moment, so it must happen while no thread runs.
-pub fn mark_own_logs(table: &mut [Descriptor]) {
-    for entry in table.iter_mut().filter(|entry| !fd_owner::has_any(entry)) {
-        mark_own_log(entry);
-    }
 }
 
 /// Marks a file that nobody else has open and that the program appends to, or writes and reads

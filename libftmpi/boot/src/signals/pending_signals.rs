@@ -53,6 +53,14 @@ fn take(set: u64) -> Option<[u64; 16]> {
     taken.is_ok().then_some(info)
 }
 
+/// Takes a signal out that was not among those that were pending `before`.
+pub fn drop_new(signal: i32, before: u64) {
+    let bit = 1 << (signal - 1);
+    if syscalls::pending_signals() & !before & bit != 0 {
+        let _ = take(bit);
+    }
+}
+
 /// Writes down the calling thread's own pending signals.
 pub fn collect_own(area: &ReservedArea, count: &AtomicU32) -> Result<(), Errno> {
     if syscalls::pending_signals() & !AGENT_SIGNAL == 0 {
