@@ -59,6 +59,11 @@ pub unsafe extern "C" fn popen(command: *const c_char, how: *const c_char) -> *m
     {
         // SAFETY: by the caller.
         let opened = unsafe { open(stream, command, CStr::from_ptr(how).to_bytes()) };
+        // A program may have closed an earlier one by `fclose`.
+        for other in STREAMS.iter().filter(|_| !opened.is_null()) {
+            let (order, address) = (Ordering::SeqCst, opened as usize);
+            let _ = other.file.compare_exchange(address, 0, order, order);
+        }
         stream.file.store(opened as usize, Ordering::SeqCst);
         return opened;
     }
@@ -123,9 +128,15 @@ unsafe fn open(stream: &Stream, command: *const c_char, how: &[u8]) -> *mut FILE
 /// Bytes of a command that the shell is told to become.
 const COMMAND_BYTES: usize = 1024;
 
+/// Programs that shells have built in, often with another behaviour.
+const BUILT_IN: [&[u8]; 29] = [
+    b"[", b"alias", b"bg", b"cd", b"command", b"echo", b"exec", b"exit", b"false", b"fc", b"fg",
+    b"getopts", b"hash", b"jobs", b"kill", b"printf", b"pwd", b"read", b"test", b"time", b"times",
+    b"trap", b"true", b"type", b"ulimit", b"umask", b"unalias", b"unset", b"wait",
+];
+
 /// Writes `exec ` and the command, if the shell would wait for one program only. Some shells stay
-/// beside that program when its streams are redirected, and there is no image of a child with
-/// children.
+/// beside that program when its streams are redirected: one process less is part of images.
 fn with_exec(command: &[u8], room: &mut [u8; COMMAND_BYTES]) -> bool {
     const EXEC: &[u8] = b"exec ";
     let simple = |byte: &u8| byte.is_ascii_alphanumeric() || b" /._-+,:@%^=<>\"'".contains(byte);
@@ -134,6 +145,7 @@ fn with_exec(command: &[u8], room: &mut [u8; COMMAND_BYTES]) -> bool {
     let len = EXEC.len() + command.len();
     if word.is_empty()
         || !word.iter().all(is_name)
+        || BUILT_IN.contains(&word)
         || !command.iter().all(simple)
         || len >= room.len()
         || !is_program(word)

@@ -266,8 +266,22 @@ static void file_step(int step)
 /* Streams of popen, in both directions, that are open over many steps. */
 static FILE *into, *from;
 static int lines;
+
+/* A command that the shell has built in is the shell's. */
+static void same_as_in_shell(const char *command)
+{
+    char whole[64], texts[2][64] = { "", "" };
+    snprintf(whole, sizeof whole, ":; %s", command);
+    for (int i = 0; i < 2; i++) {
+        FILE *stream = popen(i ? whole : command, "r");
+        require(stream && fgets(texts[i], sizeof texts[i], stream) && pclose(stream) == 0);
+    }
+    require(strcmp(texts[0], texts[1]) == 0);
+}
+
 static void streams_begin(void)
 {
+    same_as_in_shell("echo -e x");
     into = popen("cat >written", "w");
     from = popen("exec yes line", "r");
     require(into && from);
