@@ -341,6 +341,8 @@ fn of_family(
     let family = children::any().then(|| summon::stand(area, job.image_no, job.own.list()));
     let family = family.transpose()?;
     let result = examine(area, job, count, own_place, copies).and_then(|examined| {
+        // The look may have taken longer than the children wait.
+        family.as_ref().map_or(Ok(()), |family| family.refuse_gone(area))?;
         if job.take == 0 { Ok(()) } else { make_child(area, job, examined, copies) }
     });
     drop(family);

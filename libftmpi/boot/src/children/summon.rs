@@ -72,8 +72,7 @@ pub fn stand(area: &ReservedArea, image: u64, own: Option<&[i32]>) -> Result<Fam
             break;
         }
     }
-    let result =
-        result.and_then(|()| await_all(area, &family, children, &[ASKED], CHILD_STOP_PATIENCE_NS));
+    let result = result.and_then(|()| await_all(area, &family, STANDS, CHILD_STOP_PATIENCE_NS));
     files.into_iter().filter(|&fd| fd >= 0).for_each(syscalls::close);
     result?;
     shared::tell(area, children, &mut family.pages, own)?;
@@ -85,8 +84,16 @@ pub fn stand(area: &ReservedArea, image: u64, own: Option<&[i32]>) -> Result<Fam
         }
         page.step(STANDS, GO);
     }
-    await_all(area, &family, children, &[STANDS, GO], CHILD_PATIENCE_NS)?;
+    await_all(area, &family, WRITTEN, CHILD_PATIENCE_NS)?;
     Ok(family)
+}
+
+impl Family {
+    /// Refuses the image if a child has not stood still until now: the rank may have seen in a pipe
+    /// what the image of the child does not know.
+    pub fn refuse_gone(&self, area: &ReservedArea) -> Result<(), Refused> {
+        await_all(area, self, WRITTEN, 0)
+    }
 }
 
 /// A refusal about a child.
@@ -268,24 +275,46 @@ fn ask(
     Ok(())
 }
 
-/// Waits until no child has one of the states any more. Refuses if one refuses, ends or does not
-/// come.
+/// What the state of a child means for the rank that waits for another one.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Wait,
+    Done,
+    Refused,
+    /// The child has gone on by itself: what it does now is in no image.
+    Left,
+}
+
+fn answer_of(state: u32, wanted: u32) -> Answer {
+    match state {
+        _ if state == wanted => Answer::Done,
+        REFUSED => Answer::Refused,
+        LEAVE => Answer::Left,
+        _ => Answer::Wait,
+    }
+}
+
+/// Waits until all children have this state. Refuses if one refuses, ends or does not come.
 fn await_all(
     area: &ReservedArea,
     family: &Family,
-    children: &[Living],
-    states: &[u32],
+    wanted: u32,
     patience_ns: u64,
 ) -> Result<(), Refused> {
     let begun = syscalls::now_ns();
+    // SAFETY: the thread that takes the image is the only user.
+    let children = unsafe { all() };
     for (child, page) in children.iter().zip(family.pages.iter().flatten()) {
         loop {
             let state = page.state();
-            if state == REFUSED {
-                return Err(refuse(area, child.pid, page.why()));
-            }
-            if !states.contains(&state) {
-                break;
+            match answer_of(state, wanted) {
+                Answer::Refused => return Err(refuse(area, child.pid, page.why())),
+                Answer::Left => {
+                    let why = b"it went on before the image was complete: the host is too slow";
+                    return Err(refuse(area, child.pid, why));
+                }
+                Answer::Done => break,
+                Answer::Wait => {}
             }
             if has_ended(child.pid) {
                 return Err(refuse(area, child.pid, b"it has just ended"));
@@ -300,4 +329,20 @@ fn await_all(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_has_gone_on_by_itself_is_not_taken_for_one_that_has_written() {
+        for wanted in [STANDS, WRITTEN] {
+            assert_eq!(answer_of(wanted, wanted), Answer::Done);
+            assert_eq!(answer_of(LEAVE, wanted), Answer::Left);
+            assert_eq!(answer_of(REFUSED, wanted), Answer::Refused);
+            assert_eq!(answer_of(ASKED, wanted), Answer::Wait);
+        }
+        assert_eq!(answer_of(GO, WRITTEN), Answer::Wait);
+    }
 }
