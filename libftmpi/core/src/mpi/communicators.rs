@@ -369,7 +369,10 @@ impl<L: Link> Mpi<L> {
     /// when the call returns (MPI-4.1, 3.6).
     pub fn comm_free(&mut self, comm: CommId) -> Result<()> {
         self.comm_may_go(comm)?;
-        self.buffer_detach(BufferOwner::Comm(comm))?;
+        if self.buffer_detach(BufferOwner::Comm(comm))?.is_some() {
+            // Others may have taken contexts since the wait.
+            self.engine.step();
+        }
         if let Some(mut old) = self.comms.remove(comm.0) {
             for call in old.attributes.deletions(&self.keyvals) {
                 old.attributes.remove(&mut self.keyvals, call.keyval);

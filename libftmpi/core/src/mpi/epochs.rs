@@ -398,7 +398,13 @@ impl<L: Link> Mpi<L> {
     /// Asks, and waits if that must be.
     pub(super) fn lock_there(&mut self, id: WinId, rank: u32, waits: bool) -> Result<()> {
         match self.ask_for_lock(id, rank, waits)? {
-            Some(asked) => self.await_reply(asked),
+            Some(asked) => {
+                let answer = self.await_reply(asked);
+                // Messages of the operation that asked follow. Other threads may have sent some
+                // since the wait began.
+                self.engine.step();
+                answer
+            }
             None => Ok(()),
         }
     }
