@@ -65,6 +65,8 @@ impl State {
         }
         let mut out = Out::control(kind, ssn, payload);
         if self.hooks.sends && self.reveals_match(to, kind) {
+            // A peer that hears of the match may act on it, as on a message.
+            self.note_all_steps();
             out.after = self.gate(to, ssn);
         }
         self.channels.queue(to, out);

@@ -53,7 +53,7 @@ impl<L: Link> Engine<L> {
             // noted once: a program that polls would make new events all the time, and none of its
             // text would ever be final.
             self.state.note_no_service();
-            self.state.note_steps();
+            self.state.note_all_steps();
         }
         self.settle_or_commit(&mut asked);
         self.settle_asked = asked;
