@@ -13,6 +13,7 @@ use super::pool::Pool;
 use super::step::Step;
 use crate::engine::{Completion, RecvData, SendData, is_of_faults};
 use crate::error::ErrorClass;
+use crate::op::Op;
 use crate::usermem::Scratch;
 use ftmpi_wire::{Rank, Ssn};
 
@@ -148,6 +149,13 @@ impl<R: Copy + std::fmt::Debug> Schedule<R> {
             }
             Step::Fence | Step::Compare { .. } => {}
         }
+    }
+
+    /// Whether a reduction is left that is a function of the program.
+    #[must_use]
+    pub fn calls_program(&self) -> bool {
+        let mut left = self.steps.iter().skip(self.next);
+        left.any(|step| matches!(step, Step::Reduce { op: Op::User(_), .. }))
     }
 
     /// Its first error.

@@ -102,7 +102,7 @@ impl<L: Link> Engine<L> {
             // Outcomes are exhausted, matches are not. Those receives are posted already, since
             // they matched before this call in the earlier incarnation: their messages only have to
             // come. The protocol is asked again afterwards: the wait may have ended with an image.
-            self.block_alone();
+            self.block_in_step();
         }
     }
 

@@ -51,7 +51,7 @@ impl<L: Link> Engine<L> {
     #[inline]
     fn go_on(&mut self, mut came: bool) -> bool {
         if self.tasks.any() {
-            self.advance_schedules();
+            self.advance_schedules(false);
         }
         if !self.windows.is_empty() {
             came |= self.serve();

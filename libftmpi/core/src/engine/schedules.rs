@@ -60,12 +60,16 @@ impl<L: Link> Engine<L> {
         !self.tasks.any() && self.tasks.advancing == 0
     }
 
+    /// Carries on all schedules, or (`own`) those that run no function of the program.
     #[inline(never)]
-    pub(super) fn advance_schedules(&mut self) {
+    pub(super) fn advance_schedules(&mut self, own: bool) {
         let mut running = std::mem::take(&mut self.tasks.running);
         self.tasks.advancing += 1;
         running.retain(|&index| {
             let Some(task) = self.tasks.tasks.get_mut(index) else { return false };
+            if own && task.schedule.as_ref().is_some_and(|schedule| schedule.calls_program()) {
+                return true;
+            }
             let Some(mut schedule) = task.schedule.take() else { return false };
             let done = schedule.advance(self);
             if let Some(task) = self.tasks.tasks.get_mut(index) {

@@ -93,7 +93,7 @@ impl<L: Link> Engine<L> {
                 Service::Recorded(_, Some(_)) if self.windows.is_empty() => {
                     self.diverged("it served a one-sided request and has no window now")
                 }
-                Service::Recorded(_, Some(_)) => self.block_alone(),
+                Service::Recorded(_, Some(_)) => self.block_in_step(),
                 Service::Free | Service::Held => return,
             }
         }

@@ -85,6 +85,9 @@ impl<L: Link> Engine<L> {
             return false;
         }
         let thread = self.link.thread();
+        if self.state.steps.are_kept_from(thread) {
+            return false;
+        }
         let (next, same) = (self.state.steps.next(), self.state.steps.are_of(thread));
         let replaying = self.state.protocol.replaying();
         let said = match self.state.protocol.next_turn() {
@@ -187,23 +190,24 @@ impl<L: Link> Engine<L> {
         if self.state.recovery.is_fetching() {
             return false;
         }
-        if !self.state.protocol.replaying() || self.state.steps.are_answering() {
+        let thread = self.link.thread();
+        if !self.state.protocol.replaying() || self.state.steps.are_answering(thread) {
             return true;
         }
         if self.state.protocol.next_turn() == NextTurn::Free || !self.try_step() {
             return false;
         }
-        self.state.steps.answer(true);
+        self.state.steps.answer(thread);
         true
     }
 
     /// `live`: no answer is recorded for the step that has begun, since the log ends with the step.
-    /// No other thread comes in before the answer is there. All that led to it was there when the
-    /// step was recorded, so nobody has to.
+    /// No other thread begins a step before the answer is there. All that led to it was there when
+    /// the step was recorded, so nobody has to.
     fn await_answer(&mut self, live: bool) {
-        if self.state.steps.are_answering() {
-            self.state.steps.answer(live);
-            self.link.keep_threads_out(live);
+        let thread = self.link.thread();
+        if self.state.steps.are_answering(thread) {
+            self.state.steps.answer(if live { thread } else { 0 });
         }
     }
 
@@ -217,12 +221,39 @@ impl<L: Link> Engine<L> {
 
     #[cold]
     fn answer_step_now(&mut self) -> bool {
-        if self.state.steps.are_answering() {
-            self.state.steps.answer(false);
-            self.link.keep_threads_out(false);
+        let thread = self.link.thread();
+        if self.state.steps.are_answering(thread) {
+            self.state.steps.answer(0);
             return true;
         }
         self.try_step()
+    }
+
+    /// One look of a wait in the middle of a step for what a replay is to be given. Calls of other
+    /// threads go on meanwhile, because the sender may need their collectives for its own replay.
+    /// No other thread begins a step, and no function of the program runs here, which might wait
+    /// for one.
+    pub(super) fn block_in_step(&mut self) {
+        let thread = self.link.thread();
+        if !self.state.steps.are_ordered() || self.state.steps.are_kept_from(thread) {
+            return self.block();
+        }
+        let before = self.state.steps.keep_to(thread);
+        loop {
+            let mut came = self.look_around(None);
+            if self.tasks.any() {
+                self.advance_schedules(true);
+            }
+            if !self.windows.is_empty() {
+                came |= self.serve();
+            }
+            self.looked(came, Awaited::Anything);
+            // Another thread may have taken an image, from which a new incarnation begins.
+            if !self.state.recovery.is_fetching() {
+                break;
+            }
+        }
+        self.state.steps.keep_to(before);
     }
 
     /// One look of a wait in the middle of what belongs together: no other thread comes in, and so

@@ -15,7 +15,9 @@ pub(crate) struct Steps {
     thread: u32,
     /// The last step of which a recorded event says whose it was.
     said: u64,
-    /// The step in which a recorded answer is awaited has begun.
+    /// The thread that waits in the middle of a step, so that no other thread begins one; 0: none.
+    alone: u32,
+    /// It waits for the answer that may be recorded for this step.
     answering: bool,
     /// What the threads have done so far.
     digest: u64,
@@ -85,14 +87,24 @@ impl Steps {
         self.said = self.count;
     }
 
-    /// Whether the step in which an answer is awaited has begun.
-    pub fn are_answering(&self) -> bool {
-        self.answering
+    /// Whether another thread waits in the middle of a step.
+    pub fn are_kept_from(&self, thread: u32) -> bool {
+        self.alone != 0 && self.alone != thread
     }
 
-    /// It begins, or (`false`) the answer is there.
-    pub fn answer(&mut self, awaited: bool) {
-        self.answering = awaited;
+    /// This thread (0: none) waits in the middle of a step; what was so before.
+    pub fn keep_to(&mut self, thread: u32) -> u32 {
+        std::mem::replace(&mut self.alone, thread)
+    }
+
+    /// Whether the step has begun in which this thread awaits an answer.
+    pub fn are_answering(&self, thread: u32) -> bool {
+        self.answering && self.alone == thread
+    }
+
+    /// It begins, or (0) the answer is there.
+    pub fn answer(&mut self, thread: u32) {
+        (self.alone, self.answering) = (thread, thread != 0);
     }
 
     /// Something was done whose order counts.
@@ -105,5 +117,35 @@ impl Steps {
     /// The digest of what was done.
     pub fn digest(&self) -> u64 {
         self.digest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_in_the_middle_of_a_step_keeps_other_threads_from_steps() {
+        let mut steps = Steps::default();
+        steps.record_order(1);
+        assert!(!steps.are_kept_from(1) && !steps.are_kept_from(2));
+        let before = steps.keep_to(1);
+        assert!(!steps.are_kept_from(1) && steps.are_kept_from(2));
+        steps.keep_to(before);
+        assert!(!steps.are_kept_from(2));
+    }
+
+    #[test]
+    fn the_thread_that_awaits_an_answer_alone_takes_it() {
+        let mut steps = Steps::default();
+        steps.record_order(1);
+        steps.answer(2);
+        assert!(steps.are_answering(2) && !steps.are_answering(1));
+        // A wait in the middle, which ends.
+        let before = steps.keep_to(2);
+        steps.keep_to(before);
+        assert!(steps.are_answering(2) && steps.are_kept_from(1));
+        steps.answer(0);
+        assert!(!steps.are_answering(2) && !steps.are_kept_from(1));
     }
 }
