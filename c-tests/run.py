@@ -383,7 +383,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("auto", lambda: auto.auto(setting)),
             ("all-ranks", lambda: server_faults.all_ranks(setting)),
             ("committed", lambda: committed.committed(setting)),
-            ("threads", lambda: threads.threads(setting, 2, 2, 2)),
+            ("threads", lambda: threads.threads(setting, 3, 2, 2)),
             ("determinants", lambda: determinants.determinants(setting)),
             ("cuts", lambda: cuts.cuts(setting)),
             ("remade", lambda: remade.remade(setting)),

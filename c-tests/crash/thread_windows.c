@@ -68,7 +68,7 @@ static void append(struct thread *t, int k)
 {
     char line[LINE + 1];
     uint64_t back = 0;
-    MPI_Offset place = ((MPI_Offset)1 << 30) + 8 * ((MPI_Offset)check_rank * THREADS + t->number);
+    MPI_Offset place = ((MPI_Offset)1 << 24) + 8 * ((MPI_Offset)check_rank * THREADS + t->number);
     snprintf(line, sizeof line, "%8d%8d%14d\n\n", check_rank, t->number, k);
     MPI_File_write_shared(lines, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE);
     t->lines++;

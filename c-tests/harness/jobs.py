@@ -166,7 +166,8 @@ class Jobs:
     CRASH = ["master_worker", "probe_loop", "waitany", "test_loop", "two_receives", "clock",
              "collectives", "overlap", "traffic", "addresses", "lines",
              "one_sided", "fences", "shared_file"]
-    OTHERS = ["output_digest", "late", "shared_memory", "scratch_files", "thread_order", "uneven"]
+    OTHERS = ["output_digest", "late", "shared_memory", "scratch_files", "thread_order",
+              "thread_windows", "uneven"]
     # The same programs with other arguments.
     VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]),
                 "output_digest_memory": ("output_digest", ["--memory"])}

@@ -7,6 +7,8 @@ from __future__ import annotations
 from .core import Setting, run
 from .jobs import RANKS, TCP, Jobs, judge_with_faults
 
+# Messages and communicators; windows and a file.
+PROGRAMS = ["thread_order", "thread_windows"]
 PROTOCOLS = [
     ["pessimistic"],
     ["hierarchical", "--cluster", "2"],
@@ -21,21 +23,34 @@ PROTOCOLS = [
 ]
 
 
+# Without a logger, what all ranks together have seen since their images dies with them.
+NO_LOGGER = ["causal", "--event-logger", "off"]
+
+
+def faults(number: int, protocol: list[str], kills: int, seed: int) -> list[str]:
+    """In every third run all ranks die at once: their replays need each other."""
+    if number % 3 == 2 and protocol != NO_LOGGER:
+        return ["kill:rank=all,at=1200ms", "kill:rank=all,at=2400ms"]
+    return [f"kill:every=1s,count={kills},seed={seed}"]
+
+
 def threads(setting: Setting, runs: int, seconds: float, kills: int = 8) -> None:
-    """Runs `runs` runs. Protocols take turns, and each run has a new seed."""
+    """Runs `runs` runs. Protocols and programs take turns, and each run has a new seed."""
     if not setting.dist_is_built():
         return
     jobs = Jobs(setting, seconds)
     for number in range(runs):
         seed, protocol = setting.seed + number, PROTOCOLS[number % len(PROTOCOLS)]
-        test = f"threads: seed {seed}, {' '.join(protocol)}"
-        prepared = jobs.prepare(test, "thread_order", seed)
+        program = PROGRAMS[(number + number // len(PROTOCOLS)) % len(PROGRAMS)]
+        injections = faults(number, protocol, kills, seed)
+        test = f"threads: {program}, seed {seed}, {' '.join(protocol)}"
+        prepared = jobs.prepare(test, program, seed)
         if prepared is None:
             continue
         job, where, file = prepared.job, prepared.where, prepared.report
-        options = ["--protocol", *protocol, "--ckpt-interval", "700ms",
-                   "--inject", f"kill:every=1s,count={kills},seed={seed}", "--report", file]
+        options = ["--protocol", *protocol, "--ckpt-interval", "700ms", "--report", file,
+                   *(word for injection in injections for word in ("--inject", injection))]
         problem, note = judge_with_faults(
             job, file, 1, lambda words: run([*setting.mpiexec(RANKS, *options), *words],
-                                            timeout=max(setting.timeout, 10 * seconds), cwd=where))
+                                            timeout=max(setting.timeout, 10 * seconds), cwd=where), injections)
         setting.results.check(test, problem, note)
