@@ -40,7 +40,7 @@ static void sees(struct thread *t, const void *what, size_t bytes)
 }
 
 /* Draws a ticket of one rank. */
-static void draw(struct thread *t, int to, MPI_Win win, int word)
+static void drawn(struct thread *t, int to, MPI_Win win, int word)
 {
     int64_t one = 1, ticket = -1;
     MPI_Fetch_and_op(&one, &ticket, MPI_INT64_T, to, word, MPI_SUM, win);
@@ -83,8 +83,8 @@ static void *work(void *argument)
     for (int k = 0; k < t->count; k++) {
         if (k % EPOCH == 0)
             MPI_Win_lock_all(0, t->tickets);
-        draw(t, (int)number_below(t, (uint32_t)check_size), t->tickets, 0);
-        draw(t, (int)number_below(t, (uint32_t)check_size), common, t->number);
+        drawn(t, (int)number_below(t, (uint32_t)check_size), t->tickets, 0);
+        drawn(t, (int)number_below(t, (uint32_t)check_size), common, t->number);
         if (k % EPOCH == EPOCH - 1 || k == t->count - 1)
             MPI_Win_unlock_all(t->tickets);
         tell(t);
