@@ -6,6 +6,7 @@ use crate::cli::{self, Cli};
 use crate::restore_facts::RestoreFacts;
 use ftmpi_checkpoint::launch;
 use ftmpi_options::choices::Switch;
+use ftmpi_wire::{Logging, ProtocolTraits};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::io::Write;
@@ -20,7 +21,10 @@ const GIB: f64 = (1u64 << 30) as f64;
 pub fn look(cli: &Cli) -> Vec<Finding> {
     let mut findings = vec![kernel(), installation()];
     let tolerant = match cli::traits(cli) {
-        Ok(traits) => traits.is_fault_tolerant(),
+        Ok(traits) => {
+            findings.push(threads(traits));
+            traits.is_fault_tolerant()
+        }
         Err(error) => {
             findings.push(Finding::bad("protocol", error.to_string()));
             true
@@ -38,6 +42,25 @@ pub fn look(cli: &Cli) -> Vec<Finding> {
         findings.extend(storage(cli));
     }
     findings
+}
+
+/// What `MPI_Init_thread` grants at most.
+fn threads(traits: ProtocolTraits) -> Finding {
+    const WHAT: &str = "threads";
+    let unordered = traits.memory || traits.logging == Logging::Library;
+    match (traits.replays(), unordered) {
+        (true, true) => Finding::limited(
+            WHAT,
+            "MPI_THREAD_SERIALIZED, because this protocol does not record the order of threads; \
+             --protocol coordinated grants MPI_THREAD_MULTIPLE",
+        ),
+        (true, false) => Finding::good(
+            WHAT,
+            "MPI_THREAD_MULTIPLE; where several threads call, their order is recorded, which takes \
+             an event at each change",
+        ),
+        (false, _) => Finding::good(WHAT, "MPI_THREAD_MULTIPLE"),
+    }
 }
 
 fn kernel() -> Finding {
@@ -261,6 +284,32 @@ fn write_speed(directory: &Path) -> std::io::Result<Speed> {
 mod tests {
     use super::*;
     use crate::doctor::Grade;
+    use ftmpi_wire::control::{Events, ProtocolConfig};
+
+    #[test]
+    fn the_level_of_threads_is_that_of_the_protocol() {
+        let of = |name: &str| {
+            let config = ProtocolConfig {
+                name: name.to_owned(),
+                events: Events::Nondeterministic,
+                log_wtime: false,
+                settings: Vec::new(),
+            };
+            threads(ftmpi_protocols::registry::traits(&config))
+        };
+        for name in ["none", "coordinated", "pessimistic", "causal", "optimistic", "hierarchical"] {
+            let found = of(name);
+            assert_eq!(found.grade, Grade::Good, "{name}");
+            assert!(found.text.contains("MPI_THREAD_MULTIPLE"), "{name}: {}", found.text);
+            let records = !matches!(name, "none" | "coordinated");
+            assert_eq!(found.text.contains("is recorded"), records, "{name}: {}", found.text);
+        }
+        for name in ["channel-memory", "plugin:lib.so"] {
+            let found = of(name);
+            assert_eq!(found.grade, Grade::Limited, "{name}");
+            assert!(found.text.starts_with("MPI_THREAD_SERIALIZED"), "{name}: {}", found.text);
+        }
+    }
 
     #[test]
     fn a_fixed_layout_that_is_refused_costs_images_and_nothing_else() {
