@@ -54,9 +54,17 @@ pub fn page(name: &str, language: &str) -> Page {
             heading: "Options".to_owned(),
             topic: "options".to_owned(),
             entries: OPTIONS.iter().map(entry).collect(),
-            notes: vec![Block::Text(
-                "All other options and files go to the compiler as they are.".to_owned(),
-            )],
+            notes: vec![
+                Block::Text(
+                    "All other options and files go to the compiler as they are.".to_owned(),
+                ),
+                Block::Text(
+                    "The Fortran modules of the installation fit the compiler that made them. For \
+                     another compiler, ftmpifort compiles them when a source file first needs them, \
+                     into $XDG_CACHE_HOME/ftmpi/fortran or ~/.cache/ftmpi/fortran."
+                        .to_owned(),
+                ),
+            ],
         }],
         examples: vec![Block::Code(vec![format!(
             "{name} -O2 prog.{} -o prog",

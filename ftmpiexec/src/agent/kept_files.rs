@@ -126,7 +126,8 @@ impl KeptFiles {
     pub fn look(&mut self) -> bool {
         let found = self.looker.found();
         let gave_up = found.is_some_and(|found| self.take(found));
-        if !self.looker.is_busy() && !(self.files.is_empty() && self.outdated.is_empty()) {
+        let nothing = self.files.is_empty() && self.outdated.is_empty();
+        if !nothing && !self.looker.is_busy() {
             let look = self.next_look(false);
             self.looker.begin(look);
         }
