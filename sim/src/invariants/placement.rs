@@ -1,5 +1,6 @@
 //! Ranks begin only where they may: never on a host without slots, beyond the limit of a host, or
-//! on one that is shunned; and not on a host without a free slot while another one has one.
+//! on one that is shunned; and not on a host without a free slot while another one has one, unless
+//! a standby of the rank is there.
 //!
 //! Source: docs/reference/machine-file.md, "After a failure".
 

@@ -341,7 +341,12 @@ impl World {
                 };
                 let hosts: Vec<usize> =
                     all().map(|rank| machine.location(rank).0 as usize).collect();
-                if all().all(|rank| ranks.contains(&rank) || is_still(rank)) {
+                // Who begins in a standby begins where that is.
+                let has_standby =
+                    |rank: &Rank| self.processes[rank.index()].standbys.contains_key(&number(to));
+                if all().all(|rank| ranks.contains(&rank) || is_still(rank))
+                    && !ranks.iter().any(has_standby)
+                {
                     let drained = &self.seen.drained_hosts;
                     let closed = |host| drained.contains(host);
                     self.seen.placement.moves_to(number(to), &hosts, closed);
