@@ -256,6 +256,7 @@ LONG = [
     ("kills in waves", ["c-tests/run.py", "--protocol", "coordinated", "kills", "--waves", "--runs", "8"]),
     ("kills under each protocol", ["c-tests/run.py", "--protocol", "rotate", "kills", "--runs", "18"]),
     ("orphans", ["c-tests/run.py", "orphans", "--runs", "6"]),
+    ("ranks that move", ["c-tests/run.py", "moves", "--runs", "3", "--seconds", "3"]),
     ("standbys, killed at random moments", ["c-tests/run.py", "standbys", "--runs", "8"]),
     ("going on without ranks, on more of them", ["c-tests/run.py", "going-on"]),
     ("conformance, killed", ["c-tests/run.py", "conformance", "--kills", "1"]),

@@ -87,7 +87,6 @@ def moves(setting: Setting, runs: int, only: list[str], seconds: float) -> None:
 def one(setting: Setting, jobs: Jobs, protocol: list[str], seed: int, program: str, recovery: Path) -> None:
     reason = REASONS[seed % len(REASONS)]
     draw = random.Random(f"{seed} {protocol}")
-    # All hosts are this machine: ranks reach each other by its network, too.
     modes = modes_of(protocol[0]) if protocol[0] != "auto" else [[]]
     mode = modes[draw.randrange(len(modes))]
     test = f"moves: {' '.join([*protocol, *mode])}: {program}, {reason}, seed {seed}"
