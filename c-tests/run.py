@@ -201,7 +201,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
     p = suite("mpi4py", "mpi4py's own test suite")
     p.add_argument("--peers", type=Path, default=ROOT / ".peers")
-    p.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 3])
+    p.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 3, 4])
     p.add_argument("--short", action="store_true", help="a part, in one job")
     p.add_argument("--standard", action="store_true", help="compiled for the standard ABI")
     p.add_argument("only", nargs="*", help="names of modules")
