@@ -68,6 +68,7 @@ def main() -> int:
                         help="only what a user gets without an option: messages, kernels with images, return, start")
     parser.add_argument("--watching", action="store_true",
                         help="only what it costs to watch a job: --trace and --dashboard")
+    parser.add_argument("--npb", type=Path, help="with --watching: the folder NPB3.4-MPI, for its CG and LU")
     parser.add_argument("--tiny", action="store_true", help="a short form, to check that the benchmark works")
     args = parser.parse_args()
     everything = not (args.images or args.default)
@@ -82,7 +83,7 @@ def main() -> int:
     begin = time.monotonic()
     try:
         if args.watching or args.tiny:
-            watching.measure(args.dist.resolve(), work, results, args.rounds, args.tiny, args.out)
+            watching.measure(args.dist.resolve(), work, results, args.rounds, args.tiny, args.out, args.npb)
         if args.watching:
             return results.finish()
         bench = Bench(args, work, results)

@@ -2,6 +2,8 @@
  * rank 0 step by step through single calls. No clock is read, and the minimum of several counts
  * is taken: the result is the same on a busy machine.
  *
+ * With an argument, so many other calls come before each: `--trace` then times only some calls.
+ *
  * Prints `send N` and `receive N` (instructions of a call, 8 bytes, system calls as one), or
  * `untraceable` where processes may not trace each other. */
 #define _GNU_SOURCE
@@ -80,12 +82,21 @@ static long count(void (*prepare)(void), void (*call)(void))
 }
 
 static char data[8] = "message";
+static int others;
 
 static void nothing(void) {}
+
+static void call_others(void)
+{
+    int flag;
+    for (int i = 0; i < others; i++)
+        MPI_Iprobe(0, 2, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
 
 static void meet(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
+    call_others();
 }
 
 /* On a busy machine a traced call takes long, so some waits are long enough. */
@@ -94,6 +105,7 @@ static void meet_and_wait(void)
     static int times;
     MPI_Barrier(MPI_COMM_WORLD);
     usleep(PAUSE_US * (1 + times++ % 10));
+    call_others();
 }
 
 static void send(void)
@@ -109,6 +121,7 @@ static void receive(void)
 int main(int argc, char **argv)
 {
     int me;
+    others = argc > 1 ? atoi(argv[1]) : 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     signal(SIGUSR2, SIG_IGN);
