@@ -28,6 +28,7 @@ from .network import Network
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {
+    "instructions": TESTS / "speed" / "instructions.c",
     "netpipe": HERE / "netpipe.c",
     "rawtcp": HERE / "rawtcp.c",
     "halo": HERE / "halo.c",
