@@ -146,7 +146,7 @@ def detectors(setting: Setting) -> None:
     setting.results.check("what --recovery show prints is read back", problem)
     bad = recovery_file(setting, '[[rule]]\ndetectors = [ { name = "process", recovery = "hope" } ]\n')
     refused = run([*setting.mpiexec(1, "--recovery", bad), "true"], timeout=20)
-    expected = "the recovery `hope` does not exist in this version; there are restart, migrate, ignore, give-up"
+    expected = "the recovery `hope` does not exist in this version; there are restart, promote, migrate, ignore, give-up"
     problem = None if refused.code == 2 and expected in refused.err else refused.output_tail()
     setting.results.check("a recovery that does not exist is refused", problem)
 

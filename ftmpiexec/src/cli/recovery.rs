@@ -42,7 +42,7 @@ pub enum RecoveryError {
     /// A recovery that does not exist yet.
     #[error(
         "the recovery `{0}` does not exist in this version; there are {all}",
-        all = Recovery::ALL.map(Recovery::name).join(", ")
+        all = recoveries()
     )]
     Recovery(String),
     /// A parameter that the detector does not have.
@@ -135,6 +135,14 @@ struct DetectorText {
 
 /// The recovery of ranks that have standbys.
 const PROMOTE: &str = "promote";
+
+/// All recoveries that a file may name.
+fn recoveries() -> String {
+    let mut names = Recovery::ALL.map(Recovery::name).to_vec();
+    // Beside the restart, of which it is a kind.
+    names.insert(1, PROMOTE);
+    names.join(", ")
+}
 
 /// The word that stands for a file in which every death is ignored.
 pub const IGNORE: &str = "ignore";
@@ -545,8 +553,8 @@ mod tests {
         };
         assert_eq!(
             one("name = \"process\", recovery = \"hope\""),
-            "the recovery `hope` does not exist in this version; there are restart, migrate, \
-             ignore, give-up"
+            "the recovery `hope` does not exist in this version; there are restart, promote, \
+             migrate, ignore, give-up"
         );
         assert_eq!(
             one("name = \"process\", count = 3"),
