@@ -98,6 +98,9 @@ fn waves_are_complete_and_returned_to() {
 #[test]
 fn seeds_that_failed_once_do_not_again() {
     for (variant, seed) in [
+        // The last host that the launcher had was lost: the other one worked again, and had been
+        // given up.
+        (Variant::LogonAlone, 9392),
         // Of a rank that dies behind the match of a receive that it was about to cancel.
         (Variant::OptimisticShared, 8160),
         // Events that are cut off before they are written; a message that a full channel keeps.

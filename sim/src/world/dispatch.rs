@@ -27,6 +27,8 @@ pub(super) struct Host {
     pub(super) up: bool,
     /// It did, under this launcher.
     pub(super) was_up: bool,
+    /// The launcher has given it up, and its agent has not come back.
+    pub(super) given_up: bool,
     /// The machine is broken: no agent can be started there.
     pub(super) broken: bool,
     /// Which one: what was meant for an earlier one is void.
@@ -63,6 +65,7 @@ impl Dispatch {
             known: vec![Incarnation(0); setup.ranks],
             up: false,
             was_up: false,
+            given_up: false,
             broken: false,
             agent: 0,
             last: [0; 2],
@@ -419,6 +422,7 @@ impl World {
         for host in &mut self.dispatch.hosts {
             // (The next launcher is given others for those that are broken.)
             (host.up, host.was_up, host.broken) = (false, false, false);
+            host.given_up = false;
             host.agent += 1;
         }
         self.seen.drained_hosts.are_forgotten();

@@ -26,7 +26,7 @@ impl World {
         let known = incarnations.collect();
         let host_state = &mut self.dispatch.hosts[host];
         host_state.known = known;
-        (host_state.up, host_state.was_up) = (true, true);
+        (host_state.up, host_state.was_up, host_state.given_up) = (true, true, false);
         self.seen.placement.is_up(host);
         self.notify_dispatcher(Input::AgentUp { host: host as u32 });
     }
@@ -46,10 +46,15 @@ impl World {
         self.this_host_breaks(host);
     }
 
-    /// As [`World::host_breaks`], for this host.
+    /// As [`World::host_breaks`], for this host. Another one that works again, and was given up
+    /// before, helps nobody until the launcher tries it again.
     pub(super) fn this_host_breaks(&mut self, host: usize) {
         let others = (0..self.setup.hosts).filter(|other| *other != host);
-        let last = others.filter(|other| !self.dispatch.hosts[*other].broken).count() == 0;
+        let helps = |other: &usize| {
+            let state = &self.dispatch.hosts[*other];
+            !state.broken && !state.given_up
+        };
+        let last = others.filter(helps).count() == 0;
         let state = &mut self.dispatch.hosts[host];
         if last || state.broken || !state.was_up {
             return;
@@ -100,6 +105,7 @@ impl World {
     /// There is no agent where one was to be. Now and then there is one after all, when the
     /// launcher no longer waits for it.
     fn agent_fails(&mut self, host: usize) {
+        self.dispatch.hosts[host].given_up = true;
         self.notify_dispatcher(Input::AgentFailed { host: host as u32, why: "broken".to_owned() });
         if self.below(3) == 0 {
             let delay = self.below(3000);
