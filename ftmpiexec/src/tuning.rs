@@ -19,10 +19,6 @@ pub const HEARD_MISSED_MAX: u32 = 2;
 
 // ---- agents, as the launcher starts and ends them -----------------------------------------------
 
-/// Agents that are started at the same time: sshd refuses more.
-pub const AGENT_STARTS_AT_ONCE: usize = 32;
-/// How long a start of an agent occupies one of [`AGENT_STARTS_AT_ONCE`].
-pub const AGENT_START_PACE: Duration = Duration::from_secs(1);
 /// From the start of an agent to its first message.
 pub const AGENT_START_LIMIT: Duration = Duration::from_secs(60);
 /// As [`AGENT_START_LIMIT`], for a host that was up and fell away, and for all restarts of its

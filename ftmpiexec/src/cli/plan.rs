@@ -151,6 +151,8 @@ pub struct Plan {
     pub port_range: Option<RangeInclusive<u16>>,
     /// How other hosts are reached.
     pub starter: Starter,
+    /// Agents and servers that are started at the same time.
+    pub launch_at_once: u32,
     /// Hosts whose agents or servers start by `starter`.
     remote: HashSet<String>,
     /// Path of ftmpiexec on other hosts.
@@ -368,6 +370,7 @@ impl Plan {
             port_range: cli.network.port_range.clone(),
             starter,
             remote: HashSet::new(),
+            launch_at_once: cli.network.launch_at_once,
             remote_path: remote_path(cli)?,
             verbose: cli.output.verbose,
             continued: None,

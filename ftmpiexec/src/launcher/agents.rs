@@ -5,6 +5,7 @@ use super::agent_link::{read_agent, write_agent};
 use super::agent_process::{AgentStarter, run_agent_process};
 use super::events::LauncherEvent;
 use super::notices;
+use super::starts::{NOT_STARTED, Starts, Underway};
 use crate::agent::{started_at, state_of};
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ProcessId, ToAgent};
 use crate::cli::{Machine, Plan, own_address_towards};
@@ -13,10 +14,7 @@ use crate::host_limits::HostLimits;
 use crate::job_dir::progress::RankProgress;
 use crate::own_link;
 use crate::restore_facts::RestoreFacts;
-use crate::tuning::{
-    AGENT_RESTART_LIMIT, AGENT_RESTARTS_MAX, AGENT_START_LIMIT, AGENT_START_PACE,
-    AGENT_STARTS_AT_ONCE,
-};
+use crate::tuning::{AGENT_RESTART_LIMIT, AGENT_RESTARTS_MAX, AGENT_START_LIMIT};
 use ftmpi_checkpoint::inheritance;
 use ftmpi_protocols::dispatcher::Input;
 use ftmpi_transport::auth::{self, Authenticated, JobKey};
@@ -28,10 +26,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 /// What an agent says when it is ready.
 #[derive(Debug)]
@@ -76,6 +73,8 @@ pub struct AgentState {
     port: Option<u16>,
     process: Option<ProcessId>,
     kill: Option<oneshot::Sender<()>>,
+    /// Its start, until it has connected.
+    starting: Option<Underway>,
     failed_starts: u32,
     /// When the agent was lost, if it was up and has not come back.
     lost: Option<Instant>,
@@ -104,7 +103,7 @@ impl AgentState {
 
     /// Ends the agent's process and the connection to it.
     pub fn kill_hard(&mut self) {
-        self.link = None;
+        (self.link, self.starting) = (None, None);
         if let Some(kill) = self.kill.take() {
             let _ = kill.send(());
         }
@@ -143,8 +142,7 @@ pub struct Agents {
     from_caller: Vec<OwnedFd>,
     /// The positions in their files before a rank has started.
     positions: Vec<u64>,
-    /// Limits how many agents start at a time.
-    starts: Arc<Semaphore>,
+    starts: Starts,
     events: mpsc::UnboundedSender<LauncherEvent>,
 }
 
@@ -164,7 +162,7 @@ impl Agents {
         keys: AgentKeys,
         listen: SocketAddr,
         temporary: Option<PathBuf>,
-        events: mpsc::UnboundedSender<LauncherEvent>,
+        (starts, events): (Starts, mpsc::UnboundedSender<LauncherEvent>),
     ) -> Self {
         let hosts: Vec<Host> = plan
             .machines
@@ -188,7 +186,7 @@ impl Agents {
             starter: AgentStarter::new(plan),
             from_caller: Vec::new(),
             positions: Vec::new(),
-            starts: Arc::new(Semaphore::new(AGENT_STARTS_AT_ONCE)),
+            starts,
             events,
         }
     }
@@ -365,17 +363,19 @@ impl Agents {
         if !remote && !self.from_caller.is_empty() {
             inheritance::pass_on(command.as_std_mut(), &self.from_caller);
         }
-        let (events, starts) = (self.events.clone(), self.starts.clone());
+        let (underway, turn) = self.starts.ask();
+        self.states[host as usize].starting = Some(underway);
+        let (events, mut killed) = (self.events.clone(), killed);
         tokio::spawn(async move {
-            let permit = starts.acquire_owned().await;
+            if !turn.comes(&mut killed).await {
+                let why = NOT_STARTED.to_owned();
+                let _ = events.send(LauncherEvent::AgentEnded { host, launch, why });
+                return;
+            }
             let late = events.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(limit).await;
                 let _ = late.send(LauncherEvent::AgentLate { host, launch });
-            });
-            tokio::spawn(async move {
-                tokio::time::sleep(AGENT_START_PACE).await;
-                drop(permit);
             });
             let why = run_agent_process(command, line, killed).await;
             let _ = events.send(LauncherEvent::AgentEnded { host, launch, why });
@@ -403,7 +403,7 @@ impl Agents {
         let launch = state.launch;
         let (link, outbox) = mpsc::unbounded_channel();
         state.link = Some(link);
-        state.connected = true;
+        (state.connected, state.starting) = (true, None);
         let framed = Framed::<TcpStream, ToAgent, FromAgent>::new(caller.stream, FRAME_BYTES_MAX);
         let (reader, writer) = framed.split();
         tokio::spawn(read_agent(reader, host, launch, self.events.clone()));

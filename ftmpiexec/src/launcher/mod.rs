@@ -58,6 +58,7 @@ mod scheduling;
 mod servers;
 mod settings;
 mod signals;
+mod starts;
 mod status_text;
 mod stopping;
 mod termination;
@@ -279,9 +280,10 @@ impl Launcher {
         let keys = AgentKeys { key: key.clone(), image_key };
         let temporary = directory.as_ref().and_then(JobDir::temporary);
         let programs =
+        let starts = servers.starts().clone();
             plan.program_of.iter().map(|&program| plan.programs[program as usize].path());
         let programs = programs.collect();
-        let mut agents = Agents::new(&plan, keys, listen, temporary, events.clone());
+        let mut agents = Agents::new(&plan, keys, listen, temporary, (starts, events.clone()));
         if let (Some(earlier), Some(progress)) = (&plan.continued, &progress) {
             agents.give_leftovers(&earlier.saved.machines, &plan, progress.ranks());
         }

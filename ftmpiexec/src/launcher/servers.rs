@@ -15,6 +15,7 @@ use self::process::run_server;
 use self::server_stderr::ServerStderr;
 use super::events::LauncherEvent;
 use super::notices;
+use super::starts::{NOT_STARTED, Starts, Underway};
 use crate::cli::Plan;
 use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
@@ -104,6 +105,8 @@ struct Server {
     /// Its host is down (fault injection).
     down: bool,
     kill: Option<oneshot::Sender<StopMode>>,
+    /// Its start on another host, until it is up or has ended.
+    starting: Option<Underway>,
     runs: Option<JoinHandle<()>>,
     /// The ranks that the server serves.
     serves: Vec<Rank>,
@@ -115,6 +118,8 @@ struct Server {
 pub struct Servers {
     servers: Vec<Server>,
     commands: CommandBuilder,
+    /// Limits how many start at a time on other hosts, agents included.
+    starts: Starts,
     size: usize,
     /// The user knows that logs take much of a disk.
     told_of_logs: bool,
@@ -150,9 +155,15 @@ impl Servers {
         Ok(Self {
             servers,
             commands: CommandBuilder::new(plan, elsewhere)?,
+            starts: Starts::new(plan.launch_at_once),
             size,
             told_of_logs: false,
         })
+    }
+
+    /// What limits how many processes start at a time.
+    pub fn starts(&self) -> &Starts {
+        &self.starts
     }
 
     /// Processes have joined the job, which has so many ranks now: its servers take turns.
@@ -222,8 +233,19 @@ impl Servers {
         }
         // The key is never part of a command line, where other users could read it.
         let key_line = remote.then(|| key.to_hex() + "\n");
-        let events = events.clone();
+        let turn = remote.then(|| self.starts.ask()).map(|(underway, turn)| {
+            server.starting = Some(underway);
+            turn
+        });
+        let (events, mut killed) = (events.clone(), killed);
         server.runs = Some(tokio::spawn(async move {
+            if let Some(turn) = turn
+                && !turn.comes(&mut killed).await
+            {
+                let why = NOT_STARTED.to_owned();
+                let _ = events.send(LauncherEvent::ServerEnded { index, launch, why });
+                return;
+            }
             let why = run_server(command, key_line, killed, (index, launch), &events).await;
             let _ = events.send(LauncherEvent::ServerEnded { index, launch, why });
         }));
@@ -260,7 +282,7 @@ impl Servers {
             })?;
         }
         server.address = Some(address);
-        server.up = true;
+        (server.up, server.starting) = (true, None);
         Ok(Some(server.kind))
     }
 

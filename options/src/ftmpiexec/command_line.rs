@@ -146,7 +146,7 @@ impl CommandLine {
             checkpoints: ckpt_interval ckpt ckpt_policy ckpt_incremental compress image_key;
             storage: images local_dir image_space;
             batch: grace timeout;
-            network: transport launcher interface port_range rsh rsh_options remote_path;
+            network: transport launcher launch_at_once interface port_range rsh rsh_options remote_path;
             testing: doctor;
         }
         // Faults belong to one run.

@@ -1,7 +1,7 @@
 //! What a job prints and writes, how long it runs, how its parts reach each other, and tests.
 
 use crate::choices::{LauncherKind, OutputChoice, TransportChoice};
-use crate::values::{address, local_address, path, ports, time, time_limit, window};
+use crate::values::{address, local_address, number, path, ports, time, time_limit, window};
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -158,6 +158,13 @@ pub struct Network {
         visible_alias = "bootstrap"
     )]
     pub launcher: LauncherKind,
+    /// Agents and servers that are started at the same time
+    ///
+    /// A start is one connection of ssh (or of --rsh, or one srun), and counts until its agent or
+    /// server has connected or its start has failed. Fewer suit a gateway that refuses many
+    /// connections. From 1 to 10000.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = number::<u32>(1, 10_000, 32))]
+    pub launch_at_once: u32,
     /// Network interface between the hosts
     ///
     /// Its name on the host of ftmpiexec (ib0), or the address of that host there (10.1.0.1).

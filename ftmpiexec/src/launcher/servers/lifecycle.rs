@@ -56,6 +56,7 @@ impl Servers {
         if server.launch != launch {
             return None;
         }
+        server.starting = None;
         let never_up = !server.up && server.address.is_none();
         if std::mem::take(&mut server.up) {
             server.in_use_since = None;

@@ -34,6 +34,7 @@ fn server(
         pulse: Pulse::default(),
         down: false,
         kill: None,
+        starting: None,
         runs: None,
         serves: Vec::new(),
         stderr: ServerStderr::default(),
