@@ -17,7 +17,8 @@
 //! - At most one image of a rank is under way.
 //! - The interval counts from the *end* of the last transfer, so a slow store never queues images.
 //! - Where the cost is bounded ([`Settings::cost_limit`]), the interval grows until images take no
-//!   more than that part of the time. It is never shorter than what was set.
+//!   more than that part of the time, and until standbys wait for most of it. It is never shorter
+//!   than what was set.
 //! - The first images are spread over one interval, and at most `at_once_max` ranks stream at the
 //!   same time. So not all ranks reach the store together.
 //!
@@ -29,7 +30,9 @@
 
 pub mod scheduler_process;
 
-use crate::tuning::{IMAGE_PATIENCE, INTERVAL_MAX, INTERVAL_MIN, LIMITED_INTERVAL_MAX, OLD_COSTS};
+use crate::tuning::{
+    IMAGE_PATIENCE, INTERVAL_MAX, INTERVAL_MIN, LIMITED_INTERVAL_MAX, OLD_COSTS, READINGS_APART,
+};
 use ftmpi_wire::Rank;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -89,6 +92,8 @@ pub struct Scheduler {
     random: u64,
     /// By how much an image holds up its rank, of late.
     cost: Option<Duration>,
+    /// How long a standby reads its image, of late.
+    reading: Option<Duration>,
     /// Failures of which each counts once, however many ranks it took.
     failures: u32,
     failed_at: Option<Duration>,
@@ -116,6 +121,7 @@ impl Scheduler {
             received: vec![[0; 2]; size as usize],
             random,
             cost: None,
+            reading: None,
             failures: 0,
             failed_at: None,
             parts: size.max(1),
@@ -207,8 +213,12 @@ impl Scheduler {
     /// An image held up its rank for so long: it stood still, and what the image takes of the
     /// processors was missing to the rank. The costs of late count most.
     pub fn costs(&mut self, cost: Duration) {
-        let old = self.cost.unwrap_or(cost);
-        self.cost = Some((old * (OLD_COSTS - 1) + cost) / OLD_COSTS);
+        self.cost = Some(averaged(self.cost, cost));
+    }
+
+    /// A standby has read its image for so long, and is ready.
+    pub fn read(&mut self, time: Duration) {
+        self.reading = Some(averaged(self.reading, time));
     }
 
     /// Something failed that images are there for. Ranks that fail at the same moment went with one
@@ -229,15 +239,17 @@ impl Scheduler {
     /// (Young, CACM 17(9), 1974; Daly, FGCS 22(3), 2006.)
     #[must_use]
     pub fn interval(&self, now: Duration) -> Duration {
-        let Some(cost) = self.cost else { return self.settings.interval };
-        let cost = cost.as_secs_f64();
         if self.settings.policy != Policy::YoungDaly {
             let Some(limit) = self.settings.cost_limit else { return self.settings.interval };
+            let cost = self.cost.unwrap_or_default().as_secs_f64();
             // Each part of the job holds up the others in its turn.
             let least = cost * f64::from(self.parts) * 1000.0 / f64::from(limit.max(1));
             let least = Duration::try_from_secs_f64(least).unwrap_or(LIMITED_INTERVAL_MAX);
+            let least = least.max(self.reading.unwrap_or_default() * READINGS_APART);
             return self.settings.interval.max(least.min(LIMITED_INTERVAL_MAX));
         }
+        let Some(cost) = self.cost else { return self.settings.interval };
+        let cost = cost.as_secs_f64();
         let between = now.as_secs_f64() * f64::from(self.parts) / f64::from(self.failures + 1);
         let best = Duration::try_from_secs_f64((2.0 * cost * between).sqrt());
         best.unwrap_or(INTERVAL_MAX).clamp(INTERVAL_MIN, INTERVAL_MAX)
@@ -307,6 +319,11 @@ impl Scheduler {
     pub fn is_under_way(&self, rank: Rank) -> bool {
         self.under_way.get(rank.index()).is_some_and(Option::is_some)
     }
+}
+
+/// A mean in which what was measured of late counts most.
+fn averaged(old: Option<Duration>, new: Duration) -> Duration {
+    (old.unwrap_or(new) * (OLD_COSTS - 1) + new) / OLD_COSTS
 }
 
 #[cfg(test)]
@@ -485,5 +502,17 @@ mod tests {
         assert_eq!(scheduler.interval(S), 100 * S);
         (0..200).for_each(|_| scheduler.costs(S / 100));
         assert_eq!(scheduler.interval(S), 30 * S, "the program uses less memory now");
+    }
+
+    #[test]
+    fn where_the_cost_is_bounded_standbys_wait_for_most_of_the_time() {
+        let mut bounded = bounded(4);
+        bounded.read(S / 10);
+        assert_eq!(bounded.interval(S), 30 * S);
+        (0..200).for_each(|_| bounded.read(10 * S));
+        assert!(bounded.interval(S) > 39 * S && bounded.interval(S) <= 40 * S);
+        let mut as_set = scheduler(Policy::Periodic, 4);
+        as_set.read(10 * S);
+        assert_eq!(as_set.interval(S), 4 * S);
     }
 }

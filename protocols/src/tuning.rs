@@ -87,12 +87,19 @@ pub(crate) const STANDBYS_LOST_MAX: u32 = 5;
 /// After the loss of a standby, before another one is made of the same image.
 pub(crate) const STANDBY_RETRY: Duration = Duration::from_secs(1);
 
+/// How long a standby may read its image and hold up the next image, and the recovery of its rank:
+/// its host may be slow, or its checkpoint server away.
+pub(crate) const STANDBY_PATIENCE: Duration = Duration::from_secs(60);
+
 // ---- the scheduler ------------------------------------------------------------------------------
 
 /// A rank whose image takes longer (it may be stopped) no longer holds up the others.
 pub(crate) const IMAGE_PATIENCE: Duration = Duration::from_secs(60);
 /// The newest cost of an image is one of so many parts of the cost that counts.
 pub(crate) const OLD_COSTS: u32 = 8;
+/// Where the cost of images is bounded, they are so many times as far apart as a standby takes to
+/// read one: it is ready for four fifths of the time.
+pub(crate) const READINGS_APART: u32 = 4;
 /// The longest interval where the cost of images is bounded: work that a failure may cost.
 pub(crate) const LIMITED_INTERVAL_MAX: Duration = Duration::from_secs(600);
 /// The shortest interval of `young-daly`: its formula has no lower bound.

@@ -126,6 +126,11 @@ impl Dispatcher {
     }
 
     pub(super) fn note(&mut self, note: Note) {
+        match note {
+            Note::Hasten => self.wait_for_no_standby(None),
+            Note::HastenOne(rank) => self.wait_for_no_standby(Some(rank)),
+            _ => {}
+        }
         if let Some(scheduler) = &mut self.scheduler {
             scheduler.note(self.now, note);
         }
@@ -146,7 +151,10 @@ impl Dispatcher {
             return self.look_for_waves();
         }
         let able = |rank: Rank| {
-            let owes = self.suspension.is_none() || self.owes_last_image(rank);
+            let owes = match &self.suspension {
+                Some(_) => self.owes_last_image(rank),
+                None => !self.waits_for_standby(rank),
+            };
             // While a rank waits in `MPI_Finalize`, logs of others hold what it has received.
             let works = self.ranks[rank.index()].can_take_image();
             owes && (works || self.waits_for_other_worlds(rank))

@@ -6,6 +6,8 @@
 //! - An incarnation that begins in a standby begins as any other one: announced, declared, after
 //!   the end of the one before, on a host that takes ranks.
 //! - Whatever else happens, the rank begins from its images as if there were no standby.
+//! - The next image of a rank waits until its standby has read the last one: a standby that always
+//!   reads helps nobody. Images that are wanted at once do not wait.
 //! - It is on another host than its rank if one takes it. A host is preferred where it would be
 //!   within the slots, ranks and standbys counted.
 
@@ -13,10 +15,12 @@ use super::Dispatcher;
 use super::messages::{Command, ImageFacts};
 use super::notice::Notice;
 use super::rank_state::Stage;
-use crate::tuning::{STANDBY_RETRY, STANDBYS_LOST_MAX};
+use crate::scheduler::scheduler_process::Note;
+use crate::tuning::{STANDBY_PATIENCE, STANDBY_RETRY, STANDBYS_LOST_MAX};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The recovery that gives a rank the process of its standby.
 pub(super) const PROMOTE: &str = "promote";
@@ -29,9 +33,20 @@ pub(super) struct Standby {
     image: ImageNo,
     /// It has read its image.
     ready: bool,
+    /// When it was ordered.
+    since: Duration,
+    /// The next image of the rank waits until it is ready.
+    awaited: bool,
     /// The host of its rank has closed its connection: the rank waits for that host first. (Its
     /// process may live as long as that host is not known to be lost.)
     second: bool,
+}
+
+impl Standby {
+    /// Whether it reads its image, and not for longer than a standby should.
+    fn reads(&self, now: Duration) -> bool {
+        !self.ready && now < self.since + STANDBY_PATIENCE
+    }
 }
 
 /// What is to be done about a standby.
@@ -95,8 +110,9 @@ impl Dispatcher {
         if before.is_some_and(|before| before.host != host) {
             self.drop_standby(rank);
         }
-        let standby =
-            Standby { host, incarnation, image: image.image, ready: false, second: false };
+        let (since, image_no) = (self.now, image.image);
+        let (ready, awaited, second) = (false, true, false);
+        let standby = Standby { host, incarnation, image: image_no, ready, since, awaited, second };
         self.ranks[rank.index()].standby = Some(standby);
         let order = StandbyOrder::Make { rank, incarnation, host, image };
         self.commands.push_back(Command::Standby(order));
@@ -149,6 +165,21 @@ impl Dispatcher {
         }
     }
 
+    /// Whether the next image of a rank waits until its standby has read the last one.
+    pub(super) fn waits_for_standby(&self, rank: Rank) -> bool {
+        let standby = self.ranks[rank.index()].standby;
+        standby.is_some_and(|it| it.awaited && it.reads(self.now))
+    }
+
+    /// An image of a rank, or of each, is wanted at once.
+    pub(super) fn wait_for_no_standby(&mut self, rank: Option<Rank>) {
+        let ranks = self.ranks.iter_mut().enumerate();
+        let wanted = ranks.filter(|(at, _)| rank.is_none_or(|rank| rank.index() == *at));
+        for standby in wanted.filter_map(|(_, state)| state.standby.as_mut()) {
+            standby.awaited = false;
+        }
+    }
+
     /// The standby of a rank, for people: its host, its image, and whether it has read that.
     #[must_use]
     pub fn standby(&self, rank: Rank) -> Option<(u32, ImageNo, bool)> {
@@ -191,8 +222,13 @@ impl Dispatcher {
         };
         match news {
             StandbyNews::Ready(image) => {
-                standby.ready |= standby.image == image;
+                let took = self.now.saturating_sub(standby.since);
+                let has_read = !standby.ready && standby.image == image;
+                standby.ready |= has_read;
                 state.lost_standbys = state.lost_standbys.map(|_| 0);
+                if has_read {
+                    self.note(Note::Read(took));
+                }
             }
             StandbyNews::Lost { image, .. } if standby.image != image => {}
             StandbyNews::Lost { why, for_good, .. } => {
@@ -210,13 +246,15 @@ impl Dispatcher {
     }
 
     /// A rank is to begin its next incarnation: in its standby, if that can take its place. Gives
-    /// the name of its host then. A standby that still reads its image is awaited where the rank
-    /// begins on that host anyway, or must leave its own.
+    /// the name of its host then. A standby that still reads its image is awaited: it has begun,
+    /// and a restart would begin to read. Where it reads for very long, it is awaited only if the
+    /// rank begins on that host anyway, or must leave its own.
     pub(super) fn promote(&mut self, rank: Rank) -> Option<String> {
         let state = &self.ranks[rank.index()];
         let standby = state.standby.filter(|standby| !standby.second)?;
         let (to, here) = (standby.host, state.host);
-        if !standby.ready && to != here && state.moves_to.is_none() && self.hosts.is_up(here) {
+        let is_stuck = !standby.ready && !standby.reads(self.now);
+        if is_stuck && to != here && state.moves_to.is_none() && self.hosts.is_up(here) {
             return None;
         }
         let is_next = standby.incarnation == state.incarnation.next()

@@ -2,6 +2,7 @@
 
 use super::tests::{S, drain, ended, hello, running, settings};
 use super::*;
+use crate::tuning::STANDBY_PATIENCE;
 
 const KILLED: Ending = Ending::Signal(9);
 
@@ -75,32 +76,78 @@ fn a_standby_is_made_of_each_new_image_and_takes_the_place_of_its_rank() {
     assert_eq!(begins(&drain(&mut dispatcher)), (Some(0), Some("h0".to_owned())));
 }
 
-#[test]
-fn a_standby_that_is_not_ready_or_old_is_not_used() {
-    let mut dispatcher = running(with_standbys(4, 2));
-    commits(&mut dispatcher, 0, 0, 1);
-    dispatcher.handle(4 * S, ended(0, 0, KILLED, 10));
-    assert_eq!(begins(&drain(&mut dispatcher)), (Some(0), None));
-
+/// A rank whose standby reads image 2, after it has been ready with image 1.
+fn reads_the_second_image() -> Dispatcher {
     let mut dispatcher = running(with_standbys(4, 2));
     commits(&mut dispatcher, 0, 0, 1);
     ready(&mut dispatcher, 0, 1, 1);
     commits(&mut dispatcher, 0, 0, 2);
-    dispatcher.handle(4 * S, ended(0, 0, KILLED, 10));
-    assert_eq!(begins(&drain(&mut dispatcher)), (Some(0), None), "image 2 is not read yet");
+    dispatcher
 }
 
 #[test]
-fn a_standby_that_still_reads_is_awaited_where_nothing_else_is_nearer() {
+fn a_standby_that_still_reads_is_awaited_unless_it_reads_for_very_long() {
+    let mut dispatcher = reads_the_second_image();
+    dispatcher.handle(4 * S, ended(0, 0, KILLED, 10));
+    let commands = drain(&mut dispatcher);
+    assert_eq!(begins(&commands), (Some(1), Some("h1".to_owned())));
+    let newest = commands.iter().find_map(|command| match command {
+        Command::Start { images, .. } => images.first().map(|facts| facts.image),
+        _ => None,
+    });
+    assert_eq!(newest, Some(ImageNo(2)), "the standby of image 1 is gone");
+
+    let mut dispatcher = reads_the_second_image();
+    dispatcher.handle(4 * S + STANDBY_PATIENCE, ended(0, 0, KILLED, 10));
+    assert_eq!(begins(&drain(&mut dispatcher)), (Some(0), None));
+    // On the host where the rank begins anyway it is nearer than the image.
     let mut dispatcher = running(with_standbys(1, 1));
     commits(&mut dispatcher, 0, 0, 1);
-    dispatcher.handle(4 * S, ended(0, 0, KILLED, 10));
+    dispatcher.handle(4 * S + STANDBY_PATIENCE, ended(0, 0, KILLED, 10));
     assert_eq!(begins(&drain(&mut dispatcher)), (Some(0), Some("h0".to_owned())));
     let mut dispatcher = running(with_standbys(2, 2));
     commits(&mut dispatcher, 0, 0, 1);
     let why = "it is gone".to_owned();
     dispatcher.handle(4 * S, Input::AgentLost { host: 0, why, silent: true });
     assert_eq!(begins(&drain(&mut dispatcher)), (Some(1), Some("h1".to_owned())));
+}
+
+/// The ranks of which images are ordered now.
+fn images_at(dispatcher: &mut Dispatcher, now: Duration) -> Vec<u32> {
+    dispatcher.handle(now, Input::Tick);
+    let rank = |command: &Command| match command {
+        Command::TakeImage { rank, .. } => Some(rank.0),
+        _ => None,
+    };
+    drain(dispatcher).iter().filter_map(rank).collect()
+}
+
+/// A job of one rank whose first image has been taken in time.
+fn with_an_image() -> Dispatcher {
+    let mut dispatcher = running(with_standbys(1, 1));
+    assert_eq!(images_at(&mut dispatcher, 60 * S), [0]);
+    commits(&mut dispatcher, 0, 0, 1);
+    dispatcher
+}
+
+#[test]
+fn the_next_image_waits_until_the_standby_has_read_the_last_one() {
+    let mut dispatcher = with_an_image();
+    assert_eq!(images_at(&mut dispatcher, 119 * S), [] as [u32; 0]);
+    ready(&mut dispatcher, 0, 1, 1);
+    assert_eq!(images_at(&mut dispatcher, 119 * S), [0]);
+    // Not for ever, and not where the image is wanted at once.
+    let mut dispatcher = with_an_image();
+    assert_eq!(images_at(&mut dispatcher, 60 * S + STANDBY_PATIENCE), [0]);
+    let mut dispatcher = with_an_image();
+    dispatcher.handle(61 * S, Input::ImagesWanted);
+    assert_eq!(images_at(&mut dispatcher, 61 * S), [0]);
+    // Nothing is waited for where there is no standby.
+    let mut dispatcher = with_an_image();
+    let (image, why) = (ImageNo(1), "a socket".to_owned());
+    let news = StandbyNews::Lost { image, why, for_good: true };
+    dispatcher.handle(62 * S, Input::Standby(Rank(0), Incarnation(1), news));
+    assert_eq!(images_at(&mut dispatcher, 119 * S), [0]);
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub enum Note {
     Received(Rank, u64),
     /// An image held up its rank for so long.
     Cost(Duration),
+    /// A standby has read its image for so long.
+    Read(Duration),
     /// A rank failed.
     Failed,
     /// Images of all are due.
@@ -77,6 +79,7 @@ impl Scheduler {
             Note::Committed(rank) => self.committed(rank),
             Note::Received(rank, bytes) => self.received(rank, bytes),
             Note::Cost(cost) => self.costs(cost),
+            Note::Read(time) => self.read(time),
             Note::Failed => self.failed(now),
             Note::Hasten => self.hasten(now),
             Note::HastenOne(rank) => self.hasten_one(now, rank),
@@ -92,6 +95,7 @@ impl Scheduler {
         match *note {
             Note::Received(..) | Note::Committed(_) => policy == Policy::Payload,
             Note::Cost(_) => policy == Policy::YoungDaly || self.settings.cost_limit.is_some(),
+            Note::Read(_) => policy != Policy::YoungDaly && self.settings.cost_limit.is_some(),
             Note::Failed => policy == Policy::YoungDaly,
             Note::HastenOne(rank) => self.due[rank.index()] > now || self.choice_due > now,
             Note::HastenWave(cluster) => self.wave_due[cluster as usize] > now,
@@ -109,7 +113,7 @@ impl Scheduler {
                 rank(r)
             }
             Note::HastenWave(c) | Note::WaveEnded(c) | Note::WaveRefused(c) => cluster(c),
-            Note::Cost(_) | Note::Failed | Note::Hasten | Note::Grown(..) => true,
+            Note::Cost(_) | Note::Read(_) | Note::Failed | Note::Hasten | Note::Grown(..) => true,
         }
     }
 }
