@@ -21,6 +21,7 @@ from .jobs import RANKS, TCP, Jobs, judge_with_faults, program_pids
 HOSTS = ["-launcher", "fork", "-hosts", "a:2,b:2,c:4"]
 # Images come when the script asks for them.
 OPTIONS = ["--protocol", "pessimistic", "--standby", "all", "--ckpt-interval", "1h"]
+REPLICATED = ["--protocol", "replicated", "-launcher", "fork", "-hosts", "a:2,b:2,c:2"]
 TAKES = "takes its place, with image "
 # The descriptor of the image that a process reads (`fds::IMAGE`): a standby has it open until it goes on.
 IMAGE = 1002
@@ -138,7 +139,10 @@ def scripted(setting: Setting, test: str, steps: Callable[[Script], Steps], reco
     problem = script.problem() or problem_of(outcome) or output_problem(outcome.out)
     if problem and not script.over:
         problem += f": {outcome.output_tail()}"
-    failures = (reports.read(report)[0] or {}).get("failures", [])
+    said = reports.read(report)[0] or {}
+    failures = said.get("failures", [])
+    if problem is None and "replicated" in command and said.get("protocol") != "replicated":
+        problem = f"the report says protocol {said.get('protocol')}"
     found = [failure["recovery"] for failure in failures]
     if problem is None and not are_as(found, recoveries):
         problem = f"recoveries {found}: {outcome.output_tail()}"
@@ -253,9 +257,30 @@ def one_by_one(script: Script) -> Steps:
     yield from script.all_ready(RANKS)
 
 
-def continued(setting: Setting) -> None:
+def one_after_the_other(script: Script) -> Steps:
+    """Three ranks die. Images come by themselves, so a standby may have begun to
+    read the next one when its rank dies: it is awaited."""
+    yield from script.run_all()
+    for rank in range(3):
+        status = yield from script.all_ready(rank)
+        kill([status["ranks"][rank]["pid"]])
+    yield from script.all_ready(3)
+
+
+def in_the_middle_of_reading(script: Script) -> Steps:
+    """Each rank in turn dies while its standby reads an image that takes long to read."""
+    yield from script.run_all()
+    for rank in range(RANKS):
+        yield from script.all_ready(rank)
+        status = yield from script.until("a standby that reads", lambda s: s["ranks"][rank]["state"] in LIVES and (
+            s["ranks"][rank]["standby"] and not s["ranks"][rank]["standby"]["ready"]))
+        kill([status["ranks"][rank]["pid"]])
+    yield from script.all_ready(RANKS)
+
+
+def continued(setting: Setting, options: list[str]) -> None:
     """The launcher dies, `--restart` goes on, and a rank of the continued job dies: its standby is made again."""
-    test = "standbys: after --restart"
+    test = f"standbys: after --restart {' '.join(options[:2])}"
     program, made = build.build(setting, TESTS / "programs" / "until.c")
     if program is None:
         setting.results.bad(test, made.output_tail())
@@ -276,7 +301,7 @@ def continued(setting: Setting) -> None:
             all(map(is_ready, s["ranks"])) and s["ranks"][1]["pid"] != status["ranks"][1]["pid"]))
 
     first, second = Script(setting, where, first_steps), Script(setting, where, second_steps)
-    command = [*setting.mpiexec(RANKS, *HOSTS, *OPTIONS), "--job-dir", where / "job", program, first.done]
+    command = [*setting.mpiexec(RANKS, *options), "--job-dir", where / "job", program, first.done]
     early = run(command, timeout=setting.timeout, cwd=where, meanwhile=first)
     problem = None if early.code == -signal.SIGKILL else f"the launcher was to be killed: {early.output_tail()}"
     if problem is None:
@@ -326,7 +351,7 @@ def random_kills(setting: Setting, runs: int, seconds: float) -> None:
     jobs = Jobs(setting, seconds)
     names = ["master_worker", "traffic", "waitany", "lines", "one_sided", "cg", "probe_loop", "shared_file"]
     kinds = [["leader"], ["leader", "standby", "both", "again"], ["again"], ["all", "standby", "leader"]]
-    protocols = [["pessimistic"], ["pessimistic"], ["causal"], ["channel-memory"], ["optimistic"]]
+    protocols = [["pessimistic"], ["replicated"], ["causal"], ["channel-memory"], ["optimistic"]]
     for number in range(runs):
         seed = setting.seed + number
         name, what, protocol = (some[number % len(some)] for some in (names, kinds, protocols))
@@ -356,17 +381,31 @@ def refused(setting: Setting) -> None:
     file.write_text('[[rule]]\ndetectors = [ { name = "process", recovery = "promote" } ]\n')
     for options, text in (
         (["--protocol", "coordinated", "--standby", "all"],
-         "--standby has no effect under --protocol coordinated; drop it, or use it under pessimistic"),
+         "--standby has no effect under --protocol coordinated; drop it, or use it under pessimistic, replicated"),
         (["--protocol", "none", "--standby", "all"], "--standby has no effect under --protocol none"),
         (["--protocol", "pessimistic", "--standby", "0,4"], "--standby: there is no rank 4; the last one is 1"),
         (["--protocol", "pessimistic", "--standby", "some"], "--standby: `some` is not a list of ranks"),
         (["--protocol", "pessimistic", "--ckpt", "off", "--standby", "all"], "--standby is for images"),
+        (["--protocol", "replicated", "--ckpt", "off"], "--protocol replicated is for images, and --ckpt off takes none"),
         (["--protocol", "pessimistic", "--recovery", file],
          "the recovery `promote` is for the detector process, and needs --standby"),
     ):
         outcome = run([*setting.mpiexec(2, *options), "true"], timeout=20)
         problem = None if outcome.code == 2 and text in outcome.err else outcome.output_tail()
         setting.results.check(f"standbys: {' '.join(map(str, options[:-1]))} … is refused", problem)
+
+
+def told(setting: Setting) -> None:
+    """What a user may not expect is said, and nothing of it where it does not hold."""
+    only, ranks = "standbys are on the only host", "--standby names ranks: rank 1 has a standby"
+    for options, says in ((["--protocol", "replicated"], [only]),
+                          (["--protocol", "replicated", *HOSTS], []),
+                          (["--standby", "1", *HOSTS], [ranks])):
+        outcome = run([*setting.mpiexec(2, *options), "true"], timeout=20)
+        problem = problem_of(outcome)
+        if problem is None and [text for text in (only, ranks) if text in outcome.err] != says:
+            problem = outcome.output_tail()
+        setting.results.check(f"standbys: what {' '.join(options)} says", problem)
 
 
 def standbys(setting: Setting, runs: int) -> None:
@@ -377,8 +416,12 @@ def standbys(setting: Setting, runs: int) -> None:
     refused(setting)
     scripted(setting, "standbys: one takes its rank's place, one dies with its rank", in_short, [any_way, any_way, ...],
              texts=("rank 1 on a: killed by signal 9 (SIGKILL); its standby on c " + TAKES, "[process: promote]"))
+    told(setting)
+    scripted(setting, "replicated: three ranks die one after the other", one_after_the_other, [promote] * 3, options=REPLICATED)
     if runs == 0:
         return
+    scripted(setting, "replicated: ranks die while their standbys read", in_the_middle_of_reading, [promote] * RANKS, ["60"],
+             options=REPLICATED)
     scripted(setting, "standbys: again and again; a standby, both at once, a host with standbys", again_and_again,
              [promote, any_way, any_way, ..., promote])
     scripted(setting, "standbys: with a socket there is none, and the rank restarts", without_a_standby, [{"restart"}],
@@ -392,5 +435,6 @@ def standbys(setting: Setting, runs: int) -> None:
              options=["-launcher", "fork", "-hosts", "a:2,b:2,c:4,d:4", "--detect", "3s", *OPTIONS, *losses])
     scripted(setting, "standbys: under the protocol that --standby chooses", one_by_one, [promote] * RANKS,
              options=["--standby", "all", "--ckpt-interval", "1h"])
-    continued(setting)
+    continued(setting, [*OPTIONS, *HOSTS])
+    continued(setting, REPLICATED)
     random_kills(setting, runs, 3)

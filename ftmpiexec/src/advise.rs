@@ -318,6 +318,12 @@ fn advice(run: &Run, ranks: f64, hosts: f64, mtbf: Option<Duration>) -> String {
     let (first, second) = (rows[0].0, rows[1].0);
     let best = rows[0].2;
     lines.extend(rows.into_iter().map(|(_, row, _)| row));
+    // It is as good as that, and better in a failure; whether there is memory only the user knows.
+    lines.push(format!(
+        "replicated     as pessimistic; a rank that dies waits {} less for its image, and each rank \
+         needs its memory twice",
+        short(run.stored_s)
+    ));
     lines.push(match first - second {
         gap if gap < 0.01 => format!("best: {best}, by less than 1 %: the default will do as well"),
         gap => format!("best: --protocol {best}, by {:.0} % of the time", 100.0 * gap),
@@ -398,6 +404,7 @@ mod tests {
         assert!(of("assumed: ").contains("the run took none"), "{text}");
         assert!(of("assumed: ").contains("a failure is noticed"), "{text}");
         assert!(!text.contains("hierarchical"), "one host has no clusters");
+        assert!(of("replicated ").contains("its memory twice"), "{text}");
         assert!(
             text.contains("100 h 00 m (--mtbf), so the job has a failure every 100 h"),
             "{text}"

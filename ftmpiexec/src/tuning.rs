@@ -168,6 +168,11 @@ pub const LOG_BYTES_MIN: u64 = 4 << 20;
 
 /// Thousandths of the time that images may take, unless the user gives an interval.
 pub const IMAGE_COST_LIMIT: u32 = 20;
+/// The same under `--protocol replicated`, whose user wants to repeat little.
+pub const REPLICATED_COST_LIMIT: u32 = 50;
+/// Time between two images of a rank under `--protocol replicated`: what a standby repeats is
+/// shorter than people notice, and cheap images stay below the limit.
+pub const REPLICATED_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Images that an agent carries at the same time. One image needs two of Tokio's 512 blocking
 /// threads (`pack` and `write`, which wait for each other). If the first halves took all threads,

@@ -206,6 +206,11 @@ pub const PROTOCOLS: &[(&str, &str)] = &[
          the failed rank restarts",
     ),
     (
+        "replicated",
+        "As pessimistic, with --standby all and frequent images (--ckpt-interval): a second process of \
+         each rank, on another host if there is one, takes its place when it dies",
+    ),
+    (
         "causal",
         "No message waits: events travel with messages until the event logger has them. Only the failed \
          rank restarts",

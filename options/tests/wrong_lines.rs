@@ -33,13 +33,13 @@ const FTMPIEXEC: &[(&str, &str)] = &[
     ("--ckpt-interval= ./p", "--ckpt-interval has no value; write --ckpt-interval TIME"),
     (
         "--protocol casual ./p",
-        "--protocol: `casual` is unknown; did you mean causal? (accepted: auto, pessimistic, causal, optimistic, \
-         channel-memory, coordinated, hierarchical, none, plugin:FILE)",
+        "--protocol: `casual` is unknown; did you mean causal? (accepted: auto, pessimistic, replicated, causal, \
+         optimistic, channel-memory, coordinated, hierarchical, none, plugin:FILE)",
     ),
     (
         "--protocol psychic ./p",
-        "--protocol: `psychic` is unknown; write one of auto, pessimistic, causal, optimistic, channel-memory, \
-         coordinated, hierarchical, none, plugin:FILE",
+        "--protocol: `psychic` is unknown; write one of auto, pessimistic, replicated, causal, optimistic, \
+         channel-memory, coordinated, hierarchical, none, plugin:FILE",
     ),
     ("--ckpt maybe ./p", "--ckpt: `maybe` is unknown; write one of on, off"),
     (

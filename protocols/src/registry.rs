@@ -21,7 +21,7 @@ pub fn make(
     let (all, clock) = (config.events == Events::All, config.log_wtime);
     Some(match config.name.as_str() {
         "none" => Box::new(NoProtocol),
-        "pessimistic" => Box::new(Pessimistic::new(all, clock)),
+        "pessimistic" | REPLICATED => Box::new(Pessimistic::new(all, clock)),
         "channel-memory" => Box::new(channel_memory::protocol(all, clock)),
         "causal" => Box::new(Causal::new(causal_settings(config)?, me, incarnations)),
         "optimistic" => {
@@ -69,6 +69,9 @@ pub const RECOVERY_WAVES: &str = "waves";
 pub const EVENT_LOGGER: &str = "event-logger";
 /// They do not.
 pub const OFF: &str = "off";
+/// `pessimistic` with a standby of each rank. To a rank there is no difference; the launcher has
+/// the standbys made.
+pub const REPLICATED: &str = "replicated";
 
 /// The facts about the protocol that the configuration names; see [`ProtocolTraits`].
 #[must_use]
@@ -92,7 +95,7 @@ pub fn traits(config: &ProtocolConfig) -> ProtocolTraits {
 
 fn logging(name: &str) -> Logging {
     match name {
-        "pessimistic" | "channel-memory" => Logging::Pessimistic,
+        "pessimistic" | REPLICATED | "channel-memory" => Logging::Pessimistic,
         "causal" => Logging::Causal,
         "optimistic" => Logging::Optimistic,
         "none" | "coordinated" => Logging::None,
@@ -147,6 +150,7 @@ pub const NAMES: &[&str] = &[
     "none",
     "channel-memory",
     "pessimistic",
+    REPLICATED,
     "causal",
     "optimistic",
     "coordinated",
@@ -204,6 +208,7 @@ mod tests {
         let pessimistic = restart(Logging::Pessimistic);
         let causal = restart(Logging::Causal);
         assert_eq!(of("pessimistic", &[]), pessimistic);
+        assert_eq!(of(REPLICATED, &[]), pessimistic);
         assert_eq!(of("channel-memory", &[]), ProtocolTraits { memory: true, ..pessimistic });
         assert_eq!(of("causal", &[]), causal);
         assert_eq!(of("optimistic", &[]), restart(Logging::Optimistic));

@@ -60,6 +60,7 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     setup.standbys = !setup.variant.in_waves()
         && !stay
         && match setup.mutant {
+            None if setup.variant == Variant::Replicated => true,
             None => mixed(seed ^ 0x5EED_000F).is_multiple_of(3),
             Some(mutant) => mutant == Mutant::OldStandbyUsed,
         };

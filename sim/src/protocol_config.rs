@@ -59,6 +59,8 @@ pub enum Variant {
     Pessimistic,
     /// `pessimistic --event-loggers 2`
     PessimisticApart,
+    /// `replicated`: all ranks have standbys (not one of [`Variant::ALL`]; others have them too)
+    Replicated,
     /// `channel-memory`
     ChannelMemory,
     /// `coordinated --wave blocking`
@@ -155,6 +157,7 @@ impl Variant {
     pub fn causal(self, all: bool) -> Option<Settings> {
         let (piggyback, logger) = match self {
             Self::Pessimistic
+            | Self::Replicated
             | Self::PessimisticApart
             | Self::ChannelMemory
             | Self::Blocking
@@ -212,6 +215,7 @@ impl Variant {
         matches!(
             self,
             Self::Pessimistic
+                | Self::Replicated
                 | Self::PessimisticApart
                 | Self::Hierarchical
                 | Self::HierarchicalNonblocking

@@ -188,6 +188,20 @@ fn standbys_take_the_place_of_ranks_where_ranks_return_alone() {
     }
 }
 
+/// Also where a job loses several ranks or hosts one after the other.
+#[test]
+fn under_replicated_most_ranks_go_on_in_standbys() {
+    let (mut promoted, mut restarts) = (0, 0);
+    for seed in 1..80 {
+        let setup = setup(seed, Some(Variant::Replicated), None, false);
+        let outcome = check(&setup).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        if setup.standbys {
+            (promoted, restarts) = (promoted + outcome.promoted, restarts + outcome.restored);
+        }
+    }
+    assert!(promoted > 20 && 3 * promoted > restarts, "{promoted} standbys of {restarts}");
+}
+
 #[test]
 fn there_are_orphans_to_roll_back() {
     for variant in [

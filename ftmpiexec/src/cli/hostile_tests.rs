@@ -42,6 +42,7 @@ const VALUES: &[&str] = &[
     "optimistic",
     "coordinated",
     "channel-memory",
+    "replicated",
     "plugin:",
     "plugin:/dev/null",
     "host",

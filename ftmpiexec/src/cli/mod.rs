@@ -10,6 +10,7 @@
 //! | `protocol` | the protocol with its settings |
 //! | `protocol_choice` | what `--protocol auto` chooses |
 //! | `recovery` | detectors and recoveries, from a file |
+//! | `standbys` | ranks with standbys; what `--protocol replicated` stands for |
 //! | `effects`, `needs` | options without effect under a protocol; what options act on |
 //! | `environment` | variables of the ranks |
 //! | `errors` | every text of a plan that cannot be made |
@@ -45,6 +46,7 @@ pub use plan::{Plan, RANKS_MAX};
 pub use protocol::traits;
 pub use protocol_choice::{Choice, Reason};
 pub use recovery::{default_file, libraries};
+pub use standbys::warnings as warnings_of_standbys;
 pub use starter::Starter;
 
 #[cfg(test)]
@@ -105,7 +107,7 @@ mod tests {
         (
             "--protocol coordinated --events all ./p",
             "--events has no effect under --protocol coordinated; drop it, or use it under pessimistic, \
-             causal, optimistic, channel-memory or hierarchical",
+             replicated, causal, optimistic, channel-memory or hierarchical",
         ),
         (
             "--image-key k ./p",

@@ -37,11 +37,13 @@ impl Needs {
             Self::RecoveryOrIgnore => {
                 "any protocol but none, or with the recovery `ignore` (--recovery ignore)"
             }
-            Self::Alone => "pessimistic, causal, optimistic or channel-memory",
-            Self::Replay => "pessimistic, causal, optimistic, channel-memory or hierarchical",
-            Self::SenderLog => "pessimistic, causal, optimistic or hierarchical",
+            Self::Alone => "pessimistic, replicated, causal, optimistic or channel-memory",
+            Self::Replay => {
+                "pessimistic, replicated, causal, optimistic, channel-memory or hierarchical"
+            }
+            Self::SenderLog => "pessimistic, replicated, causal, optimistic or hierarchical",
             Self::Logger => {
-                "pessimistic, causal, optimistic or hierarchical, with --event-logger on"
+                "pessimistic, replicated, causal, optimistic or hierarchical, with --event-logger on"
             }
             Self::ChannelMemory => "--protocol channel-memory",
             Self::Causal => "--protocol causal, or hierarchical with --between causal",

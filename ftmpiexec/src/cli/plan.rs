@@ -16,7 +16,7 @@ use crate::inject::Fault;
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::os_text::OsText;
 use crate::output::expand_pattern;
-use crate::tuning::IMAGE_COST_LIMIT;
+use crate::tuning::{IMAGE_COST_LIMIT, REPLICATED_COST_LIMIT};
 use ftmpi_options::choices::{
     CpuBaselineChoice, ImageLogsChoice, ImagesChoice, OutputChoice, PolicyChoice, Switch,
     TransportChoice,
@@ -245,8 +245,9 @@ impl Plan {
     /// What makes no sense, in one line.
     pub fn new(line: &CommandLine) -> Result<Self, PlanError> {
         let Here { line, allocation } = Here::look(line, |line| line.cli.clone())?;
-        let (cli, parts) = (recovery::without_cleanup(&line.cli, &line.given())?, &line.parts);
-        let cli = &*cli;
+        let cli = recovery::without_cleanup(&line.cli, &line.given())?;
+        let cli = standbys::replicated(cli, line.gave("ckpt_interval"));
+        let (cli, parts) = (&*cli, &line.parts);
         let here = || machinefile::parse_list("localhost").unwrap_or_default();
         let named = machines(cli, allocation.as_ref())?;
         let ranks_asked = match &named {
@@ -324,7 +325,7 @@ impl Plan {
             channel_memories: cli.fault_tolerance.channel_memories.unwrap_or(1),
             traits,
             clusters,
-            image_cost_limit: image_cost_limit(cli, given),
+            image_cost_limit: image_cost_limit(cli, given.contains(&"ckpt_interval")),
             ckpt_interval: (traits.is_fault_tolerant() && cli.checkpoints.ckpt == Switch::On)
                 .then_some(cli.checkpoints.ckpt_interval),
             object_store: cli.storage.object_store.clone(),
@@ -369,8 +370,8 @@ impl Plan {
             interface: interface(cli)?,
             port_range: cli.network.port_range.clone(),
             starter,
-            remote: HashSet::new(),
             launch_at_once: cli.network.launch_at_once,
+            remote: HashSet::new(),
             remote_path: remote_path(cli)?,
             verbose: cli.output.verbose,
             continued: None,
@@ -541,10 +542,12 @@ fn remote_path(cli: &Cli) -> Result<PathBuf, PlanError> {
 
 /// How many thousandths of the time images may take. An interval that the user gives is kept
 /// whatever the images cost.
-fn image_cost_limit(cli: &Cli, given: &[&str]) -> Option<u32> {
-    let is_bounded =
-        !given.contains(&"ckpt_interval") && cli.checkpoints.ckpt_policy != PolicyChoice::YoungDaly;
-    is_bounded.then_some(IMAGE_COST_LIMIT)
+pub(super) fn image_cost_limit(cli: &Cli, keeps_interval: bool) -> Option<u32> {
+    let is_bounded = !keeps_interval && cli.checkpoints.ckpt_policy != PolicyChoice::YoungDaly;
+    is_bounded.then_some(match cli.fault_tolerance.protocol.as_str() {
+        registry::REPLICATED => REPLICATED_COST_LIMIT,
+        _ => IMAGE_COST_LIMIT,
+    })
 }
 
 /// Where each host keeps images of its own ranks, if it does.

@@ -6,14 +6,16 @@ use super::effects;
 use super::errors::PlanError;
 use super::hints::Here;
 use super::placement::{machines, together};
-use super::plan::{Placed, Plan};
+use super::plan::{Placed, Plan, image_cost_limit};
 use super::protocol_choice::{AUTO, Choice, Reason};
+use super::standbys;
 use crate::job_dir::plan_file::{EarlierRun, Saved};
 use crate::job_dir::progress::Progress;
 use ftmpi_options::ftmpiexec::{Answer, FIXED_AT_RESTART};
 use ftmpi_options::os_text;
 use ftmpi_protocols::registry;
 use ftmpi_servers::job_state::directory_of_job;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 impl Plan {
@@ -65,7 +67,8 @@ impl Plan {
         let over = |line: &CommandLine| line.over(earlier.cli.clone());
         let Here { line, allocation } = Here::look(&line.after(&earlier), over)?;
         let line = &line;
-        let mut cli = over(line);
+        let keeps_interval = line.gave("ckpt_interval") || earlier.gave("ckpt_interval");
+        let mut cli = standbys::replicated(Cow::Owned(over(line)), keeps_interval).into_owned();
         // What images depend on is what the first command line led to, also on other hosts.
         let choice = (cli.fault_tolerance.protocol == AUTO)
             .then(|| Choice { name: saved.protocol.name.clone(), reason: Reason::Continued });
@@ -90,6 +93,7 @@ impl Plan {
         let placed = Placed { machines, allocation: allocation.as_ref() };
         let mut plan =
             Self::build(&cli, &[], placed, saved.programs.clone(), saved.program_of.clone())?;
+        plan.image_cost_limit = image_cost_limit(&cli, keeps_interval);
         plan.job_id.clone_from(&saved.job_id);
         if saved.shares_memory {
             plan.placement = together(&plan.machines, &saved.node_of);

@@ -76,6 +76,9 @@ pub fn protection(plan: &Plan) -> String {
         return format!("protection: {name}, without images (--ckpt off); {who}");
     };
     let who = match clusters {
+        None if plan.standbys.contains(&true) => {
+            "a rank that dies goes on in its standby, or is restarted alone"
+        }
         None => "a rank that dies is restarted alone",
         Some(1) => "after a death all ranks return to the last wave",
         Some(_) => "after a death the ranks of its cluster return to their last wave",

@@ -64,7 +64,7 @@ mod stopping;
 mod termination;
 
 use crate::agent_protocol::{Job, RankOrder, ToAgent};
-use crate::cli::{Plan, Reason};
+use crate::cli::{Plan, Reason, warnings_of_standbys};
 use crate::history::History;
 use crate::history::calls::Calls;
 use crate::job_dir::JobDir;
@@ -223,6 +223,9 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     if plan.shares_in_vain() {
         printer.notice(protocol_advice::shares_in_vain(&plan.protocol.name));
     }
+    for line in warnings_of_standbys(&plan.standbys, &plan.machines) {
+        printer.notice(line);
+    }
     if batch_log::speaks(&plan) {
         printer.notice(batch_log::protection(&plan));
     }
@@ -277,10 +280,10 @@ impl Launcher {
         events: mpsc::UnboundedSender<LauncherEvent>,
     ) -> Self {
         let Prepared { job, image_key, servers, saved, oversubscribed, progress, .. } = prepared;
+        let starts = servers.starts().clone();
         let keys = AgentKeys { key: key.clone(), image_key };
         let temporary = directory.as_ref().and_then(JobDir::temporary);
         let programs =
-        let starts = servers.starts().clone();
             plan.program_of.iter().map(|&program| plan.programs[program as usize].path());
         let programs = programs.collect();
         let mut agents = Agents::new(&plan, keys, listen, temporary, (starts, events.clone()));

@@ -25,8 +25,9 @@ pub struct FaultTolerance {
     ///
     /// A standby is a second process of a rank, on another host if one takes it. It has read the
     /// newest image of the rank and waits; after a failure it repeats what the rank did since.
-    /// RANKS is a list such as 0-3,6, or `all`. A standby needs as much memory as its rank. For
-    /// protocols under which a rank returns alone. Default: none.
+    /// RANKS are numbers of ranks, such as 0-3,6 (2: rank 2, not two standbys), or `all`: one
+    /// standby of each rank. A standby needs as much memory as its rank. For protocols under which
+    /// a rank returns alone. Default: none; under --protocol replicated all.
     #[arg(long, value_name = "RANKS")]
     pub standby: Option<String>,
     /// Which failure is repaired how

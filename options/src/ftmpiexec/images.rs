@@ -14,7 +14,8 @@ pub struct Checkpoints {
     ///
     /// From the end of one transfer to the beginning of the next image; under --protocol
     /// coordinated and hierarchical from wave to wave. At least 10ms. Without this option the time
-    /// grows, up to 10m, where images would take more than 2 % of the time of the ranks.
+    /// grows, up to 10m, where images would take more than 2 % of the time of the ranks, or where
+    /// standbys would read for more than a fifth of it. Under --protocol replicated: 1s, and 5 %.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub ckpt_interval: Duration,
     /// Whether images are taken
