@@ -25,6 +25,12 @@ pub const PAUSE_NS: u64 = 2_000_000;
 pub const KEPT_FILE_PATIENCE_MS: i32 = 20_000;
 /// Bytes from which on pages go into the pipe by `vmsplice`: for fewer, a copy is as fast.
 pub const SPLICE_BYTES_MIN: usize = 16 << 10;
+/// Records that the pipe may refer to and that the image child gives up later: the pipe holds 256
+/// pages, and such records are mostly longer than 16 of them.
+pub const UNREAD_RECORDS_MAX: usize = 32;
+/// Bytes behind a mapped library, and around the thread pointer, where the code of the image child
+/// may have data: many times what this library and the C library have there.
+pub const CODE_DATA_BYTES: usize = 1 << 20;
 /// A record of pages ends at multiples of this address, so that the reader works while the image
 /// child looks for zeros; in bytes.
 pub const RECORD_BYTES: u64 = 4 << 20;

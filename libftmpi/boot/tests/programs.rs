@@ -5,9 +5,11 @@ mod driver;
 
 use driver::torture::{LONG, generations, one_image, ordinary, seed, torture};
 use driver::{Job, compile, raw};
+use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_program_survives_many_deaths() {
@@ -107,14 +109,61 @@ fn python_survives() {
     torture(&job, data.path(), 15, seed());
 }
 
+/// The image child of a process.
+fn image_child(parent: u32) -> Option<u32> {
+    let is_child = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Behind the name and the state.
+        let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+        fields.split(' ').nth(1) == Some(&parent.to_string())
+    };
+    let names = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.to_str()?.parse().ok()).find(is_child)
+}
+
+/// MiB that a process has in memory.
+fn resident(pid: u32) -> u64 {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() >> 8
+}
+
+/// The image of a process of 96 MiB. What was read of it is the program's alone: the program need
+/// not copy what it writes to there.
+fn image_read_slowly(job: &Job) -> Vec<u8> {
+    const MIB: usize = 1 << 20;
+    let mut process = job.start(0, None);
+    assert_eq!(process.report(LONG).unwrap().result, 2);
+    let (mut read, write) = std::io::pipe().unwrap();
+    process.request(1, write.as_raw_fd());
+    drop(write);
+    let (mut image, mut buffer) = (Vec::new(), vec![0; MIB]);
+    while image.len() < 80 * MIB {
+        let got = read.read(&mut buffer).unwrap();
+        assert!(got > 0, "the image ends after {} bytes", image.len());
+        image.extend_from_slice(&buffer[..got]);
+    }
+    let child = image_child(process.child.id()).expect("it waits for its reader");
+    // It may not have been scheduled since.
+    let until = Instant::now() + LONG;
+    while resident(child) > 48 {
+        assert!(Instant::now() < until, "the image child has {} MiB", resident(child));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    read.read_to_end(&mut image).unwrap();
+    assert_eq!(process.report(LONG).unwrap().result, 0);
+    process.kill();
+    process.end(LONG);
+    image
+}
+
 #[test]
 fn large_images() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile("large.c", folder.path(), &[]);
-    for megabytes in ["10", "60"] {
+    for megabytes in ["10", "96"] {
         let job = Job::new(program.clone(), &[megabytes, "20"]);
         let expected = job.start(0, None).end(LONG).out;
-        let image = one_image(&job);
+        let image = if megabytes == "10" { one_image(&job) } else { image_read_slowly(&job) };
         let process = job.start(1, Some(&image));
         assert_eq!(process.report(LONG).unwrap().result, 1);
         let end = process.end(LONG);

@@ -180,7 +180,8 @@ pub fn write_counted(fd: i32, bytes: &[u8]) {
 /// the kernel forbids the call.
 ///
 /// # Safety
-/// Nobody writes to the pages, and they stay mapped here, until [`wait_until_read`] has returned.
+/// Nobody writes to the pages, and they stay mapped here, until they were read
+/// ([`wait_until_read`], [`unread_bytes`]).
 pub unsafe fn vmsplice_from(fd: i32, address: usize, len: usize) -> Result<usize, Errno> {
     let mut done = 0;
     while done < len {
@@ -199,19 +200,25 @@ pub unsafe fn vmsplice_from(fd: i32, address: usize, len: usize) -> Result<usize
 
 /// Waits until everything in the pipe was read, until nobody reads any more, or while `wanted`.
 pub fn wait_until_read(fd: i32, wanted: impl Fn() -> bool) {
-    const FIONREAD: usize = 0x541b;
     while wanted() {
-        let mut left = 0i32;
-        // SAFETY: writes one number.
-        let answer = unsafe { call!(libc::SYS_ioctl, fd, FIONREAD, &raw mut left) };
+        let Some(left) = unread_bytes(fd) else { return };
         let mut entry = libc::pollfd { fd, events: 0, revents: 0 };
         // SAFETY: one valid entry. The call returns at once when nobody reads, otherwise after 1
         // ms.
         let alone = (left > 0).then(|| unsafe { call!(libc::SYS_poll, &raw mut entry, 1, 1) });
-        if answer.is_err() || left <= 0 || matches!(alone, Some(Ok(1..))) {
+        if left == 0 || matches!(alone, Some(Ok(1..))) {
             return;
         }
     }
+}
+
+/// Bytes of a pipe that nobody has read yet; `None` if it is no pipe.
+pub fn unread_bytes(fd: i32) -> Option<usize> {
+    const FIONREAD: usize = 0x541b;
+    let mut left = 0i32;
+    // SAFETY: writes one number.
+    let answer = unsafe { call!(libc::SYS_ioctl, fd, FIONREAD, &raw mut left) };
+    answer.ok().and_then(|_| usize::try_from(left).ok())
 }
 
 fn wait(fd: i32, events: i16) {

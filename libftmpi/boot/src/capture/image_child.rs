@@ -11,6 +11,7 @@ use crate::base::refusal::{Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::base::strings::Strings;
 use crate::base::syscalls;
+use crate::capture::read_pages::ReadPages;
 use crate::children::answer;
 use crate::descriptors::{kept_files, memfd_or_deleted, small_files};
 use crate::memory::page_attributes;
@@ -40,8 +41,15 @@ pub fn run(
     }
     // Pipes and sockets of the program must not stay open because of this child.
     close_all_but(fd);
-    let mut stream =
-        Stream { fd, parent, sequence: 0, page_bytes: 0, broken: false, splices: true };
+    let mut stream = Stream {
+        fd,
+        parent,
+        sequence: 0,
+        page_bytes: 0,
+        broken: false,
+        splices: true,
+        pages: ReadPages::new(fd),
+    };
     let result = memfd_or_deleted::refuse_shared(area, &strings, parent)
         .and_then(|()| write(area, &mut stream, strings, survey));
     if stream.broken {
@@ -82,6 +90,8 @@ struct Stream {
     broken: bool,
     /// Pages go into the pipe by `vmsplice`.
     splices: bool,
+    /// The pages that were read, which this process gives up.
+    pages: ReadPages,
 }
 
 impl Stream {
@@ -107,19 +117,26 @@ impl Stream {
         };
         let header_address = &raw const header as usize;
         let mut result = syscalls::write_from(self.fd, header_address, size_of::<RecordHeader>());
+        self.pages.wrote(size_of::<RecordHeader>());
         let mut spliced = 0;
         if kind == kind::PAGES && self.splices && len >= SPLICE_BYTES_MIN && result.is_ok() {
             // SAFETY: this process writes to none of its pages that are part of an image. It keeps
-            // them until `run` has waited.
+            // them until they were read, or until `run` has waited.
             match unsafe { syscalls::vmsplice_from(self.fd, address, len) } {
                 Ok(bytes) => spliced = bytes,
                 Err(errno) => result = Err(errno),
             }
             self.splices = spliced == len;
+            if self.splices {
+                self.pages.spliced(address, len);
+                self.sequence += 1;
+                return;
+            }
         }
         self.broken = result
             .and_then(|()| syscalls::write_from(self.fd, address + spliced, len - spliced))
             .is_err();
+        self.pages.wrote(len);
         self.sequence += 1;
     }
 }
@@ -169,6 +186,7 @@ fn write(
         if stream.broken {
             return Ok(());
         }
+        stream.pages.begin_mapping(entry);
         if let Err(refused) = pages_of(area, stream, &mut scanner, entry, survey) {
             // If a file was cut meanwhile, that is the reason.
             survey.data_files.unchanged(area, &strings)?;

@@ -9,6 +9,7 @@
 //! [`ftmpi_boot_switch`] returns once more, with 1.
 
 pub mod image_child;
+mod read_pages;
 pub mod shared_memory;
 
 use crate::base::context_switch::ftmpi_boot_switch;
