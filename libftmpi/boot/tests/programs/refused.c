@@ -187,11 +187,18 @@ int main(int argc, char **argv)
         require(fd >= 0 && posix_fallocate(fd, 0, 300 << 20) == 0);
         break;
     case 'c':
+        require(pipe(pair) == 0);
         child = fork();
         if (child == 0) {
             require(boot->can_capture(why, sizeof why) != 0 && setsid() > 0);
+            close(pair[0]);
+            close(pair[1]);
             pause();
         }
+        /* Until it has its session. */
+        close(pair[1]);
+        require(read(pair[0], why, 1) == 0);
+        close(pair[0]);
         break;
     case 'd':
         memory = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
