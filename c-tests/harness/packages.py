@@ -43,6 +43,7 @@ def packages(setting: Setting) -> None:
         a_tar_ball(setting, package, setting.new_folder("tarball"))
     a_profile_of_e4s_cl(setting, setting.new_folder("e4s-cl"))
     recipes(setting, setting.new_folder("recipes"))
+    a_conda_package(setting, setting.new_folder("conda"))
 
 
 def a_wheel(setting: Setting, wheel: Path, folder: Path) -> None:
@@ -145,12 +146,12 @@ def a_profile_of_e4s_cl(setting: Setting, folder: Path) -> None:
 
 
 def recipes(setting: Setting, folder: Path) -> None:
-    """The recipes name this version, and what they install works: both call `tools/install.sh`. (Neither Spack nor conda
-    can be had from the registries of a test machine.)"""
+    """The recipes name this version, and what they install works: both call `tools/install.sh`. (Spack cannot be had from
+    the registries of a test machine.)"""
     version = next(line.split('"')[1] for line in (ROOT / "Cargo.toml").read_text().splitlines()
                    if line.startswith("version = "))
-    conda, spack = ((ROOT / "packaging" / name).read_text() for name in ("conda/meta.yaml", "spack/package.py"))
-    stale = [name for name, text, word in (("conda", conda, f'version = "{version}"'),
+    conda, spack = ((ROOT / "packaging" / name).read_text() for name in ("conda/recipe.yaml", "spack/package.py"))
+    stale = [name for name, text, word in (("conda", conda, f'version: "{version}"'),
                                            ("spack", spack, f'version("{version}", tag="v{version}")')) if word not in text]
     setting.results.check("recipes: the version", f"{stale} have another one" if stale else None)
     compiled = run([sys.executable, "-c", f"compile(open({str(ROOT / 'packaging/spack/package.py')!r}).read(), 's', 'exec')"],
@@ -163,10 +164,21 @@ def recipes(setting: Setting, folder: Path) -> None:
     missing = [name for name in ("mpicc", "mpicxx", "mpif77", "mpif90") if not (prefix / "lib/ftmpi/bin" / name).exists()]
     setting.results.check("recipes: the wrappers that Spack's names", f"no {missing}" if missing else None)
     # What conda's recipe tests.
-    tested = [line.strip()[2:] for line in conda.split("commands:")[1].split("about:")[0].splitlines() if "- " in line]
+    tested = [line.strip()[2:] for line in conda.split("tests:")[1].split("about:")[0].splitlines() if "- ftmpi" in line]
     for command in tested:
         done = run(["sh", "-c", command], timeout=30, env={"PATH": f"{prefix}/bin:/usr/bin:/bin"})
         setting.results.check(f"recipes: conda's test `{command}`", problem_of(done))
+
+
+def a_conda_package(setting: Setting, folder: Path) -> None:
+    """rattler-build is in the Python registry; conda's own tools are not."""
+    made = run([sys.executable, "-m", "venv", folder / "venv"], timeout=120)
+    got = made if made.code else run([folder / "venv/bin/pip", "install", "--quiet", "py-rattler-build"], timeout=300)
+    if got.code != 0:
+        return setting.results.skip("conda: the package", "py-rattler-build cannot be had from the Python registry")
+    built = run([folder / "venv/bin/python", Path(__file__).with_name("conda_recipe.py"), ROOT / "packaging/conda/recipe.yaml",
+                 setting.dist, folder / "output"], timeout=300, cwd=folder, env={"HOME": str(folder)})
+    setting.results.check("conda: the recipe is built, and its tests pass", problem_of(built, 0, "ftmpi-"))
 
 
 def a_tar_ball(setting: Setting, package: Path, folder: Path) -> None:

@@ -1,4 +1,6 @@
 #!/bin/bash
+# Runs in the environment that recipe.yaml describes. FTMPI_DIST: a tree that `make` has built already.
 set -euo pipefail
-make build DIST="$SRC_DIR/dist"
-tools/install.sh "$SRC_DIR/dist" "$PREFIX"
+dist=${FTMPI_DIST:-$SRC_DIR/dist}
+[ -n "${FTMPI_DIST:-}" ] || make build DIST="$dist"
+tools/install.sh "$dist" "$PREFIX"
