@@ -182,10 +182,10 @@ impl StandardInput {
 
     fn start_reading(&mut self) {
         let stdin = io::stdin();
-        // Reading the terminal from the background would stop the launcher.
-        if stdin.is_terminal()
-            && rustix::termios::tcgetpgrp(&stdin).ok() != Some(rustix::process::getpgrp())
-        {
+        // Reading the terminal from the background would stop the launcher. (Where the terminal is
+        // nobody's, as in some containers, there may be no process group to ask for.)
+        let is_ours = |group| group == rustix::process::getpgrp();
+        if stdin.is_terminal() && !rustix::termios::tcgetpgrp(&stdin).is_ok_and(is_ours) {
             self.ended = true;
             return;
         }
