@@ -246,6 +246,7 @@ LONG = [
     ("two hosts", ["c-tests/run.py", "netns"]),
     ("five hosts", ["c-tests/run.py", "hosts", "--full"]),
     ("virtual hosts", ["c-tests/run.py", "virtual-hosts", "--full"]),
+    ("Slurm: nodes that join, jobs that make room", ["c-tests/run.py", "slurm", "--full"]),
     ("packages", ["c-tests/run.py", "packages"]),
     ("containers", ["c-tests/run.py", "containers"]),
     ("images, restored again and again", ["c-tests/run.py", "torture", "--restores", "20"]),

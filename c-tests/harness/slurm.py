@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from . import build, direct
+from . import build, direct, slurm_changes
 from .core import TESTS, Outcome, Setting, problem_of, run, which
 
 NODES = 4
@@ -61,13 +61,14 @@ def configuration(folder: Path, host: str, port: int) -> str:
         "SlurmdSpoolDir": f"{folder}/state/%n", "TmpFS": f"{folder}/tmp/%n", "ProctrackType": "proctrack/linuxproc", "TaskPlugin": "task/none",
         "JobAcctGatherType": "jobacct_gather/none", "AccountingStorageType": "accounting_storage/none",
         "SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU", "SchedulerType": "sched/backfill",
-        "SchedulerParameters": "sched_interval=1,batch_sched_delay=1", "MpiDefault": "none", "KillWait": 8,
+        "SchedulerParameters": "sched_interval=1,batch_sched_delay=1,permit_job_expansion", "MpiDefault": "none", "KillWait": 8,
         "ReturnToService": 2, "SlurmdTimeout": 60, "SlurmdParameters": "config_overrides",
+        **slurm_changes.SETTINGS,
     }
     nodes = (f"NodeName=n[1-{NODES}] NodeHostname={host} NodeAddr=127.0.0.1 Port={port + 1}-{port + NODES} "
              "CPUs=2 RealMemory=1000 State=UNKNOWN")
-    part = "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverTimeLimit=0"
-    return "\n".join([*(f"{key}={value}" for key, value in lines.items()), nodes, part, ""])
+    part = "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverTimeLimit=0 PreemptMode=OFF"
+    return "\n".join([*(f"{key}={value}" for key, value in lines.items()), nodes, part, slurm_changes.PARTITIONS, ""])
 
 
 @contextmanager
@@ -199,6 +200,10 @@ def slurm(setting: Setting) -> None:
             a_cancelled_job_goes_on(setting, jobs)
             a_script_of_ftmpiexec(setting, jobs)
             a_node_goes_down(setting, jobs)
+            if setting.full:
+                slurm_changes.an_allocation_grows(setting, jobs)
+                for partition in ("low", "lowest"):
+                    slurm_changes.a_job_makes_room(setting, jobs, partition)
     except RuntimeError as error:
         setting.results.bad("slurm", str(error))
 

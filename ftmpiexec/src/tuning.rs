@@ -270,6 +270,10 @@ pub const RESOLVE_LIMIT: Duration = Duration::from_millis(400);
 pub const DIRECT_READ_LIMIT: Duration = Duration::from_secs(2);
 /// Between two looks whether it has, and what it may need to pass it on.
 pub const DIRECT_READ_PAUSE: Duration = Duration::from_millis(10);
+/// Between two questions to Slurm whether the job has got more nodes: all jobs ask one controller.
+pub const ALLOCATION_LOOK: Duration = Duration::from_secs(60);
+/// How long the answer may take.
+pub const ALLOCATION_ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// First pause between two attempts to make a channel.
 pub const RETRY_FIRST: Duration = Duration::from_millis(20);
 /// Longest pause between two attempts to make a channel.

@@ -149,7 +149,7 @@ fn slurm(nodes: &str, variable: Variable<'_>) -> Result<Allocation, AllocationEr
         text: text.chars().take(200).collect(),
         what,
     };
-    let names = expand(nodes)
+    let names = nodes_of_list(nodes)
         .ok_or_else(|| wrong("SLURM_JOB_NODELIST", nodes, "is not a list of nodes"))?;
     let counts = |name: &'static str| match variable(name) {
         // A step has counts of its own, which may be for fewer nodes.
@@ -222,7 +222,7 @@ fn repeated(text: &str) -> Option<Vec<u32>> {
 }
 
 /// The names of `rack[1-2]n[08-10],login`, in their order.
-fn expand(list: &str) -> Option<Vec<String>> {
+pub fn nodes_of_list(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for part in split_outside_brackets(list)? {
         let mut some = vec![String::new()];
@@ -411,7 +411,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_list_or_refused(text in "[n0-9\\[\\],()x-]{0,40}") {
-            for name in expand(&text).into_iter().flatten() {
+            for name in nodes_of_list(&text).into_iter().flatten() {
                 prop_assert!(is_name(&name));
             }
             let _ = repeated(&text);

@@ -34,7 +34,7 @@ mod restart;
 mod standbys;
 mod starter;
 
-pub use allocation::Allocation;
+pub use allocation::{Allocation, nodes_of_list};
 pub use errors::PlanError;
 pub use ftmpi_options::ftmpiexec::{Cli, CommandLine, Part, parse};
 pub use ftmpi_options::values::time as parse_time;

@@ -53,6 +53,8 @@ pub enum LauncherEvent {
     Asked { verb: Verb, answers: ImageAnswers },
     /// A user asks for the state of the job.
     StateWanted(Question, StateRequest),
+    /// The batch system gave more nodes to the job.
+    NodesJoined(Vec<String>),
     /// A line for the user.
     Notice(String),
 }

@@ -11,6 +11,7 @@
 //! | [`agents`], [`agent_link`], [`agent_process`] | the agents of the hosts |
 //! | [`reports`], [`rank_output`], [`input`] | what ranks report, print and read |
 //! | [`network`] | links that are down |
+//! | [`joining_nodes`] | nodes that join a Slurm allocation |
 //! | [`new_processes`], [`ports`] | what ranks ask: new processes, ports, names |
 //! | [`servers`], [`scheduling`] | the servers and the checkpoint scheduler |
 //! | [`job_store`], [`restart_discovery`] | what a later launcher needs, and finds |
@@ -38,6 +39,7 @@ mod input;
 mod interruption_notices;
 mod job_status;
 mod job_store;
+mod joining_nodes;
 mod metrics_state;
 mod network;
 mod new_processes;
@@ -234,6 +236,7 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     launcher.agents.set_from_caller(from_caller);
     launcher.load_libraries();
     launcher.listen_for_users();
+    joining_nodes::watch(&launcher.plan, &launcher.events);
     launcher.servers.start_all(&launcher.key, &launcher.events);
     launcher.carry_out();
     let mut tick = tokio::time::interval(TICK);
@@ -397,6 +400,7 @@ impl Launcher {
             LauncherEvent::StateWanted(question, request) => {
                 let _ = request.send(self.state_wanted(question));
             }
+            LauncherEvent::NodesJoined(nodes) => self.nodes_joined(nodes),
             LauncherEvent::Notice(line) => self.printer.notice(line),
             LauncherEvent::Printed { host, launch, bytes, upto, delivery } => {
                 self.printed((host, launch), bytes, upto, delivery);

@@ -13,7 +13,7 @@ pub use continued::{
 };
 pub use moves::{
     end_asked, job_on_one_machine, last_images_asked, migration, no_images_here, no_such_host,
-    no_such_rank, no_use_of_hosts, nothing_to_go_on_from, refusal, stopped_to_go_on,
+    no_such_rank, no_use_of_hosts, node_joined, nothing_to_go_on_from, refusal, stopped_to_go_on,
 };
 pub use stalls::stall;
 

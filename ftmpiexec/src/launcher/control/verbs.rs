@@ -276,7 +276,8 @@ impl Launcher {
         self.wait_for(Awaited::Host(host), answers)
     }
 
-    fn add_host(&mut self, machine: Machine) -> u32 {
+    /// A host joins the running job.
+    pub(in crate::launcher) fn add_host(&mut self, machine: Machine) -> u32 {
         let (name, host) = (machine.name.clone(), self.plan.machines.len() as u32);
         self.job.view.hosts.push(name.clone());
         self.recorder.host_added(name.clone());

@@ -148,6 +148,11 @@ pub fn job_on_one_machine(name: &str) -> String {
     )
 }
 
+/// The batch system gave one more node to the job.
+pub fn node_joined(name: &str) -> String {
+    format!("{name} has joined the allocation; it becomes a spare host")
+}
+
 /// The job takes no images.
 pub fn no_images_here() -> String {
     "this job takes no images (--ckpt off, or --protocol none)".to_owned()
