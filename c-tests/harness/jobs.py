@@ -167,7 +167,7 @@ class Jobs:
              "collectives", "overlap", "traffic", "addresses", "lines",
              "one_sided", "fences", "shared_file"]
     OTHERS = ["output_digest", "late", "shared_memory", "scratch_files", "thread_order",
-              "thread_windows", "uneven"]
+              "thread_windows", "thread_lock", "uneven", "cancelled"]
     # The same programs with other arguments.
     VARIANTS = {"shared_threads": ("shared_memory", ["--threads"]),
                 "output_digest_memory": ("output_digest", ["--memory"])}

@@ -9,7 +9,7 @@ from pathlib import Path
 from . import reports
 from .abandoned_wave import abandoned_wave
 from .core import Setting, run
-from .jobs import LOGGING, NONBLOCKING, RANKS, Jobs, judge_with_faults
+from .jobs import BLOCKING, LOGGING, NONBLOCKING, RANKS, Jobs, judge_with_faults
 
 
 @dataclass
@@ -160,3 +160,7 @@ def all_ranks(setting: Setting) -> None:
         run_case(setting, Case(
             "all ranks killed at once in waves", "master_worker",
             ["kill:rank=all,at=3s"], RANKS, NONBLOCKING))
+        for waves in (BLOCKING, NONBLOCKING)[not setting.full:]:
+            run_case(setting, Case(
+                "synchronous sends are cancelled while ranks are killed", "cancelled",
+                ["kill:every=1500ms,count=2,seed=4"], 2, waves, seconds=3))

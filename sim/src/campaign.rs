@@ -44,6 +44,9 @@ pub fn setup(seed: u64, variant: Option<Variant>, mutant: Option<Mutant>, trace:
     if setup.mutant.is_none() && mixed(seed ^ 0x5EED_000A).is_multiple_of(8) {
         setup.program = Program::Objects;
     }
+    if setup.mutant.is_none() && mixed(seed ^ 0x5EED_0010).is_multiple_of(12) {
+        setup.program = Program::CancelledSends;
+    }
     if setup.mutant.is_none() && mixed(seed ^ 0x5EED_000F).is_multiple_of(10) {
         setup.program = Program::Threads;
     }

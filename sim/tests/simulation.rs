@@ -5,7 +5,7 @@ use ftmpi_sim::campaign::{catch, check, setup};
 use ftmpi_sim::mutants::Mutant;
 use ftmpi_sim::programs::Program;
 use ftmpi_sim::protocol_config::Variant;
-use ftmpi_sim::world::quiet_panics;
+use ftmpi_sim::world::{Setup, quiet_panics};
 
 /// Seeds among which each deliberate bug must be caught.
 const SEEDS: u64 = 5000;
@@ -91,6 +91,20 @@ fn waves_are_complete_and_returned_to() {
         let (waves, restored) =
             outcomes.fold((0, 0), |(w, r), outcome| (w + outcome.waves, r + outcome.restored));
         assert!(waves > 40 && restored > 40, "{waves} waves, {restored} incarnations from them");
+    }
+}
+
+/// A synchronous send ends cancelled, or is received: also where its ranks return in between.
+#[test]
+fn no_message_is_both_cancelled_and_received() {
+    quiet_panics();
+    for variant in Variant::ALL {
+        let waves = COORDINATED.contains(&variant);
+        for seed in 1..if waves { 100 } else { 8 } {
+            let program = Program::CancelledSends;
+            let outcome = check(&Setup { program, ..setup(seed, Some(variant), None, false) });
+            assert!(outcome.is_ok(), "{variant:?}, seed {seed}: {outcome:?}");
+        }
     }
 }
 

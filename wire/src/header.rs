@@ -35,12 +35,20 @@ pub enum Kind {
     /// The speaker's sender log is full, and holds messages to the listener. If no image of the
     /// listener can be taken, it answers with a [`Kind::LogCut`] of all that it has received.
     LogFull = 12,
+    /// "Forget this synchronous message, if nobody has received it": the answer is
+    /// [`Kind::Cancelled`] or [`Kind::SyncAck`]. With [`FLAG_HEARD`] it says that the first of
+    /// these has come.
+    Cancel = 13,
+    /// "Your message is forgotten, and nobody has received it"; carries its ssn.
+    Cancelled = 14,
 }
 
 /// Flag: the sender waits for the match (`MPI_Ssend`).
 pub const FLAG_SYNC: u8 = 1;
 /// Flag of a piggyback: it goes on in the next one.
 pub const FLAG_MORE: u8 = 2;
+/// Flag of a [`Kind::Cancel`]: the sender knows that the message is forgotten.
+pub const FLAG_HEARD: u8 = 4;
 
 /// The envelope. Source and destination are implied by the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +109,8 @@ impl Header {
             10 => Kind::Place,
             11 => Kind::ImageHas,
             12 => Kind::LogFull,
+            13 => Kind::Cancel,
+            14 => Kind::Cancelled,
             _ => return Err(DecodeError::new("message header", "unknown kind of frame")),
         };
         if words[1] > Self::LEN_MAX {
@@ -155,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_survives_its_encoding(flags in 0u8..16, context in 0..=Header::CONTEXT_MAX, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=11) {
+        fn a_header_survives_its_encoding(flags in 0u8..16, context in 0..=Header::CONTEXT_MAX, tag: i32, len in 0..=Header::LEN_MAX, ssn: u64, kind in 1u8..=14) {
             let words = [u64::from(kind) | u64::from(flags) << 4 | u64::from(context) << 8 | (tag as u32 as u64) << 32, len, ssn];
             prop_assert_eq!(Header::from_words(words).unwrap().to_words(), words);
         }

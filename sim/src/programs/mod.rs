@@ -11,6 +11,7 @@ use ftmpi_core::mpi::Mpi;
 use ftmpi_core::usermem::UserPtr;
 use ftmpi_wire::Rank;
 
+mod cancelled;
 mod fixed;
 mod gossip;
 mod one_sided;
@@ -48,6 +49,8 @@ pub enum Program {
     Cancels,
     /// A wildcard posted before a named receive; receives that are cancelled; clocks.
     Mixed,
+    /// Synchronous sends that are cancelled in a race with their receives.
+    CancelledSends,
     /// Synchronous sends, each begun when the one before was matched: their order is known.
     Relay,
     /// Every rank chooses, in many ways, and reports its choices to every rank.
@@ -153,6 +156,7 @@ impl Program {
             Self::MatchedProbes => server::server(e, size, server::receive_matched),
             Self::Some => server::some(e, size),
             Self::Cancels => server::cancels(e, size),
+            Self::CancelledSends => cancelled::cancelled_sends(e, size),
             Self::Mixed => server::mixed(e, size),
             Self::Gossip => gossip::gossip(e, size),
             Self::Outside => outside::outside(e, size),

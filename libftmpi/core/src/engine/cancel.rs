@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::link::Link;
-use super::outcome::Decision;
 use super::request::{Request, RequestKind};
 use super::state::channels::Peer;
 use crate::ids::ReqId;
@@ -60,12 +59,14 @@ impl<L: Link> Engine<L> {
     }
 
     /// `MPI_Cancel`: a receive that has not matched ends cancelled, and so does a synchronous send
-    /// to this rank itself. Another send does not, but the program waits for its receiver no longer
-    /// (MPI-4.1, 3.8.4: the wait for what was to be cancelled is local). The end of a synchronous
-    /// send says nothing of a match then.
+    /// ([`cancel_send`](super::cancel_send)). Another send does not, but the program waits for its
+    /// receiver no longer (MPI-4.1, 3.8.4: the wait for what was to be cancelled is local).
+    ///
+    /// Where a replay may come, a synchronous send to another rank ends in the same way, and its
+    /// end says nothing of a match.
     pub fn cancel(&mut self, id: ReqId) {
         if matches!(self.state.requests.get(id).kind, RequestKind::Send { .. }) {
-            if self.cancel_to_self(id) {
+            if self.cancel_to_self(id) || self.ask_to_cancel(id) {
                 return;
             }
             self.withdraw(id);
@@ -93,44 +94,6 @@ impl<L: Link> Engine<L> {
         self.work();
     }
 
-    /// Cancels a synchronous send to this rank that no receive has taken; `false`: it is none.
-    fn cancel_to_self(&mut self, id: ReqId) -> bool {
-        let state = &self.state;
-        let message = state.rendezvous.unacknowledged_of(id);
-        let Some((_, ssn)) = message.filter(|(to, _)| *to == state.me && !state.hooks.memory)
-        else {
-            return false;
-        };
-        let me = state.me;
-        let cancelled = loop {
-            match self.decide() {
-                Decision::Positive(_) => break true,
-                Decision::Negative => break false,
-                // A receive whose match is not known yet may take the message.
-                Decision::Live if self.state.protocol.repeating() => self.block_alone(),
-                Decision::Live => {
-                    let waits = self.state.matcher.find_identity(me, ssn).is_some();
-                    if waits {
-                        self.answered(1);
-                    } else {
-                        self.answered_negative();
-                    }
-                    break waits;
-                }
-            }
-        };
-        let Some(message) = self.state.matcher.find_identity(me, ssn).filter(|_| cancelled) else {
-            return false;
-        };
-        self.state.matcher.remove(message);
-        self.state.rendezvous.acknowledged(me, ssn);
-        let request = self.state.requests.get_mut(id);
-        request.completion.cancelled = true;
-        self.state.requests.complete(id);
-        self.work();
-        true
-    }
-
     /// The node of a receive that is to be cancelled; `None` if it has matched.
     fn decide_cancel(&mut self, id: ReqId) -> Option<u32> {
         loop {
@@ -145,7 +108,7 @@ impl<L: Link> Engine<L> {
             match self.state.protocol.decide() {
                 // Also while only matches of named receives are left: this receive may have been
                 // matched before it was to be cancelled.
-                protocol::Decision::Live if self.state.protocol.repeating() => self.block_alone(),
+                protocol::Decision::Live if self.state.protocol.repeating() => self.block_in_step(),
                 protocol::Decision::Live => {
                     match node {
                         Some(node) => {

@@ -113,6 +113,8 @@ impl State {
                 match header.kind {
                     Kind::Eager => self.match_arrival(from, header),
                     Kind::Data => self.landings.discard(),
+                    // It is announced again; the question about it is behind.
+                    _ if self.has_forgotten(from, header.ssn) => self.landings.discard(),
                     _ => self.control_landing(from, header),
                 }
             }
@@ -129,6 +131,14 @@ impl State {
                 if !self.hooks.arrivals || !self.is_from_orphan(from, header.ssn) {
                     self.acknowledged(from, header.ssn);
                 }
+                self.landings.discard()
+            }
+            Kind::Cancel => {
+                self.on_cancel(from, header);
+                self.landings.discard()
+            }
+            Kind::Cancelled => {
+                self.on_cancelled(from, header.ssn);
                 self.landings.discard()
             }
             Kind::Resume

@@ -18,6 +18,7 @@
 //! | `receive`, `incoming` | matching and landing of messages; every frame that comes |
 //! | `progress`, `commands` | looking, waiting, carrying out |
 //! | `outcome`, `probe`, `cancel`, `time` | waits, tests, probes, clocks, as recorded |
+//! | `cancel_send` | synchronous sends that are cancelled |
 //! | `schedules`, `tasks` | non-blocking collectives under way |
 //! | `services` | one-sided requests of others: when they are served |
 //! | `output_commit` | effects on the world outside: once, after their causes are stable |
@@ -31,6 +32,7 @@
 //! | `tuning` | constants |
 
 mod cancel;
+mod cancel_send;
 mod channel_memory;
 mod channel_recovery;
 mod commands;

@@ -10,7 +10,7 @@ use super::state::out::Out;
 use super::state::rendezvous::Announced;
 use crate::ids::ReqId;
 use crate::usermem::UserPtr;
-use ftmpi_wire::header::Kind;
+use ftmpi_wire::header::{FLAG_HEARD, Kind};
 use ftmpi_wire::{EventNo, Header, Rank, Ssn};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -36,10 +36,15 @@ impl State {
         self.announce_again(rank, after, &mut parts);
         let Parts { messages, mut others, settled } = parts;
         others.extend(messages.into_values());
-        // Whether these were matched: the acknowledgement may have been under way.
+        // Whether these were matched, or removed: the answer may have been under way. A question
+        // about what is to be removed goes behind its message.
         let has = &self.channels.peer(rank).has;
-        for ssn in self.rendezvous.unacknowledged_by(rank).filter(|&ssn| has.contains(ssn)) {
-            others.push_back(Out { after, ..Out::announcement(question(ssn)) });
+        for ssn in self.rendezvous.unacknowledged_by(rank) {
+            if self.rendezvous.is_cancelling(rank, ssn) {
+                others.push_back(Out::control(Kind::Cancel, ssn, Vec::new()));
+            } else if has.contains(ssn) {
+                others.push_back(Out { after, ..Out::announcement(question(ssn)) });
+            }
         }
         // A wave that has reached us since the channel was made has its markers first.
         let queue = &mut self.channels.peer_mut(rank).queue;
@@ -63,6 +68,8 @@ impl State {
             let ssn = out.frame.header.ssn;
             match out.frame.header.kind {
                 Kind::RequestToSend => {}
+                // Asked again for what is not answered.
+                Kind::Cancel if out.frame.header.flags & FLAG_HEARD == 0 => {}
                 Kind::Eager | Kind::Data if peer.has.contains(ssn) => {
                     parts.settled.extend(out.request);
                 }

@@ -16,7 +16,7 @@ use ftmpi_protocols::received::Received;
 use ftmpi_protocols::sender_log::SenderLog;
 use ftmpi_wire::header::{FLAG_MORE, Kind};
 use ftmpi_wire::{Header, ImageNo, Incarnation, Rank, Ssn};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// State of the channel to a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +135,8 @@ pub(crate) struct Peer {
     pub last_ssn: Ssn,
     /// Its messages that this rank has.
     pub received: Received,
+    /// Messages of it that were cancelled and removed here, and it may not know that.
+    pub forgotten: BTreeSet<Ssn>,
     /// Messages of this rank that it has, as far as is known.
     pub has: Received,
     pub log: SenderLog,
@@ -169,6 +171,7 @@ impl Peer {
             absent: false,
             last_ssn: Ssn(0),
             received: Received::default(),
+            forgotten: BTreeSet::new(),
             has: Received::default(),
             log: SenderLog::default(),
             logged: hooks.log_payload && protocol.logs_payload(rank),

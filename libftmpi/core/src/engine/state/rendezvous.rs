@@ -19,12 +19,20 @@ pub(crate) struct Announced {
     pub request: Option<ReqId>,
 }
 
+/// A synchronous send that waits for its acknowledgement.
+#[derive(Debug)]
+struct Unacknowledged {
+    request: ReqId,
+    context: u32,
+    /// The receiver is asked to forget it.
+    cancelling: bool,
+}
+
 /// The sends that wait for an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Rendezvous {
     announced: BTreeMap<(Rank, Ssn), Announced>,
-    /// With the context of each.
-    unacknowledged: BTreeMap<(Rank, Ssn), (ReqId, u32)>,
+    unacknowledged: BTreeMap<(Rank, Ssn), Unacknowledged>,
 }
 
 fn all_to(rank: Rank) -> RangeInclusive<(Rank, Ssn)> {
@@ -75,7 +83,7 @@ impl Rendezvous {
     pub fn receivers(&self, request: ReqId) -> impl Iterator<Item = Rank> {
         let announced = self.announced.iter();
         let announced = announced.filter(move |(_, wait)| wait.request == Some(request));
-        let unanswered = self.unacknowledged.iter().filter(move |(_, (of, _))| *of == request);
+        let unanswered = self.unacknowledged.iter().filter(move |(_, of)| of.request == request);
         announced.map(|((to, _), _)| *to).chain(unanswered.map(|((to, _), _)| *to))
     }
 
@@ -95,17 +103,29 @@ impl Rendezvous {
 
     /// This synchronous send waits for its acknowledgement.
     pub fn await_acknowledgement(&mut self, to: Rank, ssn: Ssn, request: ReqId, context: u32) {
-        self.unacknowledged.insert((to, ssn), (request, context));
+        let unacknowledged = Unacknowledged { request, context, cancelling: false };
+        self.unacknowledged.insert((to, ssn), unacknowledged);
     }
 
     /// The acknowledgement is there.
     pub fn acknowledged(&mut self, by: Rank, ssn: Ssn) -> Option<ReqId> {
-        self.unacknowledged.remove(&(by, ssn)).map(|(request, _)| request)
+        self.unacknowledged.remove(&(by, ssn)).map(|waiting| waiting.request)
+    }
+
+    /// The receiver is asked to forget this message from now on; `false` if it was before.
+    pub fn cancel(&mut self, to: Rank, ssn: Ssn) -> bool {
+        let waiting = self.unacknowledged.get_mut(&(to, ssn));
+        waiting.is_some_and(|waiting| !std::mem::replace(&mut waiting.cancelling, true))
+    }
+
+    /// Whether the receiver is asked to forget this message.
+    pub fn is_cancelling(&self, to: Rank, ssn: Ssn) -> bool {
+        self.unacknowledged.get(&(to, ssn)).is_some_and(|waiting| waiting.cancelling)
     }
 
     /// The message of this request, if it waits for its acknowledgement.
     pub fn unacknowledged_of(&self, request: ReqId) -> Option<(Rank, Ssn)> {
-        let found = self.unacknowledged.iter().find(|(_, (waiting, _))| *waiting == request);
+        let found = self.unacknowledged.iter().find(|(_, waiting)| waiting.request == request);
         found.map(|(message, _)| *message)
     }
 
@@ -115,7 +135,8 @@ impl Rendezvous {
             Some((*to, announced.header.context, announced.request?))
         });
         let waiting = self.unacknowledged.iter();
-        announced.chain(waiting.map(|((to, _), (id, context))| (*to, *context, *id))).collect()
+        let waiting = waiting.map(|((to, _), waiting)| (*to, waiting.context, waiting.request));
+        announced.chain(waiting).collect()
     }
 
     /// Whether this message waits for its acknowledgement.

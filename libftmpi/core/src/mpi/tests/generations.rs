@@ -90,16 +90,50 @@ fn the_wait_for_a_cancelled_synchronous_send_returns() {
         mpi.cancel(request).unwrap();
         assert!(mpi.wait(&mut request).unwrap().cancelled);
         assert_eq!(mpi.iprobe(own, Tag::Is(1), WORLD).unwrap(), None, "nobody receives it");
-        // To the other rank, which receives it later.
+        // To the other rank, which has no receive for it.
         let other = Peer::Rank(1 - i as u32);
         let mut request = mpi.isend(kind, at, 1, INT, other, 2, WORLD).unwrap();
         mpi.cancel(request).unwrap();
-        assert!(!mpi.wait(&mut request).unwrap().cancelled);
-        send(mpi, &mut [0], 1 - i, 3);
-        recv(mpi, &mut [0], other, Tag::Is(3));
+        mpi.cancel(request).unwrap();
+        assert!(mpi.wait(&mut request).unwrap().cancelled);
+        // What comes behind is there, and the message is not.
+        send(mpi, &mut [7], 1 - i, 2);
         let mut got = [0];
         recv(mpi, &mut got, other, Tag::Is(2));
-        assert_eq!(got, [5]);
+        assert_eq!(got, [7]);
+    });
+}
+
+/// Messages that come whole, and such as are announced first.
+#[test]
+fn a_cancelled_synchronous_send_is_received_or_not() {
+    run(2, |mpi| {
+        let (i, _) = me(mpi);
+        for (words, of) in [(1, 10), (1 << 18, 20)] {
+            let other = Peer::Rank(1 - i as u32);
+            let mut data = vec![5; words];
+            if i == 0 {
+                let at = address_of(&mut data);
+                let mut sent = |tag| {
+                    mpi.isend(SendKind::Synchronous, at, words as i64, INT, other, tag, WORLD)
+                };
+                let (mut probed, mut forgotten) = (sent(of).unwrap(), sent(of).unwrap());
+                recv(mpi, &mut [0], other, Tag::Is(9));
+                mpi.cancel(forgotten).unwrap();
+                mpi.cancel(probed).unwrap();
+                assert!(mpi.wait(&mut forgotten).unwrap().cancelled);
+                send(mpi, &mut [0], 1, 2);
+                assert!(!mpi.wait(&mut probed).unwrap().cancelled, "a probe has matched it");
+            } else {
+                let (mut message, _) = mpi.mprobe(other, Tag::Is(of), WORLD).unwrap();
+                send(mpi, &mut [0], 0, 9);
+                recv(mpi, &mut [0], other, Tag::Is(2));
+                assert_eq!(mpi.iprobe(other, Tag::Is(of), WORLD).unwrap(), None);
+                let at = address_of(&mut data);
+                let mut request = mpi.imrecv(at, words as i64, INT, &mut message).unwrap();
+                mpi.wait(&mut request).unwrap();
+            }
+        }
     });
 }
 
