@@ -4,7 +4,8 @@ A run counts only if the exit code is 0, the result is verified, `MPI_THREAD_MUL
 
 from __future__ import annotations
 
-from .core import Setting, run
+from .auto import TWO_HOSTS
+from .core import Setting, problem_of, run
 from .jobs import RANKS, TCP, Jobs, judge_with_faults
 
 # Messages and communicators; windows and a file.
@@ -13,7 +14,9 @@ PROTOCOLS = [
     ["pessimistic"],
     ["hierarchical", "--cluster", "2"],
     ["causal"],
+    ["auto", *TWO_HOSTS],
     ["pessimistic", *TCP],
+    ["auto"],
     ["optimistic"],
     ["hierarchical", "--cluster", "2", "--between", "causal", "--wave", "nonblocking"],
     ["causal", "--event-logger", "off"],
@@ -39,6 +42,7 @@ def threads(setting: Setting, runs: int, seconds: float, kills: int = 8) -> None
     if not setting.dist_is_built():
         return
     jobs = Jobs(setting, seconds)
+    the_lock_of_another_thread(setting, jobs)
     for number in range(runs):
         seed, protocol = setting.seed + number, PROTOCOLS[number % len(PROTOCOLS)]
         program = PROGRAMS[(number + number // len(PROTOCOLS)) % len(PROGRAMS)]
@@ -54,3 +58,14 @@ def threads(setting: Setting, runs: int, seconds: float, kills: int = 8) -> None
             job, file, 1, lambda words: run([*setting.mpiexec(RANKS, *options), *words],
                                             timeout=max(setting.timeout, 10 * seconds), cwd=where), injections)
         setting.results.check(test, problem, note)
+
+
+def the_lock_of_another_thread(setting: Setting, jobs: Jobs) -> None:
+    """The target of a lock grants it late."""
+    test = "threads: an operation waits for the lock that another thread has asked for"
+    prepared = jobs.prepare(test, "thread_lock", setting.seed)
+    if prepared is None:
+        return
+    outcome = run([*setting.mpiexec(2, "--protocol", "pessimistic"), *prepared.job.command(1)],
+                  timeout=setting.timeout, cwd=prepared.where)
+    setting.results.check(test, problem_of(outcome, expected_text="thread_lock on 2: ok"))

@@ -382,31 +382,46 @@ impl<L: Link> Mpi<L> {
 
     /// Sends `rank` our lock, if it was not sent yet; returns the reply to wait for. Under a
     /// logging protocol, what is done under the lock must come after the target has recorded that
-    /// it granted it. Otherwise a rank waits only if it must: the target delays what it may not do
-    /// yet.
+    /// it granted it. Otherwise a rank waits only if it must: the target delays the rest.
     fn ask_for_lock(&mut self, id: WinId, rank: u32, waits: bool) -> Result<Option<Reply>> {
+        let waits = waits || self.engine.replays();
         let window = self.window_mut(id)?;
         let Some(targets) = window.targets.get_mut(rank as usize) else { return Ok(None) };
         if std::mem::replace(&mut targets.asked, true) {
             return Ok(None);
         }
         let exclusive = targets.lock.unwrap_or(false);
-        let waits = waits || self.engine.replays();
+        targets.grant_awaited = waits;
         self.send_request(id, rank, Action::Lock { exclusive }, Mode::Locked, waits)
     }
 
-    /// Asks, and waits if that must be.
+    /// Asks, and waits if that must be: also if another thread has asked and waits.
     pub(super) fn lock_there(&mut self, id: WinId, rank: u32, waits: bool) -> Result<()> {
-        match self.ask_for_lock(id, rank, waits)? {
-            Some(asked) => {
-                let answer = self.await_reply(asked);
-                // Messages of the operation that asked follow. Other threads may have sent some
-                // since the wait began.
-                self.engine.step();
-                answer
-            }
-            None => Ok(()),
+        let answer = match self.ask_for_lock(id, rank, waits)? {
+            Some(asked) => self.await_reply(asked),
+            None if !self.is_grant_awaited(id, rank)? => return Ok(()),
+            None => loop {
+                self.wait_in(id)?;
+                if !self.is_grant_awaited(id, rank)? {
+                    break Ok(());
+                }
+            },
+        };
+        // Other threads may have sent messages since the wait began.
+        self.engine.step();
+        self.grant_is_here(id, rank)?;
+        answer
+    }
+
+    fn is_grant_awaited(&self, id: WinId, rank: u32) -> Result<bool> {
+        Ok(self.window(id)?.targets.get(rank as usize).is_some_and(|target| target.grant_awaited))
+    }
+
+    fn grant_is_here(&mut self, id: WinId, rank: u32) -> Result<()> {
+        if let Some(targets) = self.window_mut(id)?.targets.get_mut(rank as usize) {
+            targets.grant_awaited = false;
         }
+        Ok(())
     }
 
     /// `MPI_Win_unlock`
@@ -467,11 +482,12 @@ impl<L: Link> Mpi<L> {
         let waits = window.flavor == Flavor::Shared && !assert.no_check;
         let mut asked = Vec::new();
         for rank in (0..size).filter(|&rank| waits && rank != me) {
-            asked.extend(self.ask_for_lock(id, rank, true)?);
+            asked.extend(self.ask_for_lock(id, rank, true)?.map(|asked| (rank, asked)));
         }
         self.lock_myself(id, false)?;
-        for one in asked {
+        for (rank, one) in asked {
             self.await_reply(one)?;
+            self.grant_is_here(id, rank)?;
         }
         Ok(())
     }

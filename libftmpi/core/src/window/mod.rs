@@ -107,6 +107,9 @@ pub struct TargetState {
     pub lock: Option<bool>,
     /// The target was asked for the lock.
     pub asked: bool,
+    /// Nothing may be done under the lock before the target has said that it granted it. Another
+    /// thread may wait for that.
+    pub grant_awaited: bool,
     /// Operations since the last fence.
     pub fenced: u64,
     /// Something was sent that no flush has asked about.
