@@ -48,6 +48,7 @@ def other_hosts(setting: Setting) -> None:
         return setting.results.bad("other hosts", made.output_tail() if made else "it does not compile")
     where = setting.new_folder("other-hosts")
     other_limits(setting, where, program)
+    few_at_once(setting, where)
     session_that_hangs(setting, where)
     baseline(setting, where)
 
@@ -74,6 +75,28 @@ def other_limits(setting: Setting, where: Path, program: Path) -> None:
     outcome = run([setting.launcher, "--doctor", *options, program], timeout=60, cwd=where)
     said = "far-away.invalid (spare): it cannot take a rank" in outcome.out
     setting.results.check("the doctor names its limits", None if said else outcome.output_tail())
+
+
+def few_at_once(setting: Setting, where: Path) -> None:
+    """No more sessions are being started than --launch-at-once says. One host cannot be reached: its place is free again."""
+    marks = where / "starts"
+    slow = script(where / "slow.sh", f"""#!/bin/sh
+host=$1; shift
+echo + >>{marks}; sleep 0.3; echo - >>{marks}
+[ $host = gone ] && exit 255
+exec sh -c "$*"
+""")
+    (where / "machines").write_text("gone spare\n" + "".join(f"h{number}\n" for number in range(6)))
+    options = ["-f", where / "machines", "--rsh", slow, "--launch-at-once", 2]
+    outcome = run([*setting.mpiexec(6, *options), "true"], timeout=60, cwd=where)
+    running, highest = 0, 0
+    for mark in marks.read_text().split():
+        running += 1 if mark == "+" else -1
+        highest = max(highest, running)
+    problem = problem_of(outcome)
+    if problem is None and highest not in (1, 2):
+        problem = f"{highest} sessions began at the same time"
+    setting.results.check("at most so many sessions begin at the same time as --launch-at-once says", problem)
 
 
 def session_that_hangs(setting: Setting, where: Path) -> None:
