@@ -9,7 +9,8 @@
 //! looks for them again. Bits of CPUID that no code of a program depends on (mitigations,
 //! virtualisation, speed of a copy) are left out. The size of saved registers is another matter:
 //! signal frames and the C library's lazy binding keep it, so XCR0 and the places in the XSAVE area
-//! must be the same.
+//! must be the same. One case is different: a processor that saves more behind the same begin
+//! ([`saves_more`]).
 #![allow(unsafe_code)]
 
 use crate::stream::{FEATURE_WORDS, Hash, Processor};
@@ -267,6 +268,42 @@ pub fn saves_alike(image: &Processor, here: &Processor) -> bool {
     saved(image) == saved(here)
 }
 
+/// x87, SSE and AVX: what processors without AVX-512 and protection keys save.
+const PLAIN: u64 = 7;
+/// Bytes of the XSAVE area for these.
+const PLAIN_LEN: u64 = 832;
+/// Place of AVX's registers: part, bytes, begin, flags. It is the same in all processors.
+const AVX: [u32; 4] = [2, 256, 576, 0];
+
+/// Whether the second processor saves what the first one does, in the same places, and more behind
+/// them. The first one is of a common kind, without AVX-512 and protection keys.
+///
+/// The kernel reads an old signal frame there: a frame tells its own length and its own registers.
+/// The dynamic linker's areas must grow ([`crate::save_areas`]).
+#[must_use]
+pub fn saves_more(image: &Processor, here: &Processor) -> bool {
+    let layout = AVX.iter().fold(Hash::new(), |hash, word| hash.with(&word.to_le_bytes()));
+    (image.xcr0, image.xsave_len, image.xsave_layout) == (PLAIN, PLAIN_LEN, layout.value())
+        && missing(image, here).next().is_none()
+        && here.xcr0 & PLAIN == PLAIN
+        && here.xcr0 != PLAIN
+        && here.xsave_len > PLAIN_LEN
+}
+
+/// Whether AVX registers have their usual place on this processor, or it has none.
+#[must_use]
+pub fn has_usual_places() -> bool {
+    let place = cpuid(0xd, AVX[0]);
+    processor().xcr0 >> AVX[0] & 1 == 0 || [AVX[0], place.eax, place.ebx, place.ecx] == AVX
+}
+
+/// Bytes that the registers of this processor take at most, whichever instruction saves them.
+#[must_use]
+pub fn save_len() -> u64 {
+    // In fixed places; packed, with what only the kernel uses.
+    u64::from(cpuid(0xd, 0).ebx.max(cpuid(0xd, 1).ebx))
+}
+
 /// Whether a process that was started on a processor of the first kind can run on the second.
 #[must_use]
 pub fn fits(image: &Processor, here: &Processor) -> bool {
@@ -305,6 +342,30 @@ mod tests {
         assert!(!fits(&old, &Processor { xcr0: 0xe7, xsave_len: 2696, ..new }));
         // Another maker puts the parts elsewhere.
         assert!(!fits(&old, &Processor { xsave_layout: 5, ..new }));
+    }
+
+    #[test]
+    fn more_registers_fit_behind_the_plain_ones() {
+        let layout = AVX.iter().fold(Hash::new(), |hash, word| hash.with(&word.to_le_bytes()));
+        let plain = Processor {
+            features: features_of(&["avx"]),
+            xcr0: PLAIN,
+            xsave_len: PLAIN_LEN,
+            xsave_layout: layout.value(),
+        };
+        let more = Processor { xcr0: 0x2e7, xsave_len: 2696, xsave_layout: 5, ..plain };
+        assert!(saves_more(&plain, &more) && !saves_more(&more, &plain));
+        assert!(!saves_more(&plain, &plain), "nothing grows");
+        // Protection keys lie elsewhere in processors of another maker.
+        assert!(!saves_more(&Processor { xcr0: 0x207, xsave_len: 840, ..plain }, &more));
+        assert!(!saves_more(&plain, &Processor { xcr0: 0x2e3, ..more }), "no AVX");
+        assert!(!saves_more(&plain, &Processor { features: features_of(&["sse2"]), ..more }));
+        let places = Processor { xsave_layout: 6, ..plain };
+        assert!(!saves_more(&places, &more), "AVX lies elsewhere");
+        let fewer =
+            Processor { xcr0: 3, xsave_len: 576, xsave_layout: Hash::new().value(), ..plain };
+        assert!(!saves_more(&fewer, &more) && !saves_more(&Processor::default(), &more));
+        assert!(has_usual_places() && save_len() >= processor().xsave_len);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | [`host`] | what two hosts must share to restore each other's images | boot library, launcher |
 //! | [`inheritance`] | what a process has from its caller: signals, descriptors | launcher, agent |
 //! | [`launch`] | how a rank must start so that its images fit again | agent |
+//! | [`save_areas`] | the dynamic linker's areas for registers | boot library, launcher |
 //! | [`thread_creation`] | threads in containers with an old filter | launcher, agent |
 //!
 //! The way of an image: copy-on-write child of the rank → raw stream → agent
@@ -22,6 +23,7 @@ pub mod container;
 pub mod host;
 pub mod inheritance;
 pub mod launch;
+pub mod save_areas;
 pub mod stream;
 pub mod thread_creation;
 #[cfg(feature = "container")]

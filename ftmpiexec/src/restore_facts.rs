@@ -1,14 +1,15 @@
 //! Facts about a host that decide whether it can restore the images of another host.
 //!
 //! An image fits where the processor has every instruction of the first one and saves its
-//! registers in the same way. The kernel may be another one. `--doctor` shows the facts of this
-//! host and, with `-f` or `-hosts`, compares all hosts. `--restart` compares the hosts of the job
-//! with the hosts that it gets. `ftmpiexec --restore-facts` prints the facts as one line of JSON,
-//! so that the same question can be put to a host by ssh.
+//! registers in the same way, in many cases also where it saves more. The kernel may be another
+//! one. `--doctor` shows the facts of this host and, with `-f` or `-hosts`, compares all hosts.
+//! `--restart` compares the hosts of the job with the hosts that it gets. `ftmpiexec
+//! --restore-facts` prints the facts as one line of JSON, so that the same question can be put to a
+//! host by ssh.
 
 use crate::host_limits::HostLimits;
-use ftmpi_checkpoint::host;
 use ftmpi_checkpoint::stream::{FEATURE_WORDS, Processor};
+use ftmpi_checkpoint::{host, save_areas};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
@@ -26,6 +27,10 @@ pub struct RestoreFacts {
     pub features: [u32; FEATURE_WORDS],
     /// XCR0, and length and layout of the XSAVE area.
     pub registers: (u64, u64, u64),
+    /// Whether an image of a processor with fewer registers can be restored: the dynamic linker is
+    /// one whose areas for registers can grow. An older version does not say.
+    #[serde(default)]
+    pub areas_grow: bool,
     /// Release of the kernel.
     pub kernel: String,
 }
@@ -45,6 +50,7 @@ impl RestoreFacts {
             model: model.and_then(|line| line.split_once(": ")).map_or("", |(_, name)| name).into(),
             features: processor.features,
             registers: (processor.xcr0, processor.xsave_len, processor.xsave_layout),
+            areas_grow: host::has_usual_places() && save_areas::of_this_process().is_some(),
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         }
     }
@@ -63,7 +69,8 @@ impl RestoreFacts {
         if !missing.is_empty() {
             found.push(format!("no {}", missing.join(", ")));
         }
-        if !host::saves_alike(&image, &here) {
+        let takes_more = other.areas_grow && host::saves_more(&image, &here);
+        if !host::saves_alike(&image, &here) && !takes_more {
             found.push("other registers to save (XCR0)".to_owned());
         }
         found
@@ -115,6 +122,7 @@ pub fn made_up(instructions: &[&str], kernel: &str) -> RestoreFacts {
         model: "A processor".into(),
         features,
         registers: (7, 832, 1),
+        areas_grow: true,
         kernel: kernel.into(),
     }
 }
@@ -123,6 +131,7 @@ pub fn made_up(instructions: &[&str], kernel: &str) -> RestoreFacts {
 mod tests {
     use super::made_up as facts;
     use super::*;
+    use ftmpi_checkpoint::stream::Hash;
 
     #[test]
     fn what_a_host_lacks_is_named() {
@@ -137,6 +146,18 @@ mod tests {
             ["no avx2, avx512f", "other registers to save (XCR0)"]
         );
         assert_eq!(other.differences(&here).len(), 2);
+    }
+
+    #[test]
+    fn more_registers_fit_where_areas_can_grow() {
+        let places = [2u32, 256, 576, 0].map(u32::to_le_bytes).concat();
+        let layout = places.chunks(4).fold(Hash::new(), |hash, word| hash.with(word));
+        let fewer = RestoreFacts { registers: (7, 832, layout.value()), ..facts(&[], "6.1") };
+        let more = RestoreFacts { registers: (0xe7, 2440, 1), ..facts(&["avx512f"], "6.8") };
+        assert_eq!(fewer.differences(&more), [""; 0]);
+        assert_eq!(more.differences(&fewer), ["no avx512f", "other registers to save (XCR0)"]);
+        let other_library = RestoreFacts { areas_grow: false, ..more };
+        assert_eq!(fewer.differences(&other_library), ["other registers to save (XCR0)"]);
     }
 
     #[test]

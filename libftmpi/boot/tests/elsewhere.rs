@@ -1,4 +1,5 @@
-//! Images fit other kernels, other address layouts, and processors with more instructions.
+//! Images fit other kernels, other address layouts, and processors with more instructions or
+//! registers.
 //!
 //! The vDSO of the image is said to be another one: so the new process must not use the addresses
 //! inside it that the C library keeps.
@@ -7,7 +8,8 @@ mod driver;
 
 use driver::{End, Job, Process, compile, parts, raw, sign};
 use ftmpi_checkpoint::boot_abi::{EXIT_IMAGE_MISFIT, VDSO_SLOT_LEN, VDSO_SLOTS_BASE};
-use ftmpi_checkpoint::stream::{ProcessState, Processor, VDSO_FUNCTIONS, kind};
+use ftmpi_checkpoint::host;
+use ftmpi_checkpoint::stream::{Hash, ProcessState, Processor, VDSO_FUNCTIONS, kind};
 use std::mem::offset_of;
 use std::time::Duration;
 
@@ -187,4 +189,53 @@ fn a_layout_that_is_left_to_chance_is_put_back() {
     // On a host with a fixed layout.
     let job = Job { randomised: false, ..job };
     assert!(is_right(&restored(&job, 5, &image).end(LONG), 3));
+}
+
+/// The processor of an image, as it would be with AVX and without AVX-512.
+fn with_avx_only(image: &mut Image) {
+    let layout = [2u32, 256, 576, 0].map(u32::to_le_bytes);
+    let layout = layout.iter().fold(Hash::new(), |hash, word| hash.with(word));
+    for (field, value) in [
+        (offset_of!(Processor, xcr0), 7),
+        (offset_of!(Processor, xsave_len), 832),
+        (offset_of!(Processor, xsave_layout), layout.value()),
+    ] {
+        image.set(offset_of!(ProcessState, processor) + field, &value.to_le_bytes());
+    }
+}
+
+#[test]
+fn a_processor_with_more_registers_takes_images_of_avx() {
+    if host::processor().xcr0 & 0xe0 != 0xe0 {
+        return eprintln!("not tested: this processor has no AVX-512");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("registers.c", folder.path(), &["-pthread", "-Wl,-z,lazy"]);
+    let take = |job: &Job| {
+        let mut process = job.start(0, None);
+        process.report(LONG).unwrap();
+        let mut image = Image::take(&process, 1);
+        process.kill();
+        process.end(LONG);
+        with_avx_only(&mut image);
+        image
+    };
+    let job = Job::new(program.clone(), &["16384"]);
+    let image = take(&job);
+    let end = restored(&job, 1, &image).end(LONG);
+    assert!(is_right(&end, 1), "{end:?}");
+    // Would the program notice areas that are too small?
+    let small = Job::new(program.clone(), &["16384", "small"]);
+    let end = restored(&small, 1, &take(&small)).end(LONG);
+    assert!(!is_right(&end, 1), "{end:?}");
+    // Alternative stacks that are too short, and other places.
+    let short = Job::new(program, &["4096"]);
+    let mut elsewhere = image;
+    let layout = offset_of!(ProcessState, processor) + offset_of!(Processor, xsave_layout);
+    elsewhere.set(layout, &1u64.to_le_bytes());
+    for (job, image) in [(&short, take(&short)), (&job, elsewhere)] {
+        let end = job.start(1, Some(&image.0)).end(LONG);
+        assert_eq!(end.code, Some(EXIT_IMAGE_MISFIT), "{end:?}");
+        assert!(end.err.contains("with other registers"), "{end:?}");
+    }
 }

@@ -9,5 +9,6 @@ pub mod mappings;
 pub mod moved_files;
 pub mod page_attributes;
 pub mod page_scanner;
+pub mod register_areas;
 pub mod vdso;
 pub mod window;

@@ -3,6 +3,7 @@
 use crate::base::refusal::{Misfit, Refusal, Refused};
 use crate::base::reserved_area::ReservedArea;
 use crate::memory::layout::{Layout, can_be_told};
+use crate::memory::register_areas;
 use crate::process::limits::stack_limit;
 use crate::threads::thread_state::rseq;
 use ftmpi_checkpoint::host::{fits, processor};
@@ -23,7 +24,10 @@ pub fn check_fit(
 ) -> Result<(), Refused> {
     let refuse = |misfit| Err(area.refuse(Refusal::Misfit(misfit)));
     if !fits(&process.processor, &processor()) {
-        return refuse(Misfit::Processor);
+        let threads = &area.threads()[..process.threads as usize];
+        if !register_areas::can_grow(&process.processor, &processor(), threads) {
+            return refuse(Misfit::Processor);
+        }
     }
     if process.stack_limit != stack_limit() {
         return refuse(Misfit::StackLimit);

@@ -10,7 +10,7 @@ use crate::base::syscalls;
 use crate::base::tables::Control;
 use crate::children::again;
 use crate::descriptors::{self, fd_owner, library_descriptors, standard_stream, timerfd};
-use crate::memory::{layout, locked_memory, page_attributes, vdso};
+use crate::memory::{layout, locked_memory, page_attributes, register_areas, vdso};
 use crate::process::{
     credentials, ended_children, limits, process_attributes, process_state, system_v_memory,
     system_v_objects,
@@ -82,6 +82,7 @@ fn restore_kernel_state(area: &ReservedArea) {
     }
     let same_boot = process.boot != 0 && process.boot == process_state::boot_id();
     let result = vdso::restore(area, process)
+        .and_then(|()| register_areas::restore(area, process))
         .and_then(|()| place_heap_and_stack(area, process, control.is_elsewhere != 0))
         .and_then(|()| if is_child { Ok(()) } else { ended_children::restore(area) })
         .and_then(|()| process_state::restore(area, process, &strings))
