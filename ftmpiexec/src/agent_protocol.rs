@@ -469,10 +469,12 @@ pub enum Report {
         /// The next incarnation must begin from an image before this one.
         before: Option<ImageNo>,
     },
-    /// The sender log of the rank is full.
+    /// The sender log of the rank is full, or will be.
     LogFull {
         /// Bytes of payload held.
         bytes: u64,
+        /// It is full, so the rank waits.
+        waits: bool,
     },
     /// No image of the rank can be taken, and full logs have dropped what it has received.
     Unprotected,

@@ -118,10 +118,12 @@ pub enum FromRank {
         /// One line, or empty.
         text: String,
     },
-    /// The sender log is above its limit: images of the receivers would let it be cut.
+    /// The sender log is above half its limit: images of the receivers would let it be cut.
     LogFull {
         /// Bytes of payload held.
         bytes: u64,
+        /// It is above its limit, so the rank waits.
+        waits: bool,
     },
     /// The channel to this incarnation of a peer broke, and the protocol cannot repair it alone.
     ChannelLost {

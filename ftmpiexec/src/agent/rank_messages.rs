@@ -75,7 +75,7 @@ impl Agent {
             FromRank::ChannelLost { peer, incarnation: peer_incarnation } => {
                 report(Report::ChannelLost { peer, peer_incarnation });
             }
-            FromRank::LogFull { bytes } => report(Report::LogFull { bytes }),
+            FromRank::LogFull { bytes, waits } => report(Report::LogFull { bytes, waits }),
             FromRank::Orphan { why, before } => report(Report::Orphan { why, before }),
             FromRank::Settled => self.settled(rank, incarnation),
             FromRank::Ask { number, question } => {

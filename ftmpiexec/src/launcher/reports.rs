@@ -149,12 +149,12 @@ impl Launcher {
                 Input::ChannelLost { rank, incarnation, peer, peer_incarnation }
             }
             Report::Orphan { why, before } => Input::Orphan { rank, incarnation, why, before },
-            Report::LogFull { bytes } => {
+            Report::LogFull { bytes, waits } => {
                 self.recorder.log_full();
                 if self.plan.verbose {
                     self.printer.notice(notices::log_full(rank, bytes));
                 }
-                Input::LogFull
+                if waits { Input::LogFull } else { Input::ImagesWanted }
             }
             Report::Unprotected => {
                 if !std::mem::replace(&mut self.unprotected_said, true) {

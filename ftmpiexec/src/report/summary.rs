@@ -181,7 +181,7 @@ impl Summary {
         let actual = self.actual_interval();
         if self.logs_full > 0 && actual < set / 2 {
             return Some(format!(
-                "sender logs were full {} and asked for images: they came every {} instead of \
+                "sender logs filled up {} and asked for images: they came every {} instead of \
                  every {}; --log-limit gives the logs more room",
                 count(self.logs_full, "time"),
                 time(actual),

@@ -54,9 +54,9 @@ pub struct FaultTolerance {
     pub wtime: WtimeChoice,
     /// MiB that the sender log of a rank may hold
     ///
-    /// A larger log makes the rank take its image early, so that the log can be cut. 0 means a
-    /// quarter of the memory of the host, or of its control group if that has less, shared among
-    /// its ranks. For protocols that log messages.
+    /// When half of it is in use, ranks take their images early, so that the log can be cut. When
+    /// it is full, sends wait. 0 means a quarter of the memory of the host, or of its control group
+    /// if that has less, shared among its ranks. For protocols that log messages.
     #[arg(long, value_name = "MIB", default_value_t = 0, value_parser = number::<u64>(0, u64::MAX, 512))]
     pub log_limit: u64,
     /// MiB of its sender log that a rank touches in MPI_Init

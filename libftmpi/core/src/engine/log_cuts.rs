@@ -41,6 +41,7 @@ impl State {
             }
             let peer = self.channels.peer_mut(rank);
             peer.log.cut(&received, self.logs.memory_mut());
+            self.logs.were_cut();
             if self.hooks.memory {
                 self.put_confirmed(rank);
             }

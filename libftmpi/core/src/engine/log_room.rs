@@ -1,4 +1,5 @@
-//! Room in the sender log: messages wait while it is full, until images have cut it.
+//! Room in the sender log. When half of it is taken, images are asked for: they mostly cut the log
+//! before it is full. While it is full, messages wait.
 
 use super::Engine;
 use super::link::Link;
@@ -6,15 +7,30 @@ use super::tuning::{LOG_ROOM_ASK_EVERY_S, LOG_ROOM_PATIENCE_S};
 use ftmpi_wire::control::FromRank;
 
 impl<L: Link> Engine<L> {
-    /// If the sender log is above its limit: asks for images, which let it be cut, and waits until
-    /// it was cut. Not within a schedule: the calls that run schedules ask themselves.
+    /// If the sender log is above half its limit: asks for images, which let it be cut. If it is
+    /// above its limit: waits until it was cut. Not within a schedule: the calls that run schedules
+    /// ask themselves.
     ///
     /// Peers of which no image can be taken are asked too: they give up what they have received
     /// ([`State::give_way`](super::state::State::give_way)), and the log is cut without images.
     #[inline]
     pub fn make_log_room(&mut self) {
+        if self.state.logs.want_images() {
+            self.ask_for_log_room();
+        }
+    }
+
+    #[cold]
+    fn ask_for_log_room(&mut self) {
         if self.state.logs.are_full() {
             self.wait_for_log_room();
+        } else if !self.state.protocol.repeating() {
+            self.state.logs.asked_early();
+            // Logs in channel memories are cut without images.
+            if !self.state.hooks.memory {
+                let bytes = self.state.logs.memory().held();
+                self.link.notify_agent(FromRank::LogFull { bytes, waits: false });
+            }
         }
     }
 
@@ -36,7 +52,7 @@ impl<L: Link> Engine<L> {
             if now - asked > LOG_ROOM_ASK_EVERY_S && !self.state.hooks.memory {
                 asked = now;
                 let bytes = self.state.logs.memory().held();
-                self.link.notify_agent(FromRank::LogFull { bytes });
+                self.link.notify_agent(FromRank::LogFull { bytes, waits: true });
                 self.state.plead_for_room();
                 self.work();
             }

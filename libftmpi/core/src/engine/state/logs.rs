@@ -33,6 +33,8 @@ pub(crate) struct Logs {
     limit: u64,
     /// The limit was doubled.
     widened: bool,
+    /// Bytes above which images are asked for: half the limit, more once they were asked for.
+    mark: u64,
     /// Messages under way into the log.
     late: Vec<Rest>,
     late_min: usize,
@@ -45,6 +47,7 @@ impl Logs {
             memory: LogMemory::default(),
             limit: u64::MAX,
             widened: false,
+            mark: u64::MAX,
             late: Vec::new(),
             late_min: LATE_LOG_MIN,
             late_piece: LATE_LOG_PIECE,
@@ -71,13 +74,32 @@ impl Logs {
 
     /// Sets the bytes that the logs may hold.
     pub fn set_limit(&mut self, bytes: u64) {
-        (self.limit, self.widened) = (bytes, false);
+        (self.limit, self.widened, self.mark) = (bytes, false, bytes / 2);
+    }
+
+    /// Whether images are to be asked for: before the logs are full, they may be cut in time.
+    #[inline]
+    pub fn want_images(&self) -> bool {
+        self.memory.held() > self.mark
+    }
+
+    /// Images were asked for. The logs are cut when each receiver has two newer images, so images
+    /// are asked for again before the logs are full.
+    pub fn asked_early(&mut self) {
+        self.mark = self.memory.held().saturating_add(self.limit / 4).min(self.limit);
+    }
+
+    /// The logs were cut: images are asked for a quarter later, or when half the limit is held.
+    pub fn were_cut(&mut self) {
+        let later = self.memory.held().saturating_add(self.limit / 4).min(self.limit);
+        self.mark = self.mark.min(later.max(self.limit / 2));
     }
 
     /// Nothing cuts the logs: they may grow to twice as much, once.
     pub fn widen_limit(&mut self) {
         if !std::mem::replace(&mut self.widened, true) {
             self.limit = self.limit.saturating_mul(2);
+            self.mark = self.limit;
         }
     }
 
@@ -145,5 +167,68 @@ impl Logs {
         if self.have_late() {
             self.finish_late(|rest| rest.to == rank);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_are_wanted_twice_before_the_logs_are_full() {
+        let mut logs = Logs::new();
+        logs.set_limit(1000);
+        let mut blocks = Vec::new();
+        // What is held when images are asked for.
+        let mut grow = |logs: &mut Logs, count: usize| {
+            let mut asked = Vec::new();
+            for _ in 0..count {
+                blocks.push(logs.memory_mut().take(50));
+                if logs.want_images() && !logs.are_full() {
+                    asked.push(logs.memory().held());
+                    logs.asked_early();
+                }
+            }
+            let cut = blocks.len() / 2;
+            (asked, blocks.drain(..cut).collect::<Vec<_>>())
+        };
+        let (asked, half) = grow(&mut logs, 20);
+        assert_eq!(asked, [550, 850]);
+        half.into_iter().for_each(|block| logs.memory_mut().give(block));
+        logs.were_cut();
+        // 500 are held.
+        let (asked, _) = grow(&mut logs, 11);
+        assert_eq!(asked, [800]);
+        assert!(logs.are_full() && logs.want_images());
+    }
+
+    #[test]
+    fn a_cut_that_leaves_more_than_half_is_not_the_last_one() {
+        let mut logs = Logs::new();
+        logs.set_limit(1000);
+        let mut blocks: Vec<_> = (0..18).map(|_| logs.memory_mut().take(50)).collect();
+        logs.asked_early();
+        assert!(!logs.want_images());
+        blocks.drain(..6).for_each(|block| logs.memory_mut().give(block));
+        logs.were_cut();
+        // 600 are held.
+        let mut held = logs.memory().held();
+        while !logs.want_images() {
+            blocks.push(logs.memory_mut().take(50));
+            held = logs.memory().held();
+        }
+        assert_eq!(held, 900);
+        assert!(!logs.are_full());
+    }
+
+    #[test]
+    fn logs_without_a_limit_want_no_images() {
+        let mut logs = Logs::new();
+        logs.set_limit(u64::MAX);
+        let block = logs.memory_mut().take(10 << 20);
+        assert!(!logs.want_images());
+        logs.memory_mut().give(block);
+        logs.were_cut();
+        assert!(!logs.want_images());
     }
 }
