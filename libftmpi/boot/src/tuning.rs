@@ -29,8 +29,8 @@ pub const SPLICE_BYTES_MIN: usize = 16 << 10;
 /// pages, and such records are mostly longer than 16 of them.
 pub const UNREAD_RECORDS_MAX: usize = 32;
 /// Bytes behind a mapped library, and around the thread pointer, where the code of the image child
-/// may have data: many times what this library and the C library have there.
-pub const CODE_DATA_BYTES: usize = 1 << 20;
+/// may have data: several times what this library has there (0.6 MB).
+pub const CODE_DATA_BYTES: usize = 4 << 20;
 /// A record of pages ends at multiples of this address, so that the reader works while the image
 /// child looks for zeros; in bytes.
 pub const RECORD_BYTES: u64 = 4 << 20;
