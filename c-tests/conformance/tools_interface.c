@@ -68,6 +68,30 @@ static void all_variables(void)
     }
 }
 
+#ifdef FTMPI_VERSION
+/* A setting that each rank may change while it runs. */
+static void changed(const char *name, unsigned long long to, unsigned long long wrong)
+{
+    int index, count, scope = -1;
+    unsigned long long before = 7, now = 7;
+    MPI_T_cvar_handle handle;
+    EQUAL(MPI_T_cvar_get_index(name, &index), MPI_SUCCESS);
+    MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &scope);
+    EQUAL(scope, MPI_T_SCOPE_LOCAL);
+    EQUAL(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count), MPI_SUCCESS);
+    EQUAL(MPI_T_cvar_read(handle, &before), MPI_SUCCESS);
+    EQUAL(MPI_T_cvar_write(handle, &wrong), MPI_T_ERR_INVALID);
+    EQUAL(MPI_T_cvar_write(handle, &to), MPI_SUCCESS);
+    EQUAL(MPI_T_cvar_read(handle, &now), MPI_SUCCESS);
+    EQUAL(now, to);
+    MPI_Barrier(MPI_COMM_WORLD);
+    EQUAL(MPI_T_cvar_write(handle, &before), MPI_SUCCESS);
+    EQUAL(MPI_T_cvar_read(handle, &now), MPI_SUCCESS);
+    EQUAL(now, before);
+    EQUAL(MPI_T_cvar_handle_free(&handle), MPI_SUCCESS);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     int n, provided = -1;
@@ -120,6 +144,9 @@ int main(int argc, char **argv)
         EQUAL(MPI_T_cvar_handle_free(&handle), MPI_SUCCESS);
     } else
         CHECK(0, "ftmpi_check is no variable");
+    changed("ftmpi_looks", 40, 0);
+    changed("ftmpi_spin", 20, 1000001);
+    changed("ftmpi_log_limit", 64 << 20, 5);
 
     EQUAL(MPI_T_cvar_get_index("ftmpi_events", &index), MPI_SUCCESS);
     MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, &values, NULL, NULL, NULL, NULL);

@@ -38,6 +38,54 @@ static void values(void)
     IS(MPI_DISPLACEMENT_CURRENT, -1); IS(MPI_MAX_PORT_NAME, 1024); IS(MPI_BSEND_OVERHEAD, 512);
 }
 
+/* What the library knows of Fortran. The Fortran interface itself is not in this library. */
+static void fortran(void)
+{
+    static const struct { const char *key; MPI_Datatype type; int size; } types[] = {
+        {"mpi_logical_size", MPI_LOGICAL, 0}, {"mpi_integer_size", MPI_INTEGER, 0},
+        {"mpi_real_size", MPI_REAL, 0}, {"mpi_double_precision_size", MPI_DOUBLE_PRECISION, 0},
+        {"mpi_logical1_supported", MPI_LOGICAL1, 1}, {"mpi_logical2_supported", MPI_LOGICAL2, 2},
+        {"mpi_logical4_supported", MPI_LOGICAL4, 4}, {"mpi_logical8_supported", MPI_LOGICAL8, 8},
+        {"mpi_logical16_supported", MPI_LOGICAL16, 16}, {"mpi_integer1_supported", MPI_INTEGER1, 1},
+        {"mpi_integer2_supported", MPI_INTEGER2, 2}, {"mpi_integer4_supported", MPI_INTEGER4, 4},
+        {"mpi_integer8_supported", MPI_INTEGER8, 8}, {"mpi_integer16_supported", MPI_INTEGER16, 16},
+        {"mpi_real2_supported", MPI_REAL2, 2}, {"mpi_real4_supported", MPI_REAL4, 4},
+        {"mpi_real8_supported", MPI_REAL8, 8}, {"mpi_real16_supported", MPI_REAL16, 16},
+        {"mpi_complex4_supported", MPI_COMPLEX4, 4}, {"mpi_complex8_supported", MPI_COMPLEX8, 8},
+        {"mpi_complex16_supported", MPI_COMPLEX16, 16}, {"mpi_complex32_supported", MPI_COMPLEX32, 32},
+        {"mpi_double_complex_supported", MPI_DOUBLE_COMPLEX, 16},
+    };
+    MPI_Info info = MPI_INFO_NULL;
+    int set = 0, yes = 9, no = 9;
+    EQUAL(MPI_Abi_get_fortran_info(&info), MPI_SUCCESS);
+    CHECK(info != MPI_INFO_NULL, "nothing is known of Fortran");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char value[20] = "";
+        int flag = 0, size = 0, room = sizeof value;
+        MPI_Info_get_string(info, types[i].key, &room, value, &flag);
+        CHECK(flag, "%s is not told", types[i].key);
+        MPI_Type_size(types[i].type, &size);
+        if (types[i].size == 0)
+            CHECK(atoi(value) == size, "%s is %s, the size is %d", types[i].key, value, size);
+        else
+            CHECK(size == (strcmp(value, "true") ? MPI_UNDEFINED : types[i].size), "%s is %s, the size is %d",
+                  types[i].key, value, size);
+    }
+    EQUAL(MPI_Abi_get_fortran_booleans(sizeof yes, &yes, &no, &set), MPI_SUCCESS);
+    EQUAL(set, 1);
+    EQUAL(yes, 1);
+    EQUAL(no, 0);
+    /* Known is known: the program cannot set it. */
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    EQUAL(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);
+    EQUAL(MPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no), MPI_ERR_ABI);
+    EQUAL(MPI_Abi_get_fortran_booleans(3, &yes, &no, &set), MPI_ERR_ARG);
+    MPI_Info_free(&info);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static void questions(void)
 {
     int a, b, flag, *value;
@@ -290,6 +338,7 @@ int main(int argc, char **argv)
     layouts();
     values();
     questions();
+    fortran();
     statuses();
     callbacks();
     contents();

@@ -1,5 +1,6 @@
 //! Control variables of the tools interface (MPI-4.1, 15.3.6): the settings of the job, which
-//! nothing can change, the switch of the checks, and the enumeration of one of the settings.
+//! nothing can change, those that each rank may change while it runs, the switch of the checks, and
+//! the enumeration of one of the settings.
 
 use crate::calls::{enter, job};
 use crate::handle::Datatype;
@@ -10,12 +11,13 @@ use crate::tools::{
 use ftmpi_core::datatype::Builtin;
 use ftmpi_core::error::ErrorClass as E;
 use ftmpi_entry::entry;
-use ftmpi_runtime::{Events, JobView};
+use ftmpi_runtime::{Events, JobView, Tunable};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 const VERBOSITY_USER_BASIC: c_int = 221;
 const SCOPE_CONSTANT: c_int = 60438;
+const SCOPE_LOCAL: c_int = 60440;
 const SCOPE_ALL_EQ: c_int = 60444;
 
 /// What a tool has chosen for `ftmpi_check` before MPI started; negative: nothing.
@@ -37,6 +39,8 @@ enum Value {
     Flag(fn(&Setup) -> bool),
     Choice(fn(&Setup) -> usize),
     Number(fn(&Setup) -> u64),
+    /// A number that a tool may change at each rank.
+    Tunable(Tunable),
     /// `FTMPI_CHECK`, which a tool may change.
     Checks,
 }
@@ -54,7 +58,7 @@ pub struct Setting {
 /// Room for a text value.
 const TEXT_ROOM: usize = 64;
 
-pub static SETTINGS: [Setting; 8] = [
+pub static SETTINGS: [Setting; 10] = [
     Setting {
         name: "ftmpi_protocol",
         description: "fault tolerance protocol of the job (ftmpiexec --protocol)",
@@ -77,8 +81,9 @@ pub static SETTINGS: [Setting; 8] = [
     },
     Setting {
         name: "ftmpi_log_limit",
-        description: "bytes that the sender log of a rank may hold before it asks for images",
-        value: Value::Number(|job| job.log_limit),
+        description: "bytes that the sender log of a rank may hold before it asks for images \
+                      (ftmpiexec --log-limit); 0: any number",
+        value: Value::Tunable(Tunable::LogLimit),
     },
     Setting {
         name: "ftmpi_force_tcp",
@@ -89,6 +94,17 @@ pub static SETTINGS: [Setting; 8] = [
         name: "ftmpi_local_ranks",
         description: "ranks on this host",
         value: Value::Number(|job| u64::from(job.local_ranks)),
+    },
+    Setting {
+        name: "ftmpi_looks",
+        description: "looks in vain of a rank that waits before it gives way (1 to 1000000)",
+        value: Value::Tunable(Tunable::Looks),
+    },
+    Setting {
+        name: "ftmpi_spin",
+        description: "microseconds for which a rank that waits looks again and again before it \
+                      sleeps (0 to 1000000); without a choice less where others want the processor",
+        value: Value::Tunable(Tunable::Spins),
     },
     Setting {
         name: "ftmpi_check",
@@ -106,7 +122,7 @@ impl Setting {
         Datatype::of_builtin(match self.value {
             Value::Text(_) => Builtin::Char,
             Value::Flag(_) | Value::Choice(_) | Value::Checks => Builtin::Int,
-            Value::Number(_) => Builtin::UnsignedLongLong,
+            Value::Number(_) | Value::Tunable(_) => Builtin::UnsignedLongLong,
         })
     }
 
@@ -182,6 +198,7 @@ pub extern "C" fn MPI_T_cvar_get_info(
         bind.put_if_wanted(BIND_NO_OBJECT);
         scope.put_if_wanted(match setting.value {
             Value::Checks => SCOPE_ALL_EQ,
+            Value::Tunable(_) => SCOPE_LOCAL,
             _ => SCOPE_CONSTANT,
         });
         Ok(())
@@ -228,7 +245,11 @@ pub extern "C" fn MPI_T_cvar_read(handle: Handle, place: BufMut) -> c_int {
         }
         // Known from MPI_Init on. A process of its own has no job: nothing is logged, no image
         // taken.
-        let setup = job().ok_or(E::TNotAccessible)?.engine.link.job.as_deref();
+        let job = job().ok_or(E::TNotAccessible)?;
+        if let Value::Tunable(tunable) = setting.value {
+            return store(place, &tunable.value(job).to_ne_bytes());
+        }
+        let setup = job.engine.link.job.as_deref();
         match setting.value {
             Value::Text(value) => {
                 let mut text = [0; TEXT_ROOM];
@@ -242,7 +263,7 @@ pub extern "C" fn MPI_T_cvar_read(handle: Handle, place: BufMut) -> c_int {
             }
             Value::Choice(value) => store(place, &(setup.map_or(0, value) as c_int).to_ne_bytes()),
             Value::Number(value) => store(place, &setup.map_or(0, value).to_ne_bytes()),
-            Value::Checks => Ok(()),
+            Value::Tunable(_) | Value::Checks => Ok(()),
         }
     })
 }
@@ -250,11 +271,21 @@ pub extern "C" fn MPI_T_cvar_read(handle: Handle, place: BufMut) -> c_int {
 #[entry(guard = enter)]
 pub extern "C" fn MPI_T_cvar_write(handle: Handle, value: *const c_void) -> c_int {
     tool(|| {
-        let Value::Checks = by_address(&SETTINGS, handle)?.value else {
+        let setting = by_address(&SETTINGS, handle)?;
+        if !matches!(setting.value, Value::Checks | Value::Tunable(_)) {
             return Err(E::TCvarSetNever);
-        };
+        }
         if value.is_null() {
             return Err(E::TInvalid);
+        }
+        if let Value::Tunable(tunable) = setting.value {
+            // SAFETY: not null; the program gives a value of the variable's type.
+            let value = unsafe { value.cast::<u64>().read_unaligned() };
+            if !tunable.allows(value) {
+                return Err(E::TInvalid);
+            }
+            tunable.change(job().ok_or(E::TCvarSetNotNow)?, value);
+            return Ok(());
         }
         // SAFETY: not null; the program gives a value of the variable's type.
         let on = unsafe { value.cast::<c_int>().read_unaligned() } != 0;

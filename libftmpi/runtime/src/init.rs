@@ -168,7 +168,7 @@ pub enum Threads {
 
 /// Bytes that the sender log may hold, as the agent says. Without images nothing would ever cut the
 /// log, so there is no point in waiting.
-fn log_limit(world: &World) -> u64 {
+pub(crate) fn log_limit(world: &World) -> u64 {
     match &world.job {
         // Under a protocol with memories a sender drops a message as soon as a memory has it.
         Some(job) if (job.images || job.traits.memory) && job.log_limit > 0 => job.log_limit,

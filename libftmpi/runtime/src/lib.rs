@@ -10,6 +10,7 @@
 //! | [`control`] | datagrams with the agent |
 //! | [`logger`] | frames with the event logger |
 //! | [`sleep`] | spin and sleep |
+//! | `settings` | what tools may change |
 //! | `threads`, `attention` | several threads in the library; flags of the signal handler |
 //! | `thread_order` | calls whose order is recorded |
 //! | `image`, [`boot`] | images, by the boot library |
@@ -37,6 +38,7 @@ mod job;
 mod loaded;
 pub mod logger;
 mod posix_files;
+mod settings;
 mod shared_memory;
 pub mod sleep;
 pub mod status;
@@ -52,4 +54,5 @@ pub use finalize::{finalize, finalize_at_exit, reopen};
 pub use ftmpi_wire::control::{Events, JobView};
 pub use init::{Threads, init};
 pub use job::{Job, get};
+pub use settings::Tunable;
 pub use world::World;

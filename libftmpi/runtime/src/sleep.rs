@@ -14,7 +14,7 @@ use crate::control::own;
 use crate::status::StatusPage;
 use crate::tuning::{
     BUDGET_MAX, BUDGET_MIN, EXTERNAL_LOAD, GAP, GIVEN_LONG, GIVEN_LONG_TO_OTHERS, HASTE_MAX,
-    HASTE_MIN, LOOKS_OVERSUBSCRIBED, LOOKS_ROOMY, YIELDING,
+    HASTE_MIN, LOOKS_OVERSUBSCRIBED, LOOKS_ROOMY, TICKS_PER_US, YIELDING,
 };
 use ftmpi_wire::status::word;
 use std::io;
@@ -35,6 +35,8 @@ pub struct Sleeper {
     looks: u32,
     /// How long to spin then, in ticks.
     budget: u64,
+    /// A tool has chosen how long.
+    chosen: bool,
     /// When nothing had come for the first time; 0: something came since.
     since: u64,
     /// The last look.
@@ -119,6 +121,7 @@ impl Sleeper {
             roomy: true,
             looks: LOOKS_ROOMY,
             budget: BUDGET_MIN,
+            chosen: false,
             since: 0,
             last: 0,
             patience: Patience::default(),
@@ -135,6 +138,23 @@ impl Sleeper {
         self.roomy = ranks <= processors;
         (self.looks, self.budget) =
             if self.roomy { (LOOKS_ROOMY, BUDGET_MAX) } else { (LOOKS_OVERSUBSCRIBED, 0) };
+    }
+
+    /// How often a rank that waits looks before its first rest, if a tool chooses that.
+    pub fn choose_looks(&mut self, looks: u32) {
+        self.looks = looks;
+    }
+
+    /// How long a rank spins before it sleeps, in microseconds.
+    #[must_use]
+    pub fn spins_us(&self) -> u64 {
+        let most = if self.roomy { BUDGET_MAX } else { 0 };
+        (if self.chosen { self.budget } else { most }) / TICKS_PER_US
+    }
+
+    /// It spins so long from now on, whether or not processors are scarce.
+    pub fn choose_spins_us(&mut self, microseconds: u32) {
+        (self.budget, self.chosen) = (u64::from(microseconds) * TICKS_PER_US, true);
     }
 
     /// The descriptor that others write to.
@@ -171,7 +191,7 @@ impl Sleeper {
     pub fn busy(&mut self) {
         if self.since != 0 {
             self.since = 0;
-            if self.roomy {
+            if self.roomy && !self.chosen {
                 self.budget = (self.budget + self.budget / 16).min(BUDGET_MAX);
             }
         }
@@ -183,7 +203,7 @@ impl Sleeper {
         let now = ticks();
         if self.since == 0 {
             self.since = now;
-        } else if now.wrapping_sub(self.last) > GAP {
+        } else if now.wrapping_sub(self.last) > GAP && !self.chosen {
             self.budget = (self.budget / 2).max(BUDGET_MIN.min(self.budget));
         }
         self.last = now;

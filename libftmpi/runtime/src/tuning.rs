@@ -42,6 +42,8 @@ pub(crate) mod trace {
 /// answers at once; a host that is full of starting processes is slow.
 pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(60);
 
+/// Ticks of a microsecond, about: what a tool chooses need not be exact.
+pub(crate) const TICKS_PER_US: u64 = 3000;
 /// Ticks to spin at the least; a tick is about a third of a nanosecond.
 pub(crate) const BUDGET_MIN: u64 = 12_000;
 /// Ticks to spin at the most: some times what it takes to wake a rank.
