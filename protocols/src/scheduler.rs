@@ -510,7 +510,7 @@ mod tests {
         bounded.read(S / 10);
         assert_eq!(bounded.interval(S), 30 * S);
         (0..200).for_each(|_| bounded.read(10 * S));
-        assert!(bounded.interval(S) > 39 * S && bounded.interval(S) <= 40 * S);
+        assert!(bounded.interval(S) > 49 * S && bounded.interval(S) <= 50 * S);
         let mut as_set = scheduler(Policy::Periodic, 4);
         as_set.read(10 * S);
         assert_eq!(as_set.interval(S), 4 * S);

@@ -99,7 +99,7 @@ pub(crate) const IMAGE_PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const OLD_COSTS: u32 = 8;
 /// Where the cost of images is bounded, they are so many times as far apart as a standby takes to
 /// read one: it is ready for four fifths of the time.
-pub(crate) const READINGS_APART: u32 = 4;
+pub(crate) const READINGS_APART: u32 = 5;
 /// The longest interval where the cost of images is bounded: work that a failure may cost.
 pub(crate) const LIMITED_INTERVAL_MAX: Duration = Duration::from_secs(600);
 /// The shortest interval of `young-daly`: its formula has no lower bound.
