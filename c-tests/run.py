@@ -62,7 +62,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import (  # noqa: E402
     auto, bad_input, bounds, campaign, checks, committed, conformance, conformance_kills, containers, control,
-    coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, kills, loads, moves,
+    coverage, cuts, damage, determinants, going_on, hosts, hydra_options, imb, install, joins, kills, loads, moves,
     mpi4py_suite, netns, new_processes, npb, object_store, orphans, points, policies, programs, random_programs, recoveries,
     remade, replaced, restart, server_faults, slurm, speed, standard, standbys, surroundings, threads, torture, views,
     without_images, wrappers,
@@ -129,6 +129,7 @@ WITHOUT_OPTIONS = {
     "virtual-hosts": "cuts and losses of virtual hosts on this machine",
     "ctl": "ftmpi-ctl: status, ranks that move, hosts that come and go, stalls",
     "new-processes": "processes that join a running job, ports, names",
+    "joins": "processes that other commands bring into a running job",
     "bad-input": "what users do wrong",
     "bounds": "hosts with little memory or disk",
     "views": "lines of batch jobs, pages, timelines, files for Prometheus",
@@ -239,6 +240,7 @@ PLAIN = {
     "other-hosts": other_hosts.other_hosts, "policies": policies.policies,
     "netns": netns.netns, "hosts": hosts.hosts, "virtual-hosts": hosts.virtual_hosts, "slurm": slurm.slurm,
     "new-processes": new_processes.new_processes,
+    "joins": joins.joins,
     "bad-input": bad_input.bad_input, "bounds": bounds.bounds, "checks": checks.checks, "cuts": cuts.cuts,
 }
 
@@ -370,6 +372,7 @@ def check(setting: Setting, lane: int | str | None) -> None:
             ("speed", lambda: speed.speed(setting)),
             ("mpi4py", lambda: mpi4py_suite.mpi4py_suite(setting, peers, [2], True)),
             ("new processes", lambda: new_processes.new_processes(setting)),
+            ("joins", lambda: joins.joins(setting)),
             ("bad-input", lambda: bad_input.bad_input(setting)),
             ("hydra", lambda: hydra_options.hydra_options(setting)),
             ("bounds", lambda: bounds.bounds(setting)),

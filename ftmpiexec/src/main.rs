@@ -16,6 +16,7 @@ mod history;
 mod host_limits;
 mod inject;
 mod job_dir;
+mod join;
 mod launcher;
 mod message_ends;
 mod mpir;
@@ -123,6 +124,9 @@ fn main() -> ExitCode {
         print!("{}", cli::default_file());
         return ExitCode::SUCCESS;
     }
+    if let Some(job) = &line.cli.batch.join {
+        return ended(join::run(&line, job), "--join: ");
+    }
     let plan = match cli::Plan::of(&line) {
         Ok(plan) => plan,
         Err(cli::PlanError::HasEnded { directory, code }) => {
@@ -135,10 +139,15 @@ fn main() -> ExitCode {
     for note in plan.notes.iter().filter(|_| plan.verbose) {
         eprintln!("{NAME}: {note}");
     }
-    match launcher::run(plan, from_caller) {
+    ended(launcher::run(plan, from_caller), "")
+}
+
+/// The end of a job, or of processes that have joined one.
+fn ended(done: anyhow::Result<i32>, who: &str) -> ExitCode {
+    match done {
         // A thread that waits for standard input must not keep the process alive.
         Ok(code) => std::process::exit(exit_code(code)),
-        Err(error) => complain("", &error),
+        Err(error) => complain(who, &error),
     }
 }
 

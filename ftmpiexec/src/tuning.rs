@@ -91,6 +91,11 @@ pub const HEALTH_LIMIT: Duration = Duration::from_secs(30);
 pub const HEALTH_TEXT_BYTES: usize = 64 << 10;
 /// Pause in which the last line of an answer leaves at the end of a job.
 pub const ANSWER_FLUSH: Duration = Duration::from_millis(20);
+/// How long the end of a job waits for commands that have brought processes (`--join`) to read the
+/// last text of these.
+pub const JOIN_FLUSH: Duration = Duration::from_secs(5);
+/// How long a command of `--join` waits before it says that its processes have not begun.
+pub const JOIN_SILENCE: Duration = Duration::from_secs(5);
 /// Users at that socket at a time. A request for images takes its time.
 pub const CONTROL_CONNECTIONS_MAX: usize = 64;
 /// How often the process of the metrics page is started in one job: the job does without a page

@@ -99,7 +99,6 @@ const TABLE: &[(&[&str], &str, &str)] = &[
         &[
             "disable-hostname-propagation",
             "localhost",
-            "nameserver",
             "enable-x",
             "disable-x",
             "pmi-port",
@@ -112,6 +111,11 @@ const TABLE: &[(&[&str], &str, &str)] = &[
         ],
         HYDRA,
         DROP,
+    ),
+    (
+        &["nameserver"],
+        HYDRA,
+        "drop it: a second ftmpiexec finds the names of a job with --join JOB",
     ),
     (&["profile"], HYDRA, "write --report FILE.html, or --trace FILE"),
     (

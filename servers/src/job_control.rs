@@ -149,6 +149,20 @@ pub fn find(job: Option<&str>) -> Result<PathBuf, ControlError> {
     known.map(|job| job.directory).ok_or_else(|| ControlError::Unknown(name.to_owned()))
 }
 
+/// The job of this user that has begun last on this host.
+///
+/// # Errors
+/// There is none.
+pub fn latest() -> Result<PathBuf, ControlError> {
+    let folders = folders().into_iter().filter(|folder| is_ours(folder));
+    let alive = folders.flat_map(|folder| entries(&folder)).filter(|(_, path)| is_alive(path));
+    let begun =
+        |path: &Path| std::fs::symlink_metadata(path).and_then(|about| about.modified()).ok();
+    let newest = alive.max_by_key(|(process, path)| (begun(path), *process));
+    let (_, path) = newest.ok_or(ControlError::NoJob)?;
+    Ok(path.canonicalize().unwrap_or(path))
+}
+
 /// The lines of an answer.
 #[derive(Debug)]
 pub struct Answers {
@@ -164,12 +178,22 @@ pub struct Answers {
 /// The launcher cannot be reached.
 pub fn ask(directory: &Path, verb: Verb, limit: Option<Duration>) -> Result<Answers, ControlError> {
     let name = directory.display().to_string();
+    let socket = request(directory, verb)?;
+    socket.set_read_timeout(limit).map_err(|e| ControlError::Io(name.clone(), e))?;
+    Ok(Answers { lines: BufReader::new(socket), name, over: false })
+}
+
+/// Asks the launcher whose socket is in this directory, and gives the connection for its answers.
+///
+/// # Errors
+/// The launcher cannot be reached.
+pub fn request(directory: &Path, verb: Verb) -> Result<UnixStream, ControlError> {
+    let name = directory.display().to_string();
     let failed = |e: io::Error| match e.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => not_there(directory),
         _ => ControlError::Io(name.clone(), e),
     };
     let mut socket = connect(directory).map_err(failed)?;
-    socket.set_read_timeout(limit).map_err(failed)?;
     let request = serde_json::to_string(&Request::new(verb));
     let mut request = request.map_err(|e| ControlError::Io(name.clone(), e.into()))?;
     request.push('\n');
@@ -178,7 +202,7 @@ pub fn ask(directory: &Path, verb: Verb, limit: Option<Duration>) -> Result<Answ
         return Err(ControlError::Io(name, e));
     }
     socket.write_all(request.as_bytes()).map_err(failed)?;
-    Ok(Answers { lines: BufReader::new(socket), name, over: false })
+    Ok(socket)
 }
 
 fn not_there(directory: &Path) -> ControlError {

@@ -179,7 +179,8 @@ fn said(answer: Result<Answer, ControlError>) -> String {
         Ok(Answer::Image { rank, image, .. }) => format!("image {image} of rank {rank} is durable"),
         Ok(Answer::NoImage { rank, why }) => format!("rank {rank} has no new image: {why}"),
         Ok(Answer::Line(text) | Answer::Done(text) | Answer::Refused(text)) => text,
-        Ok(Answer::Status(_)) => String::new(),
+        // The others are for `ftmpiexec --join`.
+        Ok(_) => String::new(),
         Err(error) => error.to_string(),
     }
 }

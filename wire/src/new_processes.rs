@@ -12,7 +12,8 @@ pub struct World {
     pub first: u32,
     /// How many there are.
     pub size: u32,
-    /// The process that asked for it; none: the world that the job began with.
+    /// The process that asked for it; none: the job began with it, or a command of the user has
+    /// brought it.
     pub parent: Option<Rank>,
 }
 
@@ -113,6 +114,11 @@ pub enum JobQuestion {
     Spawn {
         /// What they run, in the order of their ranks.
         parts: Vec<SpawnPart>,
+    },
+    /// This rank is about to send to that one, which it knows from a socket.
+    Meet {
+        /// The other one.
+        process: Rank,
     },
     /// Make a port of this rank.
     OpenPort,

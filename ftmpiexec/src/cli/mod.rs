@@ -42,7 +42,7 @@ pub use locality::{is_here_within, own_address_towards};
 #[cfg(test)]
 pub use machinefile::parse_file as parse_machines;
 pub use machinefile::{Machine, ServerDuty, parse_list};
-pub use plan::{Plan, RANKS_MAX};
+pub use plan::{Plan, RANKS_MAX, programs};
 pub use protocol::traits;
 pub use protocol_choice::{Choice, Reason};
 pub use recovery::{default_file, libraries};

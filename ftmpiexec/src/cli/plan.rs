@@ -574,7 +574,10 @@ fn policy(cli: &Cli, protocol: &str, waves: bool) -> Result<scheduler::Policy, P
 }
 
 /// What each part of the command line runs, with which environment, and where.
-fn programs(cli: &Cli, parts: &[Part]) -> Result<Vec<Program>, PlanError> {
+///
+/// # Errors
+/// A part has no program, or a variable has no name.
+pub fn programs(cli: &Cli, parts: &[Part]) -> Result<Vec<Program>, PlanError> {
     let here = std::env::current_dir()
         .map_err(|error| PlanError::System { what: "the working directory", error })?;
     parts

@@ -42,8 +42,10 @@ impl Launcher {
                 self.observe(rank);
             }
             Command::Standby(order) => self.order_standby(order),
-            Command::Grow { asker, world, hosts } => self.grow(asker, world, hosts),
+            Command::Grow { origin, world, hosts } => self.grow(origin, world, hosts),
             Command::SpawnOver { asker, outcome } => self.spawn_over(asker, outcome),
+            Command::Joined { number, first } => self.joins.began(number, first),
+            Command::JoinOver { number, code, reason } => self.join_over(number, code, reason),
             Command::WorldOver(world) => self.world_over(world),
             Command::ForgetImages(world) => self.forget_images(world),
             Command::Schedule(word) => self.scheduling.send(word),

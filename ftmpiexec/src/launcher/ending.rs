@@ -58,7 +58,7 @@ impl Launcher {
             code = 128 + signal;
         }
         self.end_servers(keep, over).await;
-        self.answer_users(keep).await;
+        self.answer_users(keep, code, text.as_deref()).await;
         if let Some(text) = text {
             self.history.event(wall, Subject::Notice, None, &text);
             self.printer.notice(text);
@@ -148,7 +148,7 @@ impl Launcher {
     }
 
     /// Tells users who wait for the end of the job that it has come.
-    async fn answer_users(&mut self, keep: bool) {
+    async fn answer_users(&mut self, keep: bool, code: i32, why: Option<&str>) {
         let directory = self.store.directory().filter(|_| keep);
         let text = match directory {
             Some(directory) => notices::stopped_to_go_on(directory.path()),
@@ -157,6 +157,7 @@ impl Launcher {
         if self.pending.job_ends(&text) {
             tokio::time::sleep(ANSWER_FLUSH).await;
         }
+        self.joins.job_ends(code, why).await;
     }
 
     /// The exit codes of all ranks by their hosts, as Hydra prints them. Ranks that the launcher

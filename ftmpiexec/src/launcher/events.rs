@@ -1,13 +1,14 @@
 //! What the launcher waits for.
 
 use super::discovered::{DiscoveryError, Found};
+use super::joins::Lines;
 use crate::agent_protocol::FromAgent;
 use crate::output::Delivery;
 use ftmpi_protocols::scheduler::scheduler_process::{Order, Word};
 use ftmpi_servers::dashboard::Question;
 use ftmpi_servers::metrics::StateRequest;
 use ftmpi_wire::Rank;
-use ftmpi_wire::job_control::Verb;
+use ftmpi_wire::job_control::{JoinRequest, Verb};
 use std::net::SocketAddr;
 use tokio::sync::mpsc;
 
@@ -51,6 +52,8 @@ pub enum LauncherEvent {
     ImagesWanted(ImageAnswers),
     /// A user asks for something (`ftmpi-ctl`).
     Asked { verb: Verb, answers: ImageAnswers },
+    /// A command brings processes.
+    JoinAsked { request: Box<JoinRequest>, lines: Lines },
     /// A user asks for the state of the job.
     StateWanted(Question, StateRequest),
     /// The batch system gave more nodes to the job.

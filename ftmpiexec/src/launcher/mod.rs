@@ -13,6 +13,7 @@
 //! | [`network`] | links that are down |
 //! | [`joining_nodes`] | nodes that join a Slurm allocation |
 //! | [`new_processes`], [`ports`] | what ranks ask: new processes, ports, names |
+//! | [`joins`] | processes that other commands bring |
 //! | [`servers`], [`scheduling`] | the servers and the checkpoint scheduler |
 //! | [`job_store`], [`restart_discovery`] | what a later launcher needs, and finds |
 //! | [`restore_check`] | whether images fit their hosts |
@@ -40,6 +41,7 @@ mod interruption_notices;
 mod job_status;
 mod job_store;
 mod joining_nodes;
+mod joins;
 mod metrics_state;
 mod network;
 mod new_processes;
@@ -59,7 +61,7 @@ mod restore_check;
 mod scheduling;
 mod servers;
 mod settings;
-mod signals;
+pub mod signals;
 mod starts;
 mod status_text;
 mod stopping;
@@ -133,6 +135,7 @@ struct Launcher {
     ports: ports::Ports,
     /// New processes for which there are no hosts yet.
     asked_for: Vec<new_processes::Asked>,
+    joins: joins::Joins,
     /// Questions of ranks that wait until no wave is under way.
     held_questions: VecDeque<(Asker, JobQuestion)>,
     /// Who waits for images.
@@ -311,6 +314,7 @@ impl Launcher {
             injection: Injection::new(&plan),
             ports: ports::Ports::new(&plan.job_id),
             asked_for: Vec::new(),
+            joins: joins::Joins::default(),
             held_questions: VecDeque::new(),
             requests: control::ImageRequests::default(),
             pending: control::Pending::default(),
@@ -397,6 +401,7 @@ impl Launcher {
             LauncherEvent::Discovered(found) => self.on_discovery(found),
             LauncherEvent::ImagesWanted(answers) => self.images_wanted(answers),
             LauncherEvent::Asked { verb, answers } => self.asked(verb, answers),
+            LauncherEvent::JoinAsked { request, lines } => self.join_asked(*request, lines),
             LauncherEvent::StateWanted(question, request) => {
                 let _ = request.send(self.state_wanted(question));
             }

@@ -9,7 +9,7 @@ use super::{Launcher, notices};
 use crate::agent_protocol::{Growth, Program, ToAgent};
 use crate::os_text::OsText;
 use crate::tuning::CONNECT_LIMIT;
-use ftmpi_protocols::dispatcher::{Asker, EndReason, Input, Wanted};
+use ftmpi_protocols::dispatcher::{Asker, EndReason, Input, Origin, Wanted};
 use ftmpi_servers::client::ImageStore;
 use ftmpi_wire::new_processes::{self, JobAnswer, JobQuestion, Refusal, SpawnPart, World};
 use ftmpi_wire::{ImageNo, Rank};
@@ -21,7 +21,7 @@ use std::os::unix::ffi::OsStrExt;
 pub(super) type Asked = (Asker, Vec<(Program, u32)>);
 
 /// Tells a program, with its arguments and surroundings, from others of this job.
-fn number_of(program: &Program) -> u64 {
+pub(super) fn number_of(program: &Program) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     format!("{program:?}").hash(&mut hasher);
     hasher.finish()
@@ -52,6 +52,16 @@ impl Launcher {
             self.save_what_logs_know();
         }
         if let Some(answer) = self.ports.answer(asker.rank, &question) {
+            let met = match (&question, &answer) {
+                (JobQuestion::Meet { process }, _) => Some(*process),
+                (_, JobAnswer::Owner(owner, _)) => Some(*owner),
+                _ => None,
+            };
+            if let Some(other) = met {
+                // Before the rank hears of the other one: the end of either matters from then on.
+                let ranks = [asker.rank, other];
+                self.dispatcher.handle(self.now(), Input::Meet { ranks });
+            }
             if self.repeats_questions() {
                 self.ports.keep(key, question, &answer);
             }
@@ -134,8 +144,8 @@ impl Launcher {
         self.job.view.worlds.len() > 1
     }
 
-    /// Hosts and program of a part.
-    fn wanted(&self, by: Rank, part: &SpawnPart) -> Result<(Wanted, Program), String> {
+    /// The indices of hosts of the job.
+    pub(super) fn known_hosts(&self, names: &[String]) -> Result<Vec<u32>, String> {
         let number = |name: &String| {
             let found = self.plan.machines.iter().position(|machine| machine.name == *name);
             found.map(|number| number as u32).ok_or_else(|| {
@@ -144,7 +154,12 @@ impl Launcher {
                 format!("'{name}' is no host of this job, which has {}", names.join(", "))
             })
         };
-        let hosts = part.hosts.iter().map(number).collect::<Result<Vec<u32>, String>>()?;
+        names.iter().map(number).collect()
+    }
+
+    /// Hosts and program of a part.
+    fn wanted(&self, by: Rank, part: &SpawnPart) -> Result<(Wanted, Program), String> {
+        let hosts = self.known_hosts(&part.hosts)?;
         let program = self.program(by, part);
         Ok((Wanted { count: part.count, hosts, program: number_of(&program) }, program))
     }
@@ -179,10 +194,15 @@ impl Launcher {
     }
 
     /// The dispatcher has found hosts: everybody learns of the new processes.
-    pub(super) fn grow(&mut self, asker: Asker, world: World, hosts: Vec<u32>) {
-        let known = self.asked_for.iter().position(|(known, _)| *known == asker);
-        let Some(place) = known else { return };
-        let (_, asked) = self.asked_for.swap_remove(place);
+    pub(super) fn grow(&mut self, origin: Origin, world: World, hosts: Vec<u32>) {
+        let asked = match origin {
+            Origin::Rank(asker) => {
+                let known = self.asked_for.iter().position(|(known, _)| *known == asker);
+                known.map(|place| self.asked_for.swap_remove(place).1)
+            }
+            Origin::User(number) => self.joins.begins(number, world),
+        };
+        let Some(asked) = asked else { return };
         let first_program = self.job.programs.len() as u32;
         let counts = (first_program..).zip(&asked);
         let program_of: Vec<u32> =

@@ -420,7 +420,19 @@ pub fn interrupted_with_new(text: &str) -> String {
     format!("{text}; but new processes (MPI_Comm_spawn) had joined it, so --restart will refuse it")
 }
 
-/// Why the job ends.
+/// A command of `--join` names a host that the job does not have.
+pub fn join_hosts(why: &str) -> String {
+    format!("-hosts: {why}; let a host join the job first: ftmpi-ctl add HOST")
+}
+
+/// Processes that have met others cannot end without the job.
+pub fn join_has_met() -> String {
+    "these processes have been connected with others of the job, which cannot go on without them; to \
+     end the whole job, interrupt its own ftmpiexec"
+        .to_owned()
+}
+
+/// The sentence about the end of the job.
 pub fn end_reason(reason: EndReason) -> String {
     match reason {
         EndReason::Ordered(text) => text,

@@ -174,6 +174,7 @@ impl Ports {
     pub fn answer(&mut self, rank: Rank, question: &JobQuestion) -> Option<JobAnswer> {
         Some(match question {
             JobQuestion::Spawn { .. } => return None,
+            JobQuestion::Meet { .. } => JobAnswer::Done,
             JobQuestion::OpenPort => {
                 let number = self.next;
                 self.next += 1;
@@ -202,7 +203,11 @@ impl Ports {
                 Some((_, port)) => JobAnswer::Port(port.clone()),
                 None => {
                     let name = shown(service);
-                    refused(Refusal::Name, format!("no port is published as '{name}' in this job"))
+                    let why = format!(
+                        "no port is published as '{name}' in this job; to find the names of another \
+                         job, start this program with ftmpiexec --join JOB"
+                    );
+                    refused(Refusal::Name, why)
                 }
             },
         })
@@ -215,8 +220,8 @@ impl Ports {
             parts.next() == Some(PREFIX) && parts.next().is_some_and(|job| job != self.job);
         let why = match of_another {
             true => format!(
-                "'{text}' is a port of another job, and jobs cannot connect to each other: start \
-                 both programs with one ftmpiexec, separated by ':'"
+                "'{text}' is a port of another job: start this program with ftmpiexec --join JOB, \
+                 where JOB is the directory of that job or the process number of its ftmpiexec"
             ),
             false => format!("'{text}' is no open port of this job"),
         };
@@ -284,7 +289,7 @@ mod tests {
         assert_eq!(ports.answer(Rank(3), &close), Some(JobAnswer::Done));
         assert_eq!(refusal(ports.answer(Rank(0), &find(&first))).0, Refusal::Port);
         let (_, why) = refusal(ports.answer(Rank(0), &find(b"ftmpi-port:ff:0:0")));
-        assert!(why.contains("another job"), "{why}");
+        assert!(why.contains("ftmpiexec --join"), "{why}");
         ports.world_over(World { first: 3, size: 1, parent: None });
         assert_eq!(refusal(ports.answer(Rank(0), &find(&second))).0, Refusal::Port);
     }

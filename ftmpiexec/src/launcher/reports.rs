@@ -69,6 +69,10 @@ impl Launcher {
         let window = bytes.len() as u32;
         let Some(end) = self.output.take(rank, stream, offset, &mut bytes) else { return };
         let launch = self.agents.get(host).launch;
+        let upto = Printed { rank, stream, bytes: end };
+        let delivery = Delivery::Printed;
+        let printed = LauncherEvent::Printed { host, launch, bytes: window, delivery, upto };
+        let Err(bytes) = self.joins.print(upto, bytes, printed) else { return };
         let events = self.events.clone();
         self.printer.rank(rank.0, stream, bytes, move |delivery, held| {
             let upto = Printed { rank, stream, bytes: end.saturating_sub(held as u64) };

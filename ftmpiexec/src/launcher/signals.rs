@@ -5,7 +5,7 @@ use ftmpi_checkpoint::inheritance::is_ignored;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// See the module.
-pub(super) struct Signals {
+pub struct Signals {
     interrupt: Option<Signal>,
     terminate: Signal,
     hangup: Option<Signal>,
@@ -14,7 +14,7 @@ pub(super) struct Signals {
 
 impl Signals {
     /// Listens to them from now on.
-    pub(super) fn new() -> std::io::Result<Self> {
+    pub fn new() -> std::io::Result<Self> {
         Ok(Self {
             interrupt: unless_ignored(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -24,7 +24,7 @@ impl Signals {
     }
 
     /// The next one's number.
-    pub(super) async fn next(&mut self) -> i32 {
+    pub async fn next(&mut self) -> i32 {
         tokio::select! {
             () = next_of(&mut self.interrupt) => libc::SIGINT,
             _ = self.terminate.recv() => libc::SIGTERM,

@@ -355,6 +355,7 @@ mod tests {
             "job_dir",
             "restart",
             "auto_restart",
+            "join",
             "inject",
             "oversubscribe",
             "allow_run_as_root",

@@ -126,6 +126,16 @@ pub struct Batch {
     /// Where the job has ended for good, nothing runs, and the exit code is the job's.
     #[arg(long, requires = "job_dir", conflicts_with = "restart")]
     pub auto_restart: bool,
+    /// Start processes that join a running job
+    ///
+    /// They are a world of their own in that job: MPI_Comm_connect, MPI_Lookup_name and the like
+    /// reach its other processes. JOB is the directory of the job, the process number of its
+    /// ftmpiexec, or `latest`: the job of yours that began last on this host. Protocol, images and
+    /// hosts are those of the job. What the processes print comes here, and their exit code is the
+    /// one of this command. Default: a job of its own.
+    #[arg(long, value_name = "JOB", conflicts_with_all = ["job_dir", "restart"],
+          value_hint = ValueHint::DirPath)]
+    pub join: Option<String>,
     /// Time for the last images after SIGTERM or SIGUSR1
     ///
     /// With --grace or --job-dir SIGTERM takes a last image of every rank before the job ends.

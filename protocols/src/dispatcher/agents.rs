@@ -93,6 +93,8 @@ impl Dispatcher {
             let ground = verdict.ground.clone();
             return self.give_up(1, EndReason::Judged { cause, ground, named });
         }
+        let victims: Vec<Rank> =
+            victims.into_iter().filter(|rank| !self.has_ended_alone(*rank)).collect();
         self.notify(Notice::AgentRestarts { host: name, why: why.to_owned(), named });
         self.commands.push_back(Command::StartAgent { host });
         let failure = Failed { cause, named, code: 1 };
@@ -113,8 +115,9 @@ impl Dispatcher {
     fn bring_back_from_host(&mut self, victims: Vec<Rank>, failure: Failed, why: &str) {
         let mut dead = Vec::new();
         for rank in victims {
+            let released = self.all_exiting || self.is_released(rank);
             let state = &mut self.ranks[rank.index()];
-            if let (true, Some(code)) = (self.all_exiting, state.exiting) {
+            if let (true, Some(code)) = (released, state.exiting) {
                 // No rank needs its log, and it had reported everything.
                 state.stage = Stage::Done(code);
                 self.look_at_barriers();

@@ -21,13 +21,12 @@ impl Dispatcher {
     }
 
     pub(super) fn exiting(&mut self, rank: Rank, incarnation: Incarnation, code: i32) {
-        let now = self.now;
         let Some(state) = self.living(rank, incarnation) else { return };
         state.exiting = Some(code);
         let finalized = state.finalizing;
         let ending = Ending::Code(code);
         if !finalized
-            && (self.was_unborn(rank, || Self::unborn_end(ending))
+            && (self.was_unborn(rank, code, || Self::unborn_end(ending))
                 || self.goes_on_without(rank, ending, 0))
         {
             // The process waits for the word that it may end.
@@ -36,10 +35,13 @@ impl Dispatcher {
         if !finalized && code != 0 {
             let (host, initialized) = (self.host_name(rank).to_owned(), true);
             let reason = EndReason::ExitedEarly { rank, host, code, initialized };
-            return self.end(code, Some(reason));
+            if !self.fails_alone(rank, false, code, &reason) {
+                self.end(code, Some(reason));
+            }
+            return;
         }
         if !finalized {
-            self.left_early_at.get_or_insert((now, rank));
+            self.has_left_early(rank);
         }
         if self.all_exiting {
             self.commands.push_back(Command::AllExiting { rank, incarnation });
@@ -49,6 +51,9 @@ impl Dispatcher {
 
     pub(super) fn look_at_barriers(&mut self) {
         self.look_at_parted_worlds();
+        if self.joins_again() {
+            return;
+        }
         let over = |state: &RankState| matches!(state.stage, Stage::Done(_) | Stage::Ignored);
         if !self.all_finalized
             && self.ranks.iter().any(|state| state.finalizing)
@@ -76,11 +81,15 @@ impl Dispatcher {
             }
         }
         if self.ranks.iter().all(over) {
-            let code = self.ranks.iter().find_map(|state| match state.stage {
-                Stage::Done(code) if code != 0 => Some(code),
-                _ => None,
+            // Commands that have brought processes have had the exit codes of these.
+            let own = self.worlds.iter().enumerate().filter(|(_, state)| state.join.is_none());
+            let codes = own.flat_map(|(index, _)| self.states_of(index));
+            let codes = codes.map(|(_, state)| match state.stage {
+                Stage::Done(code) => code,
+                _ => 0,
             });
-            self.end(code.unwrap_or(0), None);
+            let code = codes.fold(0, |first, code| if first == 0 { code } else { first });
+            self.end(code, None);
         }
     }
 }

@@ -26,18 +26,13 @@ pub(super) struct Failed {
 impl Dispatcher {
     pub(super) fn failed(&mut self, rank: Rank, ending: Ending, progress: u64) {
         let host = self.host_name(rank).to_owned();
-        let code = match ending {
-            Ending::Signal(signal) => 128 + signal,
-            Ending::Memory(_) => 128 + 9,
-            Ending::Code(code) => code,
-            Ending::ControlLost => 1,
-        };
+        let code = ending.exit_code();
         if !self.settings.traits.is_fault_tolerant() {
             if self.goes_on_without(rank, ending, progress) {
                 return;
             }
             let protocol = self.settings.protocol.clone();
-            return self.give_up(code, EndReason::RankLost { rank, host, ending, protocol });
+            return self.given_up(rank, code, EndReason::RankLost { rank, host, ending, protocol });
         }
         let fact = Fact::Process { rank, host: self.ranks[rank.index()].host, ending, progress };
         let cause = Cause::Ended(ending);
@@ -48,11 +43,11 @@ impl Dispatcher {
         match (named.recovery, ground) {
             (Recovery::GiveUp, Ground::SameDeath { times, before }) => {
                 let reason = EndReason::SameDeath { rank, host, ending, times, before };
-                return self.give_up(code, reason);
+                return self.given_up(rank, code, reason);
             }
             (Recovery::GiveUp, ground) => {
                 let cause = self.of_rank(rank, cause);
-                return self.give_up(code, EndReason::Judged { cause, ground, named });
+                return self.given_up(rank, code, EndReason::Judged { cause, ground, named });
             }
             (Recovery::Migrate, _) => self.migrate_dead(rank, ending, &verdict),
             // Refused before the start: a log cannot repeat it.
@@ -124,7 +119,8 @@ impl Dispatcher {
     pub(super) fn gone_without_exit(&self) -> Vec<Rank> {
         let ranks = self.ranks.iter().enumerate();
         let gone = ranks.filter(|(_, s)| matches!(s.stage, Stage::Done(_)) && s.joined);
-        gone.map(|(rank, _)| Rank(rank as u32)).filter(|_| !self.all_exiting).collect()
+        let gone = gone.map(|(rank, _)| Rank(rank as u32)).filter(|_| !self.all_exiting);
+        gone.filter(|rank| !self.has_met_no_world(*rank)).collect()
     }
 
     pub(super) fn bring_back(&mut self, rank: Rank, cause: Cause, named: Option<Named>) {
@@ -134,6 +130,8 @@ impl Dispatcher {
         }
         self.waits_no_more(rank);
         self.left_early_at = self.left_early_at.filter(|(_, left)| *left != rank);
+        let index = self.world_index(rank);
+        self.worlds[index].complaint = None;
         let standby = self.promote(rank);
         let named = match standby {
             Some(_) => named.map(|named| Named { own: Some(PROMOTE), ..named }),

@@ -56,12 +56,7 @@ impl Dispatcher {
         let Some(verdict) = verdict.filter(|v| v.named.recovery == Recovery::Ignore) else {
             return false;
         };
-        let code = match ending {
-            Ending::Signal(signal) => 128 + signal,
-            Ending::Memory(_) => 128 + 9,
-            Ending::Code(code) => code,
-            Ending::ControlLost => 1,
-        };
+        let code = ending.exit_code();
         let named = Some(verdict.named);
         self.give_up_rank(rank, Failed { cause: Cause::Ended(ending), named, code });
         self.look_who_is_left(code);
@@ -80,7 +75,7 @@ impl Dispatcher {
         };
         for &rank in victims {
             // Nobody has heard of these yet: their spawn fails.
-            self.was_unborn(rank, || why.to_owned());
+            self.was_unborn(rank, 1, || why.to_owned());
         }
         for &rank in victims {
             if self.ranks[rank.index()].stage == Stage::Ignored {
@@ -157,7 +152,11 @@ impl Dispatcher {
         let living = ranks.filter(|rank| !is_over(&self.ranks[rank.index()]));
         let (ending, others): (Vec<Rank>, Vec<Rank>) = living.partition(is_member);
         let host = self.host_name(asker).to_owned();
-        let reason = Some(EndReason::Aborted { rank: asker, host, code });
+        let reason = EndReason::Aborted { rank: asker, host, code };
+        if !self.settings.recovery.ignores() && self.fails_alone(asker, false, code, &reason) {
+            return;
+        }
+        let reason = Some(reason);
         if others.is_empty() {
             return self.end(code, reason);
         }

@@ -50,7 +50,7 @@ impl Dispatcher {
         if self.living(rank, incarnation).is_none() {
             return;
         }
-        if self.was_unborn(rank, || why.clone()) {
+        if self.was_unborn(rank, code, || why.clone()) {
             return;
         }
         let host = self.host_name(rank).to_owned();

@@ -1,92 +1,18 @@
 //! Inputs and commands of the dispatcher.
 
+pub use super::ending::{Ending, MemoryLimit, signal_name};
 pub use super::failure::Failure;
 use super::hosts::Place;
 use super::notice::{EndReason, Notice};
 use super::standbys::{StandbyNews, StandbyOrder};
-use super::worlds::{Asker, Wanted};
+use super::worlds::{Asker, Origin, Wanted};
 use crate::judge::Fact;
 use crate::scheduler::scheduler_process::{Order, Word};
 use ftmpi_wire::group_news::{GroupNews, GroupRequest};
 use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::time::Duration;
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
-    /// It exited with this code.
-    Code(i32),
-    /// A signal killed it.
-    Signal(i32),
-    /// The kernel killed it because a limit of memory was reached.
-    Memory(MemoryLimit),
-    /// It closed its control socket unasked; its processes were then killed.
-    ControlLost,
-}
-
-/// The limit of memory that was reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MemoryLimit {
-    /// That of a control group, in bytes.
-    Group(u64),
-    /// The memory of the host.
-    Host,
-}
-
-impl fmt::Display for MemoryLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Group(bytes) if bytes % (1 << 20) == 0 => {
-                write!(f, "memory limit {} MiB (cgroup)", bytes >> 20)
-            }
-            Self::Group(bytes) => write!(f, "memory limit {bytes} bytes (cgroup)"),
-            Self::Host => f.write_str("the memory of the host is full"),
-        }
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => match signal_name(*signal) {
-                Some(name) => write!(f, "signal {signal} ({name})"),
-                None => write!(f, "signal {signal}"),
-            },
-            Self::Memory(limit) => write!(f, "the kernel ({limit})"),
-            Self::ControlLost => f.write_str("a broken connection to its agent"),
-        }
-    }
-}
-
-/// The usual name of a signal (x86-64 and AArch64 Linux).
-#[must_use]
-pub fn signal_name(signal: i32) -> Option<&'static str> {
-    Some(match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        10 => "SIGUSR1",
-        11 => "SIGSEGV",
-        12 => "SIGUSR2",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        25 => "SIGXFSZ",
-        31 => "SIGSYS",
-        _ => return None,
-    })
-}
 
 /// What happened. An input about a rank names the incarnation that it is about. Inputs about an
 /// earlier incarnation are ignored.
@@ -179,6 +105,25 @@ pub enum Input {
         asker: Asker,
         /// What it asks for, in the order of the new ranks.
         wanted: Vec<Wanted>,
+    },
+    /// A command of the user brings processes, which are one world without a parent.
+    Join {
+        /// The number of the command.
+        number: u64,
+        /// What it brings, in the order of the new ranks.
+        wanted: Vec<Wanted>,
+    },
+    /// The user wants the end of the world that this command has brought.
+    EndJoined {
+        /// The number of the command.
+        number: u64,
+        /// The exit code that the command is to have.
+        code: i32,
+    },
+    /// These ranks may send to each other from now on.
+    Meet {
+        /// Both.
+        ranks: [Rank; 2],
     },
     /// A rank is about to call `MPI_Finalize`, and still has communicators with these processes of
     /// other worlds.
@@ -488,7 +433,7 @@ pub enum Command {
     /// Tell every agent: these processes have joined the job. They are started next.
     Grow {
         /// Who asked for them.
-        asker: Asker,
+        origin: Origin,
         /// Their world.
         world: World,
         /// The host of each.
@@ -500,6 +445,22 @@ pub enum Command {
         asker: Asker,
         /// The answer.
         outcome: Result<Rank, String>,
+    },
+    /// The processes of a command of the user have all called `MPI_Init`.
+    Joined {
+        /// The number of the command.
+        number: u64,
+        /// The first of them.
+        first: Rank,
+    },
+    /// Tell a command of the user how its world has ended.
+    JoinOver {
+        /// The number of the command.
+        number: u64,
+        /// Its exit code.
+        code: i32,
+        /// Why, if its programs have not all ended in order.
+        reason: Option<EndReason>,
     },
     /// Tell every agent: all processes of this world have ended, and the job goes on.
     WorldOver(World),

@@ -23,6 +23,7 @@
 mod activity;
 mod agents;
 mod barriers;
+mod ending;
 mod failure;
 mod failures;
 mod going_on;
@@ -33,6 +34,9 @@ mod hosts;
 mod hosts_tests;
 mod images;
 mod incarnations;
+mod joins;
+#[cfg(test)]
+mod joins_tests;
 #[cfg(test)]
 mod leaving_tests;
 mod logger;
@@ -80,7 +84,7 @@ pub use notice::{Cause, EndReason, LastImages, Notice};
 pub use settings::Settings;
 pub use standbys::{StandbyNews, StandbyOrder};
 pub use suspend::SUSPENDED;
-pub use worlds::{Asker, Wanted};
+pub use worlds::{Asker, Origin, Wanted};
 
 use crate::judge::{HostName, Judge};
 use crate::scheduler::Scheduler;
@@ -110,6 +114,8 @@ pub struct Dispatcher {
     worlds: Vec<worlds::WorldState>,
     /// Spawns that wait for the wave under way, and answers.
     spawns: spawns::Spawns,
+    /// Processes that commands of the user bring.
+    joins: joins::Joins,
     /// Since when the next wave is due and has not begun.
     wave_due_since: Option<Duration>,
     scheduler: Option<SchedulerProxy>,
@@ -171,6 +177,7 @@ impl Dispatcher {
             ranks,
             worlds: vec![worlds::WorldState::first(size)],
             spawns: spawns::Spawns::default(),
+            joins: joins::Joins::default(),
             wave_due_since: None,
             scheduler,
             clusters,
@@ -296,6 +303,9 @@ impl Dispatcher {
             Input::Health { host, bad } => self.health(host, bad),
             Input::HostAdded { name, place } => self.add_host(name, place),
             Input::Spawn { asker, wanted } => self.spawn(asker, wanted),
+            Input::Join { number, wanted } => self.join(number, wanted),
+            Input::EndJoined { number, code } => self.end_joined(number, code),
+            Input::Meet { ranks } => self.met(ranks),
             Input::Connected { rank, incarnation, with } => {
                 self.connected(rank, incarnation, &with);
             }
@@ -368,6 +378,10 @@ impl Dispatcher {
             let grace = GRACE_WITHOUT_FINALIZE;
             return self.end(1, Some(EndReason::LeftEarly { rank, grace }));
         }
+        self.look_at_complaints();
+        if self.ended {
+            return;
+        }
         if let Some((since, rank)) = self.left_early_at
             && !self.left_early_reported
             && self.now > since + SILENCE_WITHOUT_FINALIZE
@@ -401,7 +415,6 @@ impl Dispatcher {
     // ---- the end of a rank ----------------------------------------------------------------------
 
     fn aborted(&mut self, rank: Rank, incarnation: Incarnation, code: i32, text: &str) {
-        let now = self.now;
         let released = self.all_exiting || self.is_released(rank);
         let Some(state) = self.living(rank, incarnation) else { return };
         if let (true, Some(code)) = (released, state.exiting) {
@@ -410,11 +423,13 @@ impl Dispatcher {
         }
         let host = self.host_name(rank).to_owned();
         if text.is_empty() {
-            self.end(code, Some(EndReason::Aborted { rank, host, code }));
+            let reason = EndReason::Aborted { rank, host, code };
+            if !self.fails_alone(rank, false, code, &reason) {
+                self.end(code, Some(reason));
+            }
         } else {
-            // The library's own complaint may be the echo of a death that is being reported.
             let reason = EndReason::LibraryError { rank, host, text: text.to_owned() };
-            self.complaint.get_or_insert((now, code, reason));
+            self.has_complained(rank, code, reason);
         }
     }
 
@@ -431,7 +446,7 @@ impl Dispatcher {
         }
         if self.living(rank, incarnation).is_some()
             && !self.is_repaired(ending)
-            && self.was_unborn(rank, || Self::unborn_end(ending))
+            && self.was_unborn(rank, ending.exit_code(), || Self::unborn_end(ending))
         {
             return;
         }
@@ -455,15 +470,17 @@ impl Dispatcher {
             (Ending::Code(code), None) => {
                 let (host, initialized) = (self.host_name(rank).to_owned(), said_hello);
                 let reason = EndReason::ExitedEarly { rank, host, code, initialized };
-                return self.end(code, Some(reason));
+                if !self.fails_alone(rank, true, code, &reason) {
+                    self.end(code, Some(reason));
+                }
+                return;
             }
             (Ending::Signal(_) | Ending::Memory(_) | Ending::ControlLost, _) => {
                 return self.failed(rank, ending, progress);
             }
         };
         if said_hello && !finalizing && code == 0 {
-            let now = self.now;
-            self.left_early_at.get_or_insert((now, rank));
+            self.has_left_early(rank);
         }
         if !said_hello {
             let now = self.now;

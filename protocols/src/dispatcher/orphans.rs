@@ -19,6 +19,7 @@ use super::Dispatcher;
 use super::failures::Failed;
 use super::messages::Failure;
 use super::notice::{Cause, EndReason, Notice};
+use super::rank_state::Stage;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
 impl Dispatcher {
@@ -72,6 +73,7 @@ impl Dispatcher {
         self.is_stopped(rank);
         match self.cluster_of(rank) {
             Some(cluster) => self.go_on(cluster),
+            None if matches!(self.ranks[rank.index()].stage, Stage::Done(_)) => {}
             None => self.begins_alone(rank),
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Cluster {
     /// They are returning, and not all old incarnations have ended.
     rolling: bool,
     /// Waves without an image of some rank, since the last complete one.
-    void_in_row: u32,
+    pub(super) void_in_row: u32,
     /// Channels between two of them, which nothing but a return repairs, in the order of their
     /// loss.
     lost_channels: Vec<(Duration, LostChannel)>,
@@ -371,6 +371,12 @@ impl Dispatcher {
             self.give_up(failure.code, EndReason::NoWaveLeft { cause });
             return false;
         }
+        let newest = cluster.waves.newest();
+        if let Some(why) = self.joined_after(newest.unwrap_or_default()) {
+            self.give_up(failure.code, EndReason::Ordered(why));
+            return false;
+        }
+        let cluster = &mut self.clusters[number];
         cluster.waves.abandon();
         cluster.rolling = true;
         cluster.lost_channels.clear();
@@ -416,9 +422,10 @@ impl Dispatcher {
 
     /// An incarnation that was to end has ended.
     pub(super) fn is_stopped(&mut self, rank: Rank) {
-        match self.is_dropped(rank) {
-            true => self.ranks[rank.index()].stage = Stage::Ignored,
-            false => self.next_incarnation(rank),
+        if self.is_dropped(rank) {
+            self.ranks[rank.index()].stage = Stage::Ignored;
+        } else if !self.has_ended_alone(rank) {
+            self.next_incarnation(rank);
         }
     }
 

@@ -17,7 +17,7 @@ use super::messages::{Command, Ending};
 use super::notice::EndReason;
 use super::rank_state::{RankState, Stage};
 use super::rollback::Cluster;
-use super::worlds::{Asker, Course, Wanted, WorldState, is_over};
+use super::worlds::{Asker, Course, Origin, Wanted, WorldState, is_over};
 use crate::scheduler::scheduler_process::Note;
 use crate::tuning::SPAWN_PATIENCE;
 #[cfg(test)]
@@ -55,7 +55,7 @@ impl Dispatcher {
     }
 
     /// A wave that is due goes before new processes, if it can begin soon.
-    fn holds_spawns(&self) -> bool {
+    pub(super) fn holds_spawns(&self) -> bool {
         let waits = |since: Duration| self.now < since + SPAWN_PATIENCE;
         let all_return = self.settings.traits.all_return();
         let due = self.wave_due_since.is_some_and(waits) && all_return;
@@ -77,7 +77,9 @@ impl Dispatcher {
         if self.holds_spawns() {
             return self.spawns.waiting.push_back((asker, wanted));
         }
-        self.begin_world(asker, wanted);
+        if !self.begin_world(Origin::Rank(asker), &wanted) {
+            self.spawns.waiting.push_back((asker, wanted));
+        }
     }
 
     /// An earlier incarnation of the rank has asked this: the answer is the same, or will be.
@@ -93,18 +95,28 @@ impl Dispatcher {
             return true;
         }
         let begins = self.worlds.iter_mut().find(|state| {
-            matches!(state.course, Course::Begins(before)
+            matches!(state.course, Course::Begins(Origin::Rank(before))
                 if (before.rank, before.number) == (asker.rank, asker.number))
         });
         if let Some(state) = begins {
-            state.course = Course::Begins(asker);
+            state.course = Course::Begins(Origin::Rank(asker));
             return true;
         }
         false
     }
 
     /// A spawn has its answer.
-    fn answer_spawn(&mut self, asker: Asker, wanted: Vec<Wanted>, outcome: Result<Rank, String>) {
+    fn answer_spawn(
+        &mut self,
+        origin: Origin,
+        wanted: Vec<Wanted>,
+        outcome: Result<Rank, (i32, String)>,
+    ) {
+        let asker = match origin {
+            Origin::Rank(asker) => asker,
+            Origin::User(number) => return self.join_answered(number, outcome),
+        };
+        let outcome = outcome.map_err(|(_, why)| why);
         if self.repeats_questions() {
             let key = (asker.rank, asker.number);
             self.spawns.answers.insert(key, (wanted, outcome.clone()));
@@ -118,10 +130,16 @@ impl Dispatcher {
             // The rank may have died meanwhile; its next incarnation asks again.
             self.spawn(asker, wanted);
         }
+        self.look_at_joins();
     }
 
-    fn begin_world(&mut self, asker: Asker, wanted: Vec<Wanted>) {
-        let dropped = self.dropped_like(asker, &wanted);
+    /// Has these processes started. `false`: they wait for a host.
+    pub(super) fn begin_world(&mut self, origin: Origin, wanted: &[Wanted]) -> bool {
+        let parent = match origin {
+            Origin::Rank(asker) => Some(asker.rank),
+            Origin::User(_) => None,
+        };
+        let dropped = self.dropped_like(origin, wanted);
         let before: Vec<u32> = dropped.map_or_else(Vec::new, |index| {
             self.states_of(index).map(|(_, state)| state.host).collect()
         });
@@ -129,33 +147,37 @@ impl Dispatcher {
         let again = dropped.filter(|_| self.hosts.take_new(&before));
         let placed = match again {
             Some(_) => Ok(before.clone()),
-            None => self.place_new(&wanted),
+            None => self.place_new(wanted),
         };
-        if again.is_none() && self.waits_for_hosts(&wanted, &before, placed.is_err()) {
-            return self.spawns.waiting.push_back((asker, wanted));
+        if again.is_none() && self.waits_for_hosts(wanted, &before, placed.is_err()) {
+            return false;
         }
         let placed = match placed {
             Ok(placed) => placed,
-            Err(why) => return self.answer_spawn(asker, wanted, Err(why)),
+            Err(why) => {
+                self.answer_spawn(origin, wanted.to_vec(), Err((1, why)));
+                return true;
+            }
         };
         let after = self.clusters.first().map_or(ImageNo(0), |first| first.waves.last_issued());
         let world = match again {
             Some(index) => {
                 let world = self.worlds[index].world;
-                let (course, wanted) = (Course::Begins(asker), wanted);
+                let (course, wanted) = (Course::Begins(origin), wanted.to_vec());
                 self.worlds[index] = WorldState::new(world, course, wanted, after);
                 self.begin_again(world, &placed);
                 world
             }
             None => {
                 let first = self.ranks.len() as u32;
-                let world = World { first, size: placed.len() as u32, parent: Some(asker.rank) };
-                self.worlds.push(WorldState::new(world, Course::Begins(asker), wanted, after));
+                let world = World { first, size: placed.len() as u32, parent };
+                let (course, wanted) = (Course::Begins(origin), wanted.to_vec());
+                self.worlds.push(WorldState::new(world, course, wanted, after));
                 self.judge.ranks_added(placed.len());
                 self.going_on.ranks_added(world.size);
                 self.ranks.extend(placed.iter().map(|host| RankState::new(*host)));
                 self.join_waves(world);
-                self.commands.push_back(Command::Grow { asker, world, hosts: placed.clone() });
+                self.commands.push_back(Command::Grow { origin, world, hosts: placed.clone() });
                 world
             }
         };
@@ -164,6 +186,10 @@ impl Dispatcher {
             self.clusters[cluster].waves.join(world.processes().map(Rank));
         }
         world.processes().for_each(|rank| self.start(Rank(rank)));
+        if let Some(parent) = parent {
+            self.met([parent, Rank(world.first)]);
+        }
+        true
     }
 
     /// New processes take their images in the waves of all, as a cluster of their own, or alone.
@@ -195,12 +221,15 @@ impl Dispatcher {
 
     /// The world that was dropped and that this rank had asked for, if it asks for the same again.
     /// Numbers of questions are in its images, so they are the same in another execution.
-    fn dropped_like(&self, asker: Asker, wanted: &[Wanted]) -> Option<usize> {
+    fn dropped_like(&self, origin: Origin, wanted: &[Wanted]) -> Option<usize> {
+        let same = |state: &WorldState| match origin {
+            Origin::Rank(asker) => {
+                state.world.parent == Some(asker.rank) && state.question == asker.number
+            }
+            Origin::User(number) => state.join == Some(number),
+        };
         self.worlds.iter().rposition(|state| {
-            state.course == Course::Dropped
-                && state.world.parent == Some(asker.rank)
-                && state.question == asker.number
-                && state.wanted == wanted
+            state.course == Course::Dropped && same(state) && state.wanted == wanted
         })
     }
 
@@ -245,29 +274,44 @@ impl Dispatcher {
     /// A rank said hello: its world may be whole now.
     pub(super) fn look_at_birth(&mut self, rank: Rank) {
         let index = self.world_index(rank);
-        let Course::Begins(asker) = self.worlds[index].course else { return };
+        let Course::Begins(origin) = self.worlds[index].course else { return };
         if self.states_of(index).all(|(_, state)| state.stage == Stage::Running) {
             self.worlds[index].course = Course::Runs;
             // Until now no wave could begin.
             self.wave_due_since = self.wave_due_since.map(|_| self.now);
             let state = &self.worlds[index];
             let (wanted, first) = (state.wanted.clone(), Rank(state.world.first));
-            self.answer_spawn(asker, wanted, Ok(first));
+            self.answer_spawn(origin, wanted, Ok(first));
         }
     }
 
     /// A process could not be started, or has ended. `true`: its world was not whole yet, so the
     /// spawn has failed, and that is all.
-    pub(super) fn was_unborn(&mut self, rank: Rank, why: impl FnOnce() -> String) -> bool {
+    pub(super) fn was_unborn(
+        &mut self,
+        rank: Rank,
+        code: i32,
+        why: impl FnOnce() -> String,
+    ) -> bool {
         let index = self.world_index(rank);
-        let Course::Begins(asker) = self.worlds[index].course else { return false };
+        if !self.is_unborn(rank) {
+            return false;
+        }
+        let why = format!("process {}: {}", rank.0 - self.worlds[index].world.first, why());
+        self.unborn_fails(index, Some(rank), (code, why));
+        true
+    }
+
+    /// A world that is not whole yet ends. `ended`: this process needs not be ended.
+    pub(super) fn unborn_fails(&mut self, index: usize, ended: Option<Rank>, why: (i32, String)) {
+        let Course::Begins(origin) = self.worlds[index].course else { return };
         let world = self.worlds[index].world;
         self.worlds[index].course = Course::Failed;
         for number in world.processes() {
             let other = Rank(number);
             let state = &mut self.ranks[other.index()];
             let incarnation = state.incarnation;
-            let runs = !is_over(state) && other != rank;
+            let runs = !is_over(state) && Some(other) != ended;
             state.stage = Stage::Ignored;
             self.gives_slot_back(other);
             self.migrates_no_more(other);
@@ -275,12 +319,10 @@ impl Dispatcher {
                 self.commands.push_back(Command::Kill { rank: other, incarnation });
             }
         }
-        let why = format!("process {}: {}", rank.0 - world.first, why());
         self.leaves_waves(world);
-        self.answer_spawn(asker, self.worlds[index].wanted.clone(), Err(why));
+        self.answer_spawn(origin, self.worlds[index].wanted.clone(), Err(why));
         self.commands.push_back(Command::WorldOver(world));
         self.look_who_is_left(1);
-        true
     }
 
     /// Why a process that ended before `MPI_Init` is no process of a world.

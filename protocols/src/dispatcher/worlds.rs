@@ -10,10 +10,12 @@
 
 use super::Dispatcher;
 use super::messages::Command;
+use super::notice::EndReason;
 use super::rank_state::{RankState, Stage};
 use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Who asked for new processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,15 @@ pub struct Asker {
     pub incarnation: Incarnation,
     /// The number of its question ([`ftmpi_wire::new_processes::question_number`]).
     pub number: u64,
+}
+
+/// Who has processes join the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A rank, which spawns them.
+    Rank(Asker),
+    /// A command of the user with this number ([`joins`](super::joins)).
+    User(u64),
 }
 
 /// Processes that are wanted.
@@ -39,9 +50,11 @@ pub struct Wanted {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
-    /// Its processes start for this question.
-    Begins(Asker),
+    /// Its processes start for this question or command.
+    Begins(Origin),
     Runs,
+    /// It ends alone with this exit code: its processes are being ended.
+    Ends(i32),
     /// All have ended in order.
     Over,
     /// It never was whole.
@@ -57,6 +70,14 @@ pub(super) struct WorldState {
     pub(super) course: Course,
     /// The number of the question for it.
     pub(super) question: u64,
+    /// The number of the user's command that has brought it.
+    pub(super) join: Option<u64>,
+    /// A process of it may have met one of another world.
+    pub(super) met: bool,
+    /// What is wrong with it, and when it ends for that.
+    pub(super) complaint: Option<(Duration, i32, EndReason)>,
+    /// Why it ends alone.
+    pub(super) why: Option<EndReason>,
     /// What was asked for.
     pub(super) wanted: Vec<Wanted>,
     /// The highest number of a wave when it began.
@@ -77,11 +98,19 @@ impl WorldState {
     }
 
     pub(super) fn new(world: World, course: Course, wanted: Vec<Wanted>, after: ImageNo) -> Self {
-        let question = if let Course::Begins(asker) = course { asker.number } else { 0 };
+        let (question, join) = match course {
+            Course::Begins(Origin::Rank(asker)) => (asker.number, None),
+            Course::Begins(Origin::User(number)) => (0, Some(number)),
+            _ => (0, None),
+        };
         Self {
             world,
             course,
             question,
+            join,
+            met: false,
+            complaint: None,
+            why: None,
             wanted,
             after,
             connected: BTreeSet::new(),
@@ -95,6 +124,7 @@ impl WorldState {
     /// Nothing is known any more of what its ranks have reported.
     pub(super) fn forget_reports(&mut self) {
         self.connected.clear();
+        self.complaint = None;
         (self.finalized, self.exiting) = (false, false);
     }
 }
@@ -166,17 +196,29 @@ impl Dispatcher {
         }
     }
 
+    /// Whether the processes of a world may be repeated, or repeat others: a process that may be
+    /// repeated needs the logs of all that it has ever met.
+    fn must_stay(&self, index: usize) -> bool {
+        self.settings.traits.replays()
+            && (self.worlds[index].join.is_none() || self.worlds[index].met)
+    }
+
     /// Worlds that wait for nobody else go on, while others are in the middle of their work.
     pub(super) fn look_at_parted_worlds(&mut self) {
-        // A process that may be repeated needs the logs of all that it has ever met.
-        if !self.has_several_worlds() || self.settings.traits.replays() {
+        if !self.has_several_worlds() {
             return;
         }
-        let in_wave = self.clusters.iter().any(|cluster| cluster.waves.is_under_way());
+        let replays = self.settings.traits.replays();
         for index in 0..self.worlds.len() {
-            if !matches!(self.worlds[index].course, Course::Begins(_) | Course::Runs) {
+            let (course, join) = (self.worlds[index].course, self.worlds[index].join);
+            if !matches!(course, Course::Begins(_) | Course::Runs) || (replays && join.is_none()) {
                 continue;
             }
+            let of = self.cluster_of(Rank(self.worlds[index].world.first)).filter(|_| replays);
+            let mut clusters = self.clusters.iter().enumerate();
+            let in_wave = clusters.any(|(number, cluster)| {
+                of.is_none_or(|of| of == number) && cluster.waves.is_under_way()
+            });
             let joined = self.component(index);
             let all = |test: fn(&RankState) -> bool| {
                 let mut states = joined.iter().flat_map(|index| self.states_of(*index));
@@ -186,7 +228,7 @@ impl Dispatcher {
             // does not: they hear it when no wave is under way.
             let finalized = all(|state| state.finalizing) && !in_wave;
             let exiting = all(|state| state.finalizing && state.exiting.is_some());
-            let over = all(|_| false);
+            let (stays, over) = (self.must_stay(index), all(|_| false));
             let living: Vec<(Rank, Incarnation)> = self
                 .states_of(index)
                 .filter(|(_, state)| !is_over(state))
@@ -194,7 +236,7 @@ impl Dispatcher {
                 .collect();
             let known = &mut self.worlds[index];
             let tell_finalized = finalized && !std::mem::replace(&mut known.finalized, finalized);
-            let tell_exiting = exiting && !std::mem::replace(&mut known.exiting, exiting);
+            let tell_exiting = exiting && !stays && !std::mem::replace(&mut known.exiting, exiting);
             let world = known.world;
             if over {
                 self.leaves_waves(world);
@@ -202,6 +244,9 @@ impl Dispatcher {
             if over && index > 0 {
                 self.worlds[index].course = Course::Over;
                 self.commands.push_back(Command::WorldOver(world));
+            }
+            if over || exiting && stays {
+                self.join_over(index, None);
             }
             for (rank, incarnation) in living {
                 if tell_finalized {
@@ -284,14 +329,14 @@ impl Dispatcher {
                 continue;
             }
             match course {
-                Course::Over if after < wave => {}
-                Course::Over => {
-                    (self.worlds[index].course, self.worlds[index].parts) = (Course::Dropped, true);
-                }
+                Course::Over | Course::Ends(_) if after < wave => {}
                 Course::Failed | Course::Dropped => {}
-                Course::Begins(_) | Course::Runs => {
+                Course::Over | Course::Begins(_) | Course::Runs | Course::Ends(_) => {
+                    self.is_dropped_now(index);
                     (self.worlds[index].course, self.worlds[index].parts) = (Course::Dropped, true);
-                    world.processes().for_each(|number| self.drop_rank(Rank(number), dead));
+                    if course != Course::Over {
+                        world.processes().for_each(|number| self.drop_rank(Rank(number), dead));
+                    }
                 }
             }
         }

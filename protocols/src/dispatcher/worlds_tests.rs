@@ -43,7 +43,10 @@ fn new_processes_go_to_free_hosts_and_are_answered_for_when_all_are_there() {
     let mut dispatcher = running(of_none(2));
     let commands = spawn(&mut dispatcher, 3);
     let world = World { first: 1, size: 3, parent: Some(Rank(0)) };
-    assert_eq!(commands[0], Command::Grow { asker: ASKER, world, hosts: vec![1, 0, 1] });
+    assert_eq!(
+        commands[0],
+        Command::Grow { origin: Origin::Rank(ASKER), world, hosts: vec![1, 0, 1] }
+    );
     let started = |command: &Command| matches!(command, Command::Start { .. });
     assert_eq!(commands[1..].iter().filter(|c| started(c)).count(), 3);
     hello(&mut dispatcher, 1, 0);

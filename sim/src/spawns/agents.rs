@@ -6,7 +6,7 @@ use super::{FAULTS_UNTIL, Mutant, World};
 use ftmpi_protocols::dispatcher::{Asker, Command, Ending, ImageFacts, Input};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 
-type Key = (Rank, Incarnation);
+pub(super) type Key = (Rank, Incarnation);
 
 /// What happens.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub(super) enum Event {
     AtLauncher(usize, u64, Box<Input>),
     AgentIsLost(usize),
     Process(Key, Moment),
+    /// The user's command with this number.
+    Join(u64),
 }
 
 /// A moment in the life of a process.
@@ -51,7 +53,7 @@ pub(super) struct Host {
 pub(super) struct Process {
     pub(super) course: Course,
     pub(super) lives: bool,
-    host: usize,
+    pub(super) host: usize,
     said_hello: bool,
     pub(super) exiting: bool,
 }
@@ -76,7 +78,7 @@ impl World {
         self.after(delay, Event::AtHost(host, agent, key, Box::new(command)));
     }
 
-    fn report(&mut self, host: usize, input: Input) {
+    pub(super) fn report(&mut self, host: usize, input: Input) {
         let delay = self.in_order(host, 1);
         let agent = self.hosts[host].agent;
         self.after(delay, Event::AtLauncher(host, agent, Box::new(input)));
@@ -89,6 +91,7 @@ impl World {
                 self.handle(Input::Tick);
             }
             Event::Fault => self.fault(),
+            Event::Join(number) => self.joins_now(number),
             Event::AgentStarts(host) => {
                 self.hosts[host].up = true;
                 self.handle(Input::AgentUp { host: host as u32 });
@@ -207,7 +210,9 @@ impl World {
             }
             Moment::Ends => {
                 self.processes.get_mut(&key).expect("it lives").lives = false;
-                self.logs.left.insert(rank);
+                if self.joins.has_met(self.world_of(rank)) {
+                    self.logs.left.insert(rank);
+                }
                 self.report(host, ended(key, Ending::Code(0), self.now));
             }
         }
@@ -233,6 +238,7 @@ impl World {
         self.done.remove(&rank);
         self.report(host, Input::Hello { rank, incarnation, resumed, can_image: true });
         self.report(host, Input::CaughtUp { rank, incarnation, replayed: 0 });
+        self.meets_first(key);
         if course.finalizing {
             self.finalizes(key);
         } else if let Some(number) = course.open {
@@ -274,6 +280,11 @@ impl World {
                 }
                 let delay = 1 + self.below(60);
                 self.after(delay, Event::Process(key, Moment::Stable(number, choice)));
+            }
+            None if super::joins::fails(seed, &course.identity) => {
+                self.processes.get_mut(&key).expect("seen").lives = false;
+                let host = self.processes[&key].host;
+                self.report(host, ended(key, Ending::Code(super::joins::FAILED), self.now));
             }
             None => {
                 course.finalizing = true;

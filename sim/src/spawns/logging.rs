@@ -68,11 +68,15 @@ impl World {
     }
 
     /// Processes are told that they may end.
-    pub(super) fn all_may_leave(&self) {
+    pub(super) fn all_may_leave(&self, told: Rank) {
         if self.returns == Returns::All {
             return;
         }
+        let own = self.world_of(told);
+        // Nobody needs the logs of a world that has met no other one.
+        let alone = !self.joins.has_met(own);
         let worlds = self.paths.values().map(|(world, _)| world);
+        let worlds = worlds.filter(|world| !alone || **world == own);
         let whole = worlds.filter(|world| !self.logs.failed.contains(&Rank(world.first)));
         for rank in whole.flat_map(|world| world.processes().map(Rank)) {
             let key = (rank, self.dispatcher.location(rank).1);

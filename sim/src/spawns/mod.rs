@@ -14,6 +14,8 @@
 //! - a spawn begins one world, and every incarnation that asks for it hears of that world;
 //! - while a process may be repeated, none has left that it may have met.
 //!
+//! Where commands of the user bring worlds, see [`joins`].
+//!
 //! Everywhere:
 //! - no process begins while an earlier incarnation of it lives;
 //! - a question has one answer, and a spawn fails only if its program is bad;
@@ -21,13 +23,16 @@
 //!   ([`World::check_end`]).
 
 mod agents;
+mod joins;
 mod logging;
 mod program;
 #[cfg(test)]
 mod tests;
 
 use agents::{Event, Host, Process};
-use ftmpi_protocols::dispatcher::{Asker, Command, Dispatcher, Input, Notice, Settings, Wanted};
+use ftmpi_protocols::dispatcher::{
+    Asker, Command, Dispatcher, Input, Notice, Origin, Settings, Wanted,
+};
 use ftmpi_protocols::judge::Policy;
 use ftmpi_protocols::scheduler;
 use ftmpi_wire::new_processes::World as RankWorld;
@@ -83,6 +88,7 @@ pub(super) struct World {
     seed: u64,
     returns: Returns,
     logs: logging::Logs,
+    joins: joins::Joins,
     random: u64,
     now: u64,
     events: BTreeMap<(u64, u64), Event>,
@@ -122,6 +128,10 @@ pub struct Outcome {
     pub restored: u64,
     /// Complete waves.
     pub waves: u64,
+    /// Worlds that commands brought and that began.
+    pub joins: u64,
+    /// Worlds that ended alone, by a failure of their own.
+    pub alone: u64,
 }
 
 impl std::ops::AddAssign for Outcome {
@@ -132,19 +142,22 @@ impl std::ops::AddAssign for Outcome {
         self.again += other.again;
         self.restored += other.restored;
         self.waves += other.waves;
+        self.joins += other.joins;
+        self.alone += other.alone;
     }
 }
 
 impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { faults, returns, spawns, again, restored, waves } = self;
+        let Self { faults, returns, spawns, again, restored, waves, joins, alone } = self;
         write!(
             f,
             "{faults} faults, {returns} returns, {waves} complete waves, {spawns} spawns answered, "
         )?;
         write!(
             f,
-            "{again} of them with the same processes again, {restored} spawned processes from images"
+            "{again} of them with the same processes again, {restored} spawned processes from images, \
+             {joins} worlds joined, {alone} failed alone"
         )
     }
 }
@@ -178,6 +191,7 @@ impl World {
             seed,
             returns,
             logs: logging::Logs::default(),
+            joins: joins::Joins::default(),
             random,
             now: 0,
             events: BTreeMap::new(),
@@ -248,7 +262,20 @@ impl World {
                 }
                 self.order(host as usize, (rank, incarnation), command);
             }
-            Command::Grow { asker, world, .. } => {
+            Command::Grow { origin: Origin::User(number), world, .. } => {
+                let path = vec![joins::PATH + number as usize];
+                self.begins_once(&path);
+                self.paths.insert(Rank(world.first), (world, path));
+                self.joins.begins(number, world);
+            }
+            Command::Joined { first, .. } => {
+                self.unborn.remove(&first);
+                self.ended.remove(&first);
+                self.outcome.joins += 1;
+            }
+            Command::JoinOver { number, code, reason } => self.join_is_over(number, code, reason),
+            Command::Grow { origin: Origin::Rank(asker), world, .. } => {
+                self.joins.meet(self.world_of(asker.rank), world);
                 let mut path = self.identity(asker.rank).path;
                 let course = &self.processes[&(asker.rank, asker.incarnation)].course;
                 path.push(course.at);
@@ -288,7 +315,7 @@ impl World {
             | Command::AllExiting { rank, incarnation }
             | Command::Die { rank, incarnation, .. } => {
                 if matches!(command, Command::AllExiting { .. }) {
-                    self.all_may_leave();
+                    self.all_may_leave(rank);
                 }
                 let (host, _) = self.dispatcher.location(rank);
                 self.order(host as usize, (rank, incarnation), command);
@@ -309,6 +336,7 @@ impl World {
     /// A process is ordered to begin at its start.
     fn begins(&mut self, rank: Rank) {
         self.no_old_process_lives(rank);
+        self.joined_begins(rank);
         if self.returns != Returns::All {
             return self.repeats(rank);
         }
@@ -328,6 +356,7 @@ impl World {
         if self.returns != Returns::All {
             return self.repeats(rank);
         }
+        self.is_behind_joins(wave);
         for (step, child) in course.children {
             let Some(child) = child else { continue };
             let world = self.world_of(child);
@@ -401,6 +430,7 @@ impl World {
     /// Each process that the program has without failures has done everything.
     fn check_end(&self) {
         let mut open: Vec<RankWorld> = vec![self.paths[&Rank(0)].0];
+        open.extend(self.joins.that_end_well(self.seed));
         let (mut seen, mut known) = (BTreeSet::new(), BTreeSet::new());
         while let Some(world) = open.pop() {
             for rank in world.processes().map(Rank) {
@@ -415,7 +445,7 @@ impl World {
                 open.extend(children.map(|child| self.world_of(child)));
             }
         }
-        for rank in self.done.keys() {
+        for rank in self.done.keys().filter(|rank| !self.joins.is_bad(self.seed, **rank)) {
             assert!(known.contains(rank), "rank {rank} ran and nobody knows it");
         }
     }
@@ -441,6 +471,7 @@ pub fn run(seed: u64, returns: Returns, mutant: Option<Mutant>) -> Outcome {
         world.obey(command);
     }
     world.after(50, Event::Tick);
+    world.plan_joins();
     let first = 300 + world.below(2500);
     world.after(first, Event::Fault);
     while !world.over {

@@ -270,6 +270,8 @@ impl World {
                 // No program of the simulator asks for new processes.
                 Command::Grow { .. }
                 | Command::SpawnOver { .. }
+                | Command::Joined { .. }
+                | Command::JoinOver { .. }
                 | Command::WorldOver(_)
                 | Command::ForgetImages(_) => {
                     continue;

@@ -15,6 +15,7 @@ pub use verbs::Pending;
 use verbs::say;
 
 use super::events::{ImageAnswers, LauncherEvent};
+use super::joins::serve_command;
 use super::{Launcher, notices};
 use crate::text::count;
 use crate::tuning::{CONTROL_CONNECTIONS_MAX, LOOK_WHO_WAITS, QUESTION_LIMIT};
@@ -190,6 +191,11 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>)
             let _ = events.send(LauncherEvent::ImagesWanted(sender));
         }
         line => match request_of(line) {
+            Ok(Verb::Join(request)) => {
+                // Such a connection stays, and takes no place of other users.
+                tokio::spawn(serve_command(request, read, write, events));
+                return;
+            }
             Ok(verb) => {
                 let _ = events.send(LauncherEvent::Asked { verb, answers: sender });
             }
@@ -212,7 +218,7 @@ async fn serve(stream: UnixStream, events: mpsc::UnboundedSender<LauncherEvent>)
 }
 
 /// Returns when the user has gone. One who only says nothing more still waits for the answer.
-async fn gone(read: &mut (impl AsyncReadExt + Unpin), write: &OwnedWriteHalf) {
+pub async fn gone(read: &mut (impl AsyncReadExt + Unpin), write: &OwnedWriteHalf) {
     let mut rest = [0; 64];
     while matches!(read.read(&mut rest).await, Ok(1..)) {}
     while write.ready(Interest::WRITABLE).await.is_ok_and(|ready| !ready.is_write_closed()) {

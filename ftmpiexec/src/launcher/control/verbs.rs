@@ -68,6 +68,9 @@ impl Launcher {
             Verb::Add { host } => self.add_asked(&host, &answers),
             Verb::Health { host, health, why } => self.health_asked(&host, health, why),
             Verb::End => self.end_asked(&answers),
+            Verb::EndJoined { number, code } => self.end_joined_asked(number, code),
+            // These have a connection of their own (`serve`).
+            Verb::Join(_) => Err("this is no question".to_owned()),
         };
         match asked {
             Ok(Some(text)) => say(&answers, &Answer::Done(text)),
@@ -179,7 +182,7 @@ impl Launcher {
         self.wait_for(Awaited::Migration(number), answers)
     }
 
-    fn must_have_begun(&self) -> Result<(), String> {
+    pub(in crate::launcher) fn must_have_begun(&self) -> Result<(), String> {
         match self.run.started {
             true => Ok(()),
             false => Err("the job has not begun; ask again when its ranks run".to_owned()),

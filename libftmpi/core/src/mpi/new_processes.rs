@@ -496,6 +496,9 @@ impl<L: Link> Mpi<L> {
         if !self.engine.wait_for_news_at_most(theirs.process, JOIN_NEWS_S) {
             return Ok(None);
         }
+        if self.comm(CommId::WORLD)?.members.local.local(theirs.process).is_none() {
+            self.ask(NO_LANE, JobQuestion::Meet { process: theirs.process })?;
+        }
         self.meet(&[theirs.process]);
         let lower = if mine.process < theirs.process { mine } else { theirs };
         let tag = meeting_tag(BY_SOCKET, lower.serial);

@@ -98,7 +98,8 @@ fn carry_out(directory: &Path, verb: Verb, json: bool) -> anyhow::Result<bool> {
                 Answer::NoImage { rank, why } => println!("rank {rank}: no image ({why})"),
                 Answer::Line(line) | Answer::Done(line) => println!("{line}"),
                 Answer::Refused(why) => terminal::complain(NAME, why),
-                Answer::Status(_) => {}
+                // The others are for `ftmpiexec --join`.
+                _ => {}
             }
         }
         all.push(answer);
