@@ -28,11 +28,14 @@ type Line = (Answer, Option<LauncherEvent>);
 /// Takes the lines for a command.
 pub type Lines = mpsc::UnboundedSender<Line>;
 
+/// Programs, and how many processes of each.
+type Programs = Vec<(Program, u32)>;
+
 /// A command that has brought processes.
 #[derive(Debug)]
 struct Joined {
     lines: Lines,
-    programs: Vec<(Program, u32)>,
+    programs: Programs,
     world: Option<World>,
     told: bool,
 }
@@ -44,7 +47,7 @@ pub struct Joins {
 }
 
 impl Joins {
-    fn add(&mut self, lines: Lines, programs: Vec<(Program, u32)>) -> u64 {
+    fn add(&mut self, lines: Lines, programs: Programs) -> u64 {
         let number = self.all.len() as u64;
         let _ = lines.send((Answer::Joining { number }, None));
         self.all.insert(number, Joined { lines, programs, world: None, told: false });
@@ -127,10 +130,7 @@ impl Launcher {
         }
     }
 
-    fn wanted_by_command(
-        &self,
-        request: &JoinRequest,
-    ) -> Result<(Vec<Wanted>, Vec<(Program, u32)>), String> {
+    fn wanted_by_command(&self, request: &JoinRequest) -> Result<(Vec<Wanted>, Programs), String> {
         self.must_have_begun()?;
         let hosts = self.known_hosts(&request.hosts).map_err(|why| notices::join_hosts(&why))?;
         let ranks: u64 = request.parts.iter().map(|part| u64::from(part.count)).sum();
@@ -149,7 +149,7 @@ impl Launcher {
             };
             (program, part.count)
         });
-        let programs: Vec<(Program, u32)> = programs.collect();
+        let programs: Programs = programs.collect();
         if programs.iter().any(|(program, count)| program.command.is_empty() || *count == 0) {
             return Err("no program, or no process of it".to_owned());
         }
