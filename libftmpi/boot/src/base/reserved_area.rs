@@ -10,6 +10,7 @@ use crate::base::tables::{
     COPIES_MAX, Control, DATA_FILES_MAX, DataFile, Parking, Piece, SharedCopy,
 };
 use crate::base::text::Line;
+use crate::memory::known_hashes::{NOTES, Note};
 use core::mem::size_of;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN};
@@ -117,6 +118,11 @@ const SIGNALS: usize = RESERVED_AREA_BASE + 24 * MIB;
 /// What `epoll` descriptors watch.
 const WATCHES: usize = RESERVED_AREA_BASE + 26 * MIB;
 
+/// Hashes of files, which the process and its children share.
+const KNOWN_HASHES: usize = RESERVED_AREA_BASE + 28 * MIB;
+
+const KNOWN_HASHES_LEN: usize = NOTES * size_of::<Note>();
+
 const _: () = {
     assert!(size_of::<Control>() <= CONTROL_LEN);
     assert!(size_of::<ProcessState>() <= PROCESS_LEN);
@@ -137,9 +143,8 @@ const _: () = {
     assert!(PIECES + limit::CONTENTS * size_of::<Piece>() <= START_STACK_GUARD);
     assert!(START_STACK_TOP <= SIGNALS);
     assert!(SIGNALS + limit::SIGNALS * size_of::<Signal>() <= WATCHES);
-    assert!(
-        WATCHES + limit::WATCHES * size_of::<Watch>() <= RESERVED_AREA_BASE + RESERVED_AREA_LEN
-    );
+    assert!(WATCHES + limit::WATCHES * size_of::<Watch>() <= KNOWN_HASHES);
+    assert!(KNOWN_HASHES + KNOWN_HASHES_LEN <= RESERVED_AREA_BASE + RESERVED_AREA_LEN);
 };
 
 /// The reserved area as one value.
@@ -163,7 +168,11 @@ pub fn reserve() -> Result<(), Errno> {
         let _ = unsafe { syscalls::unmap(at, RESERVED_AREA_LEN) };
         return Err(libc::EEXIST);
     }
+    let shared = libc::MAP_SHARED | libc::MAP_FIXED;
+    // If it cannot be shared, no child hands on what it has computed.
     // SAFETY: inside the new mapping, not in use yet.
+    let _ = unsafe { syscalls::map_anonymous(KNOWN_HASHES, KNOWN_HASHES_LEN, prot, shared) };
+    // SAFETY: the same.
     unsafe {
         syscalls::protect(STACK_GUARD, 4096, libc::PROT_NONE)?;
         syscalls::protect(START_STACK_GUARD, 4096, libc::PROT_NONE)
@@ -223,6 +232,12 @@ impl ReservedArea {
     pub fn watches(&self) -> &'static mut [Watch] {
         // SAFETY: see above.
         unsafe { core::slice::from_raw_parts_mut(WATCHES as *mut Watch, limit::WATCHES) }
+    }
+
+    /// Written by several processes at the same time.
+    pub fn known_hashes(&self) -> &'static [Note] {
+        // SAFETY: see above; words that others change are atomic.
+        unsafe { core::slice::from_raw_parts(KNOWN_HASHES as *const Note, NOTES) }
     }
 
     pub fn files(&self) -> &'static mut [File] {

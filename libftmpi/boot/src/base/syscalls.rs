@@ -340,6 +340,14 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The real clock in nanoseconds since 1970.
+pub fn real_time_ns() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: valid for writing.
+    let _ = unsafe { call!(libc::SYS_clock_gettime, libc::CLOCK_REALTIME, &raw mut time) };
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+}
+
 pub fn exit(code: i32) -> ! {
     loop {
         // SAFETY: ends the process.

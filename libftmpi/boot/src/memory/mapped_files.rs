@@ -8,7 +8,9 @@ use crate::base::syscalls;
 use crate::base::text::Shown;
 use crate::descriptors::kept_files;
 use crate::memory::data_files::is_of_the_system;
+use crate::memory::known_hashes::{self, Key};
 use crate::memory::moved_files::Missing;
+use core::ffi::CStr;
 use ftmpi_checkpoint::stream::{File, HASHED_BYTES_MAX, Hash, Text, limit};
 use ftmpi_wire::control::FileKey;
 
@@ -158,12 +160,27 @@ pub fn identify(
         ..File::default()
     };
     if hashed {
-        let fd = syscalls::open(strings.c_str(path), libc::O_RDONLY | libc::O_CLOEXEC)?;
-        let hash = hash_file(fd, area.content());
-        syscalls::close(fd);
-        file.hash = hash?;
+        file.hash = hash_of(area, strings.c_str(path), Key::of(&stat))?;
     }
     Ok(file)
+}
+
+/// The hash of the file's contents: a note of an earlier image, or newly computed.
+fn hash_of(area: &ReservedArea, path: &CStr, key: Key) -> Result<u64, i32> {
+    if let Some(hash) = known_hashes::get(area, key) {
+        return Ok(hash);
+    }
+    let begun = syscalls::real_time_ns();
+    let fd = syscalls::open(path, libc::O_RDONLY | libc::O_CLOEXEC)?;
+    // The file that was opened may be another one already.
+    let opened = syscalls::fstat(fd).map(|stat| Key::of(&stat));
+    let hash = hash_file(fd, area.content());
+    syscalls::close(fd);
+    let hash = hash?;
+    if opened == Ok(key) {
+        known_hashes::put(area, key, hash, begun);
+    }
+    Ok(hash)
 }
 
 fn hash_file(fd: i32, buffer: &mut [u8]) -> Result<u64, i32> {

@@ -2,6 +2,7 @@
 
 pub mod copies;
 pub mod data_files;
+pub mod known_hashes;
 pub mod layout;
 pub mod locked_memory;
 pub mod mapped_files;
