@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -304,6 +305,8 @@ def arguments():
 
 
 def main():
+    # A shell ignores SIGINT for what it starts in the background. Tests send it to jobs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     args = arguments()
     dist = args.dist.resolve()
     count = Count()
