@@ -6,11 +6,12 @@
 //! there. That case is usual here: large arrays of a program begin 16 bytes after a page
 //! (`malloc`'s header), rings and logs at its start.
 //!
-//! Between two processors the string instruction is the better one on both makes. It takes
+//! Between two processors the string instruction is the better one on Intel and Zen 5. It takes
 //! possession of whole lines of the target without fetching them first. So what goes from one
 //! processor to another has its own copy function ([`across`]). Rings lay a payload so that the
 //! slow case above does not occur. On Intel processors the string instruction is the way for all
-//! long copies.
+//! long copies. On Zen 3 and 4 it fetches the lines after all, and vector registers are as good.
+//! There a reader copies backwards ([`take`]).
 //!
 //! Measurements: `docs/performance/log.md`, "Copies".
 
@@ -68,6 +69,49 @@ pub unsafe fn across(from: *const u8, to: *mut u8, len: usize) {
     unsafe { owned(from, to, len) }
 }
 
+/// As [`across`], for a reader whose writer goes on behind what is read. Forwards, the processor
+/// asks by itself for lines that follow, which the writer is about to fill. So it goes backwards
+/// where that is a loss.
+///
+/// # Safety
+/// `from` is readable and `to` writable for `len` bytes, and they do not overlap.
+#[inline]
+pub unsafe fn take(from: *const u8, to: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if len >= 4 * LINE && way::of_this_processor() & way::BACK != 0 {
+        // SAFETY: BACK implies AVX; the rest as the caller promises.
+        unsafe { avx_backwards(from, to, len) };
+        return;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { across(from, to, len) }
+}
+
+/// Whether [`take`] goes backwards.
+#[inline]
+#[must_use]
+pub fn takes_backwards() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        way::of_this_processor() & way::BACK != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Bytes of a ring between two processors, if it is to be so long that its lines have left the
+/// reader's nearest caches when they are written again. On Zen 3 and 4 the writer gets them several
+/// times as fast from the common cache: twice the second-level cache, a power of two.
+#[must_use]
+pub fn ring_bytes() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    if way::of_this_processor() & way::BACK != 0 {
+        let kib = std::arch::x86_64::__cpuid(0x8000_0006).ecx >> 16;
+        return (kib > 0).then(|| (u64::from(kib) << 11).next_power_of_two());
+    }
+    None
+}
+
 /// As [`across`], for the writer: where it pays, lines of the target are asked for well before they
 /// are stored to.
 ///
@@ -78,7 +122,7 @@ pub unsafe fn give(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if len >= SMALL && way::of_this_processor() & way::AHEAD != 0 {
         // SAFETY: AHEAD implies AVX; the rest as the caller promises.
-        unsafe { avx::<ASKED_AHEAD>(from, to, len) };
+        unsafe { avx::<true>(from, to, len) };
         return;
     }
     // SAFETY: as the caller promises.
@@ -173,7 +217,7 @@ pub unsafe fn owned(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if len >= LINE && way::of_this_processor() & way::AVX != 0 {
         // SAFETY: the processor has AVX; the rest as the caller promises.
-        unsafe { avx::<PLAIN>(from, to, len) };
+        unsafe { avx::<false>(from, to, len) };
         return;
     }
     // SAFETY: as the caller promises.
@@ -194,9 +238,9 @@ fn is_slow(from: *const u8, to: *const u8) -> bool {
 #[inline]
 pub unsafe fn stream(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
-    if len >= SMALL && std::arch::is_x86_feature_detected!("avx") {
+    if len >= SMALL && way::of_this_processor() & way::AVX != 0 {
         // SAFETY: the processor has AVX; the rest as the caller promises.
-        unsafe { avx::<PAST_CACHES>(from, to, len) };
+        unsafe { avx_past_caches(from, to, len) };
         return;
     }
     // SAFETY: as the caller promises.
@@ -215,7 +259,7 @@ unsafe fn long(from: *const u8, to: *mut u8, len: usize) {
         }
         if ways & way::STRING == 0 && ways & way::AVX != 0 {
             // SAFETY: the processor has AVX; the rest as the caller promises.
-            unsafe { avx::<PLAIN>(from, to, len) };
+            unsafe { avx::<false>(from, to, len) };
             return;
         }
     }
@@ -256,7 +300,10 @@ mod way {
     pub(super) const AHEAD: u8 = 8;
     /// Lines can be moved to a common cache.
     pub(super) const DEMOTE: u8 = 16;
+    /// Vector registers, and a reader copies backwards.
+    pub(super) const BACK: u8 = 32;
     const ASKED: u8 = 128;
+    const ZEN_3_AND_4: u32 = 0x19;
     static WAYS: AtomicU8 = AtomicU8::new(0);
 
     #[inline]
@@ -265,6 +312,12 @@ mod way {
             0 => ask(),
             ways => ways,
         }
+    }
+
+    /// The family in a processor's signature (leaf 1, EAX).
+    fn family(signature: u32) -> u32 {
+        let base = signature >> 8 & 0xf;
+        if base == 0xf { base + (signature >> 20 & 0xff) } else { base }
     }
 
     #[cold]
@@ -290,7 +343,11 @@ mod way {
         if more.is_some_and(|more| more.ecx & 1 << 25 != 0) {
             ways |= DEMOTE;
         }
-        if amd && enhanced && short {
+        if amd && family(__cpuid(1).eax) == ZEN_3_AND_4 {
+            if ways & AVX != 0 {
+                ways |= BACK;
+            }
+        } else if amd && enhanced && short {
             ways |= ACROSS;
         }
         WAYS.store(ways, Ordering::Relaxed);
@@ -298,28 +355,20 @@ mod way {
     }
 }
 
-/// How [`avx`] stores.
-#[cfg(target_arch = "x86_64")]
-const PLAIN: u8 = 0;
-#[cfg(target_arch = "x86_64")]
-const PAST_CACHES: u8 = 1;
-#[cfg(target_arch = "x86_64")]
-const ASKED_AHEAD: u8 = 2;
-
+/// With vector registers; `ASKS`: lines of the target are asked for ahead.
+///
 /// # Safety
 /// The processor has AVX; `len` ≥ 64; the ranges are valid and do not overlap.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
-unsafe fn avx<const HOW: u8>(from: *const u8, to: *mut u8, len: usize) {
-    use std::arch::x86_64::{
-        __m256i, _mm_sfence, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_stream_si256,
-    };
+unsafe fn avx<const ASKS: bool>(from: *const u8, to: *mut u8, len: usize) {
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_storeu_si256};
     const WIDE: usize = 32;
     const STEP: usize = 4 * WIDE;
     /// Bytes that are asked for ahead: the lines that are on their way at a time.
     const AHEAD: usize = 32 * LINE;
     let ask = |at: usize| own(to.wrapping_add(at));
-    if HOW == ASKED_AHEAD {
+    if ASKS {
         (0..len.min(AHEAD)).step_by(LINE).for_each(ask);
     }
     // SAFETY: every access lies within `len` bytes: the first and the last vector by `len` ≥ 64,
@@ -327,27 +376,20 @@ unsafe fn avx<const HOW: u8>(from: *const u8, to: *mut u8, len: usize) {
     unsafe {
         let load = |at: usize| _mm256_loadu_si256(from.add(at).cast::<__m256i>());
         let store = |at: usize, v: __m256i| _mm256_storeu_si256(to.add(at).cast::<__m256i>(), v);
-        let put = |at: usize, v: __m256i| {
-            if HOW == PAST_CACHES {
-                _mm256_stream_si256(to.add(at).cast(), v)
-            } else {
-                store(at, v)
-            }
-        };
         // The first vector, then the target is aligned.
         store(0, load(0));
         let mut at = WIDE - to.addr() % WIDE;
         while at + STEP <= len {
-            if HOW == ASKED_AHEAD && at + AHEAD < len {
+            if ASKS && at + AHEAD < len {
                 ask(at + AHEAD);
                 ask(at + AHEAD + LINE);
             }
             let (a, b) = (load(at), load(at + WIDE));
             let (c, d) = (load(at + 2 * WIDE), load(at + 3 * WIDE));
-            put(at, a);
-            put(at + WIDE, b);
-            put(at + 2 * WIDE, c);
-            put(at + 3 * WIDE, d);
+            store(at, a);
+            store(at + WIDE, b);
+            store(at + 2 * WIDE, c);
+            store(at + 3 * WIDE, d);
             at += STEP;
         }
         while at + WIDE <= len {
@@ -355,10 +397,72 @@ unsafe fn avx<const HOW: u8>(from: *const u8, to: *mut u8, len: usize) {
             at += WIDE;
         }
         store(len - WIDE, load(len - WIDE));
-        if HOW == PAST_CACHES {
-            // Such stores are not ordered with others.
-            _mm_sfence();
+    }
+}
+
+/// Whole lines go past the caches, what is left at both ends does not: a line that is stored to in
+/// both ways is fetched and written back between them.
+///
+/// # Safety
+/// The processor has AVX; `len` ≥ 64; the ranges are valid and do not overlap.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn avx_past_caches(from: *const u8, to: *mut u8, len: usize) {
+    use std::arch::x86_64::{__m256i, _mm_sfence, _mm256_loadu_si256, _mm256_stream_si256};
+    const WIDE: usize = 32;
+    // SAFETY: every access lies within `len` bytes; vectors are stored to whole lines.
+    unsafe {
+        let load = |at: usize| _mm256_loadu_si256(from.add(at).cast::<__m256i>());
+        let put = |at: usize, v: __m256i| _mm256_stream_si256(to.add(at).cast::<__m256i>(), v);
+        let mut at = to.addr().wrapping_neg() % LINE;
+        std::ptr::copy_nonoverlapping(from, to, at);
+        while at + 2 * LINE <= len {
+            let (a, b) = (load(at), load(at + WIDE));
+            let (c, d) = (load(at + LINE), load(at + LINE + WIDE));
+            put(at, a);
+            put(at + WIDE, b);
+            put(at + LINE, c);
+            put(at + LINE + WIDE, d);
+            at += 2 * LINE;
         }
+        std::ptr::copy_nonoverlapping(from.add(at), to.add(at), len - at);
+        // Such stores are not ordered with others.
+        _mm_sfence();
+    }
+}
+
+/// From the last byte to the first.
+///
+/// # Safety
+/// The processor has AVX; `len` ≥ 64; the ranges are valid and do not overlap.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn avx_backwards(from: *const u8, to: *mut u8, len: usize) {
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_storeu_si256};
+    const WIDE: usize = 32;
+    const STEP: usize = 4 * WIDE;
+    // SAFETY: every access lies within `len` bytes: the first and the last vector by `len` ≥ 64,
+    // the others by the bounds of the loops.
+    unsafe {
+        let load = |at: usize| _mm256_loadu_si256(from.add(at).cast::<__m256i>());
+        let store = |at: usize, v: __m256i| _mm256_storeu_si256(to.add(at).cast::<__m256i>(), v);
+        // The last vector, then the target is aligned.
+        store(len - WIDE, load(len - WIDE));
+        let mut at = len - (to.addr() + len) % WIDE;
+        while at >= STEP {
+            at -= STEP;
+            let (a, b) = (load(at), load(at + WIDE));
+            let (c, d) = (load(at + 2 * WIDE), load(at + 3 * WIDE));
+            store(at + 3 * WIDE, d);
+            store(at + 2 * WIDE, c);
+            store(at + WIDE, b);
+            store(at, a);
+        }
+        while at >= WIDE {
+            at -= WIDE;
+            store(at, load(at));
+        }
+        store(0, load(0));
     }
 }
 
@@ -392,6 +496,25 @@ mod tests {
                 unsafe { owned(source.as_ptr().add(from), target.as_mut_ptr().add(to), len) };
                 assert_eq!(target[to..to + len], source[from..from + len]);
                 assert!(target[..to].iter().chain(&target[to + len..]).all(|&b| b == 0xEE));
+                let mut target = vec![0xEE; 40_100];
+                // SAFETY: both ranges lie in their vectors.
+                unsafe { take(source.as_ptr().add(from), target.as_mut_ptr().add(to), len) };
+                assert_eq!(target[to..to + len], source[from..from + len]);
+                assert!(target[..to].iter().chain(&target[to + len..]).all(|&b| b == 0xEE));
+                #[cfg(target_arch = "x86_64")]
+                if len >= LINE && std::arch::is_x86_feature_detected!("avx") {
+                    let mut target = vec![0xEE; 40_100];
+                    let (from, to) = (source[from..].as_ptr(), target[to..].as_mut_ptr());
+                    // SAFETY: both ranges lie in their vectors; the processor has AVX.
+                    unsafe { avx_backwards(from, to, len) };
+                    let begin = to.addr() - target.as_ptr().addr();
+                    // SAFETY: as above.
+                    let sent = unsafe { std::slice::from_raw_parts(from, len) };
+                    assert_eq!(&target[begin..begin + len], sent);
+                    assert!(
+                        target[..begin].iter().chain(&target[begin + len..]).all(|&b| b == 0xEE)
+                    );
+                }
                 let mut target = vec![0xEE; 40_100];
                 // SAFETY: both ranges lie in their vectors.
                 unsafe { stream(source.as_ptr().add(from), target.as_mut_ptr().add(to), len) };
