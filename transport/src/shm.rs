@@ -17,10 +17,11 @@
 //! | part | what |
 //! | --- | --- |
 //! | [`Channel`] | one end: a writer and a reader, and what both know |
-//! | `write` | the writing half: room, laps, lines, chunks |
+//! | `write`, `pieces` | the writing half: room, laps, lines, chunks; whole pieces |
 //! | `read` | the reading half |
 //! | `single_copy`, `single_copy_policy` | offers of the writer, fetches of the reader; when |
 //! | `pace` | copies through the cache or past it |
+//! | `long_laps` | rings longer than the nearest caches |
 //! | `early` | pieces that are announced before they are whole, in both halves |
 //! | `direction`, `copy`, `tuning` | where things lie, short copies, constants |
 
@@ -29,7 +30,11 @@ mod direction;
 mod early;
 #[cfg(test)]
 mod early_tests;
+#[cfg(test)]
+mod laps_tests;
+mod long_laps;
 mod pace;
+mod pieces;
 mod read;
 mod single_copy;
 mod single_copy_policy;
@@ -107,6 +112,13 @@ impl<T: Copy> Channel<T> {
         let (out, into) = (Direction { base: out, bulk }, Direction { base: into, bulk });
         single_copy::introduce(out);
         Ok(Self { writer: Writer::new(out), reader: Reader::new(into) })
+    }
+
+    /// For a host with so many ranks: what each channel may use of its segment.
+    #[must_use]
+    pub fn among(mut self, ranks: usize) -> Self {
+        self.writer.set_usual(usual_lap(ranks));
+        self
     }
 
     /// For ranks that share fewer processors. A writer of a single copy would wait for its reader's

@@ -61,10 +61,10 @@ pub(super) unsafe fn copy_piece(from: *const u8, to: *mut u8, fits: usize, len: 
     let most = if ftmpi_copy::owns_ahead() { VECTORS_MAX } else { OWNED_MAX };
     // SAFETY: as the caller promises.
     unsafe {
-        if len <= most {
+        if len <= most && !ftmpi_copy::takes_backwards() {
             ftmpi_copy::owned(from, to, fits);
         } else {
-            ftmpi_copy::across(from, to, fits);
+            ftmpi_copy::take(from, to, fits);
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Guarantees: for any position the address lies inside the segment.
 
-use super::tuning::{BULK_MAX, BULK_MIN};
+use super::tuning::{BULK_MAX, BULK_MIN, BULK_USUAL, LONG_RANKS};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub(super) const LINE: usize = 64;
@@ -27,12 +27,26 @@ const REST: usize = CONTROL + LINES as usize * LINE;
 /// Bytes of the segment of each pair on a host with so many ranks.
 #[must_use]
 pub fn segment_bytes(ranks: usize) -> usize {
-    let bulk = match ranks {
-        0..=8 => BULK_MAX,
-        9..=32 => BULK_MAX / 2,
-        _ => BULK_MIN,
+    let usual = usual_lap(ranks);
+    let bulk = match ftmpi_copy::ring_bytes() {
+        Some(bytes) if ranks <= LONG_RANKS => bytes.clamp(usual, BULK_MAX),
+        _ => usual,
     };
+    segment_of(bulk)
+}
+
+/// Bytes of a segment with bulk areas of so many bytes.
+pub(super) fn segment_of(bulk: u64) -> usize {
     2 * (REST + bulk as usize)
+}
+
+/// Bytes of the bulk area that each channel of a host with so many ranks may use.
+pub(super) fn usual_lap(ranks: usize) -> u64 {
+    match ranks {
+        0..=8 => BULK_USUAL,
+        9..=32 => BULK_USUAL / 2,
+        _ => BULK_MIN,
+    }
 }
 
 /// Bytes of the bulk areas in a segment of so many bytes, if that is the size of a segment.
@@ -98,7 +112,7 @@ impl Direction {
     /// Bytes of bulk after which the reader publishes what it has consumed.
     #[inline]
     pub(super) fn tell_bulk(self) -> u64 {
-        self.bulk / 8
+        self.bulk.min(BULK_USUAL) / 8
     }
 
     /// Written by the reader: lines, bytes of bulk.
@@ -117,6 +131,11 @@ impl Direction {
     #[inline]
     pub(super) fn pace(self) -> &'static AtomicU64 {
         self.word(256)
+    }
+
+    /// The reader's last answer, for chunks or for whole pieces.
+    pub(super) fn answer(self, piece: bool) -> (u32, u64) {
+        super::pace::unpack(self.pace().load(std::sync::atomic::Ordering::Relaxed), piece)
     }
 
     /// What became of the last payload that was offered ([`single_copy`](super::single_copy)); both

@@ -9,6 +9,8 @@
 //! So each writer tries both, in turns that grow rare. It asks its reader how long the chunks of a
 //! trial took there, and takes the way with the smaller sum.
 //!
+//! Chunks and whole pieces are two questions, with a choice each: pieces are short.
+//!
 //! It is a question only where a copy through the cache fetches the lines that it writes. Where the
 //! string instruction takes them whole ([`ftmpi_copy::takes_lines_whole`]) it is never slower than
 //! stores past the caches, and a ring has no pace. (Measurements: `docs/performance/log.md`,
@@ -21,6 +23,39 @@ use super::tuning::{
     PACE_COUNTED as COUNTED, PACE_PAUSE_MAX as PAUSE_MAX, PACE_PAUSE_MIN as PAUSE_MIN,
     PACE_TRIAL as TRIAL, PACE_TRIAL_MAX as TRIAL_MAX,
 };
+
+/// How a chunk, or a whole piece, was written, for its reader.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct How {
+    /// Its reader is to publish at once that it has read it.
+    pub(super) asks: bool,
+    /// Its reader is to say how long it took.
+    pub(super) timed: bool,
+    pub(super) past_caches: bool,
+}
+
+impl How {
+    #[inline]
+    pub(super) fn to_word(self) -> u64 {
+        u64::from(self.timed) | u64::from(self.asks) << 1 | u64::from(self.past_caches) << 2
+    }
+
+    #[inline]
+    pub(super) fn of_word(word: u64) -> Self {
+        Self { timed: word & 1 != 0, asks: word & 2 != 0, past_caches: word & 4 != 0 }
+    }
+}
+
+/// A reader's answer: the line of a chunk, or of a `piece`, and how many ticks it took.
+pub(super) fn pack(line: u32, piece: bool, ticks: u64) -> u64 {
+    u64::from(line) << 32 | u64::from(piece) << 31 | ticks.min(u64::from(u32::MAX >> 1))
+}
+
+/// The line and the ticks of an answer. One of the other kind says nothing about ticks.
+pub(super) fn unpack(word: u64, piece: bool) -> (u32, u64) {
+    let (line, same) = ((word >> 32) as u32, (word >> 31 & 1 != 0) == piece);
+    (line, if same { word & u64::from(u32::MAX >> 1) } else { u64::MAX })
+}
 
 /// A writer's choice.
 #[derive(Debug)]
@@ -55,6 +90,12 @@ impl Default for Pace {
 }
 
 impl Pace {
+    /// Begins past the caches.
+    #[cfg(test)]
+    pub(super) fn past() -> Self {
+        Self { past_caches: true, ..Self::default() }
+    }
+
     /// Whether the next chunk is to be copied past the caches.
     #[inline]
     #[must_use]
@@ -170,6 +211,20 @@ mod tests {
         for lag in [0, 3, 16] {
             assert!(share(&mut Pace::default(), 100_000, &NEIGHBOURS, lag) < 0.01);
             assert!(share(&mut Pace::default(), 100_000, &APART, lag) > 0.98);
+        }
+    }
+
+    #[test]
+    fn an_answer_counts_for_its_own_kind() {
+        for (line, ticks) in [(0, 0), (7, 1234), (u32::MAX, u64::from(u32::MAX >> 1))] {
+            for piece in [false, true] {
+                assert_eq!(unpack(pack(line, piece, ticks), piece), (line, ticks));
+                assert_eq!(unpack(pack(line, piece, ticks), !piece), (line, u64::MAX));
+            }
+        }
+        assert_eq!(unpack(pack(1, false, u64::MAX), false), (1, u64::from(u32::MAX >> 1)));
+        for word in 0..8 {
+            assert_eq!(How::of_word(word).to_word(), word);
         }
     }
 

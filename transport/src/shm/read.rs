@@ -2,6 +2,7 @@
 
 use super::copy::{copy_piece, copy_small, copy_tail};
 use super::direction::*;
+use super::pace::{How, pack};
 use super::single_copy::Fetches;
 use super::tuning::*;
 use super::{
@@ -372,18 +373,27 @@ impl<T: Copy> Reader<T> {
     #[inline(never)]
     unsafe fn copy_whole(&mut self, line: *const u8, at: *mut u8, len: u64, capacity: usize) {
         // SAFETY: the line is ours.
-        let (position, asks) =
-            unsafe { (line.cast::<u64>().add(4).read(), line.cast::<u64>().add(5).read() != 0) };
+        let (position, how) =
+            unsafe { (line.cast::<u64>().add(4).read(), line.cast::<u64>().add(5).read()) };
+        let how = How::of_word(how);
         if len > CHUNK_FIRST || self.into.in_bulk(position) + len > self.into.bulk {
             return;
         }
+        let begin = if how.timed { ticks() } else { 0 };
         // SAFETY: the payload lies in the bulk area (checked) and was written before its line; the
         // landing has room for `capacity` bytes.
         unsafe {
-            let fits = (len as usize).min(capacity);
-            copy_piece(self.into.bulk(position), at, fits, len);
+            let (from, fits) = (self.into.bulk(position), (len as usize).min(capacity));
+            if how.past_caches {
+                ftmpi_copy::owned(from, at, fits);
+            } else {
+                copy_piece(from, at, fits, len);
+            }
         };
-        self.piece_was_read(position, len, asks);
+        if how.timed {
+            self.answer(true, begin, len);
+        }
+        self.piece_was_read(position, len, how.asks);
     }
 
     /// A piece of `len` bytes at `position` was read. That is published if its writer `asks` for
@@ -405,14 +415,20 @@ impl<T: Copy> Reader<T> {
         self.into.consumed_lines().store(self.published, Ordering::Release);
     }
 
+    /// Says how long it took to read the chunk, or the whole piece, of the line before.
+    fn answer(&self, piece: bool, begin: u64, len: u64) {
+        let took = ticks().wrapping_sub(begin).saturating_mul(CHUNK) / len.max(1);
+        let line = (self.read as u32).wrapping_sub(1);
+        self.into.pace().store(pack(line, piece, took), Ordering::Relaxed);
+    }
+
     #[inline(never)]
     fn take_chunk<R: FrameReceiver<Token = T>>(&mut self, receiver: &mut R) {
         // SAFETY: the line is published and ours until we publish that it is consumed.
-        let (position, chunk, flags) = unsafe {
+        let (position, chunk, how) = unsafe {
             let line = self.into.line(self.read).cast::<u64>();
-            (line.add(1).read(), line.add(2).read(), line.add(3).read())
+            (line.add(1).read(), line.add(2).read(), How::of_word(line.add(3).read()))
         };
-        let (timed, asks) = (flags & 1 != 0, flags & 2 != 0);
         self.read += 1;
         self.half_read = false;
         let Some(incoming) = &mut self.incoming else { return };
@@ -422,29 +438,29 @@ impl<T: Copy> Reader<T> {
             return;
         }
         let from = incoming.received as usize;
-        let begin = if timed { ticks() } else { 0 };
+        let begin = if how.timed { ticks() } else { 0 };
         if from < incoming.capacity {
             // SAFETY: the chunk lies in the bulk area (checked) and was written before its line;
             // the landing has room for `capacity` bytes.
             unsafe {
-                ftmpi_copy::across(
-                    self.into.bulk(position),
-                    incoming.at.add(from),
-                    (chunk as usize).min(incoming.capacity - from),
-                );
+                let (source, at) = (self.into.bulk(position), incoming.at.add(from));
+                let fits = (chunk as usize).min(incoming.capacity - from);
+                if how.past_caches || incoming.header.len > BACKWARDS_MAX {
+                    ftmpi_copy::across(source, at, fits);
+                } else {
+                    ftmpi_copy::take(source, at, fits);
+                }
             }
         }
-        if timed && chunk > 0 {
-            let took = ticks().wrapping_sub(begin).saturating_mul(CHUNK) / chunk;
-            self.into
-                .pace()
-                .store(pack_pace((self.read as u32).wrapping_sub(1), took), Ordering::Relaxed);
-        }
         incoming.received += chunk;
+        if how.timed && chunk > 0 {
+            self.answer(false, begin, chunk);
+        }
+        let Some(incoming) = &mut self.incoming else { return };
         self.read_bulk = end_of(position, chunk);
         let whole = incoming.received == incoming.header.len;
         if whole
-            || asks
+            || how.asks
             || self.read_bulk.wrapping_sub(self.published_bulk) >= self.into.tell_bulk()
         {
             self.publish();
@@ -456,9 +472,4 @@ impl<T: Copy> Reader<T> {
             receiver.end(&done.header, done.token);
         }
     }
-}
-
-/// Which line announced a chunk, and how long it took to read it.
-fn pack_pace(line: u32, ticks: u64) -> u64 {
-    u64::from(line) << 32 | ticks.min(u64::from(u32::MAX))
 }

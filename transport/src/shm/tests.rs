@@ -1,7 +1,6 @@
 use super::tuning::*;
 use super::*;
 use ftmpi_wire::header::Kind;
-use proptest::prelude::*;
 
 pub(super) struct Collect {
     pub(super) buffer: Vec<u8>,
@@ -30,7 +29,7 @@ pub(super) fn pair() -> (Channel<u32>, Channel<u32>) {
     pair_of(segment_bytes(2))
 }
 
-fn pair_of(bytes: usize) -> (Channel<u32>, Channel<u32>) {
+pub(super) fn pair_of(bytes: usize) -> (Channel<u32>, Channel<u32>) {
     // SAFETY: plain system calls with valid arguments; the two mappings get fresh addresses.
     unsafe {
         let fd = libc::memfd_create(c"test".as_ptr(), 0);
@@ -98,7 +97,7 @@ fn every_size_arrives_whole_and_in_order_over_many_laps() {
     }
 }
 
-fn every_size_arrives((mut a, mut b): (Channel<u32>, Channel<u32>)) {
+pub(super) fn every_size_arrives((mut a, mut b): (Channel<u32>, Channel<u32>)) {
     let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
     let sizes = [
         0,
@@ -524,46 +523,6 @@ fn pieces_of_who_waits_end_with_a_page() {
         }
         let most = (8 * (size as u64).next_multiple_of(PAGE)).next_power_of_two();
         assert!(a.writer.lap <= most, "{size}: {}", a.writer.lap);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    /// However far behind the reader is, nothing is overwritten, and a reader that has read all
-    /// never leaves its writer without room.
-    #[test]
-    fn windows_of_any_size_arrive(
-        ranks in prop::sample::select(vec![2usize, 16, 64]),
-        messages in prop::collection::vec((1usize..40_000, 0usize..64, 0u8..4, 0u8..3), 1..400),
-        owns_ahead: bool,
-    ) {
-        let (mut a, mut b) = pair_of(segment_bytes(ranks));
-        a.writer.owns_ahead = owns_ahead;
-        let mut sink = Collect { buffer: Vec::new(), limit: usize::MAX, got: Vec::new() };
-        let mut taken = 0;
-        for (ssn, &(size, shift, reads, waits)) in (1..).zip(&messages) {
-            for _ in 0..waits {
-                prop_assert!(!a.poll(&mut sink));
-            }
-            let size = if ssn % 3 == 0 { size } else { 1 + size % 5000 };
-            let payload: Vec<u8> = (0..shift + size).map(|i| (i as u64 * 7 + ssn) as u8).collect();
-            let (mut begun, mut sent) = (false, 0);
-            while !send(&mut a, ssn, &payload[shift..], &mut begun, &mut sent) {
-                let more = b.poll(&mut sink);
-                prop_assert!(more || a.can_go_on(), "no room, and nothing to read");
-            }
-            if reads == 0 {
-                while b.poll(&mut sink) {}
-            }
-            for (header, got) in sink.got.drain(..) {
-                taken += 1;
-                prop_assert_eq!(header.ssn, Ssn(taken));
-                let (size, shift, ..) = messages[taken as usize - 1];
-                let size = if taken % 3 == 0 { size } else { 1 + size % 5000 };
-                let all = (shift..shift + size).all(|i| got[i - shift] == (i as u64 * 7 + taken) as u8);
-                prop_assert!(got.len() == size && all, "message {} came otherwise", taken);
-            }
-        }
     }
 }
 

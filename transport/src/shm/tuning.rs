@@ -6,9 +6,23 @@ pub const EAGER_MAX: usize = 256 << 10;
 
 /// Bytes of the bulk area at the least: with many ranks their pairs are many, and memory counts.
 pub(super) const BULK_MIN: u64 = 128 << 10;
-/// Bytes of the bulk area at the most. Lines that have left the reader's nearest caches by the time
-/// they are written again cost their writer less.
-pub(super) const BULK_MAX: u64 = 512 << 10;
+/// Bytes of the bulk area where nothing else is known. Lines that have left the reader's nearest
+/// caches by the time they are written again cost their writer less.
+pub(super) const BULK_USUAL: u64 = 512 << 10;
+/// Bytes of the bulk area at the most ([`ftmpi_copy::ring_bytes`]).
+pub(super) const BULK_MAX: u64 = 4 << 20;
+/// Ranks of a host that have so long bulk areas: the areas of more would take too many addresses.
+pub(super) const LONG_RANKS: usize = 64;
+/// Bytes in a process by which laps of all its channels are longer than the usual bulk area: enough
+/// for those to which a rank sends much.
+pub(super) const LONG_BYTES: u64 = 16 << 20;
+/// Laps after which a lap longer than the usual bulk area is twice as long: so many messages repay
+/// the first touch of their pages.
+pub(super) const LONG_LAPS: u32 = 16;
+/// Messages of more bytes are read forwards: their target has no place in the nearest caches.
+pub(super) const BACKWARDS_MAX: u64 = 256 << 10;
+/// Pieces of fewer bytes are not copied past the caches, and their times not taken.
+pub(super) const PACE_PIECE_MIN: u64 = 1 << 10;
 /// Bytes of the bulk area that are used at first.
 pub(super) const LAP_MIN: u64 = 16 << 10;
 /// Laps after which a lap is twice as long. The first touch of new pages then costs little compared

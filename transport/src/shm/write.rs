@@ -2,10 +2,11 @@
 
 use super::copy::{copy_small, copy_tail};
 use super::direction::*;
-use super::pace::Pace;
+use super::long_laps::LongLap;
+use super::pace::{How, Pace};
 use super::single_copy::{OfferOutcome, Offers};
 use super::tuning::*;
-use super::{KIND_BULK, KIND_CHUNK, KIND_INLINE, KIND_SHORT, KIND_TAIL, KIND_WHOLE, end_of, ticks};
+use super::{KIND_BULK, KIND_CHUNK, KIND_INLINE, KIND_SHORT, KIND_TAIL, end_of, ticks};
 use ftmpi_wire::Header;
 use std::sync::atomic::Ordering;
 
@@ -20,15 +21,19 @@ pub(super) struct Writer {
     pub(super) written_bulk: u64,
     /// Bytes of the bulk area that are used in turn.
     pub(super) lap: u64,
+    /// Bytes of the bulk area that this channel may use in any case.
+    pub(super) usual: u64,
+    /// Bytes beyond, of those that all channels of the process have in common ([`long_laps`]).
+    long: LongLap,
     /// Laps since the lap is so long.
     laps: u32,
     /// From the writer's position up to this one the area was never used.
-    unused: u64,
+    pub(super) unused: u64,
     /// Whether lines of the bulk area are asked for while the writer waits.
     pub(super) owns_ahead: bool,
     /// Lines that are yet to be asked for, and from where.
     pub(super) ahead: u64,
-    ahead_at: u64,
+    pub(super) ahead_at: u64,
     /// Nothing had come at a look since the last push.
     waited: bool,
     /// Lines and bytes of bulk that the reader has consumed, as far as the writer knows.
@@ -37,9 +42,10 @@ pub(super) struct Writer {
     /// The last push found no room.
     stalled: bool,
     /// Both ends may share one processor.
-    oversubscribed: bool,
-    /// Whether to copy past the caches, where it is a question.
-    pace: Option<Pace>,
+    pub(super) oversubscribed: bool,
+    /// Whether to copy past the caches, where it is a question: chunks, and whole pieces.
+    pub(super) pace: Option<Pace>,
+    pub(super) piece_pace: Option<Pace>,
     pub(super) offers: Offers,
 }
 
@@ -51,6 +57,8 @@ impl Writer {
             half_free: false,
             written_bulk: 0,
             lap: LAP_MIN,
+            usual: out.bulk.min(BULK_USUAL),
+            long: LongLap::default(),
             laps: 0,
             unused: 0,
             owns_ahead: ftmpi_copy::owns_ahead(),
@@ -62,8 +70,14 @@ impl Writer {
             stalled: false,
             oversubscribed: false,
             pace: (!ftmpi_copy::takes_lines_whole()).then(Pace::default),
+            piece_pace: ftmpi_copy::takes_backwards().then(Pace::default),
             offers: Offers::new(),
         }
+    }
+
+    /// The channel may use so many bytes of the bulk area.
+    pub(super) fn set_usual(&mut self, bytes: u64) {
+        self.usual = bytes.min(self.out.bulk);
     }
 
     /// Both ends may share one processor.
@@ -285,7 +299,8 @@ impl Writer {
     ) -> Option<u64> {
         // SAFETY: as the caller promises.
         let from = unsafe { payload.add(sent as usize) };
-        let shift = ftmpi_copy::shift_for(from) as u64;
+        let past_caches = self.pace.as_ref().is_some_and(Pace::past_caches);
+        let shift = if past_caches { 0 } else { ftmpi_copy::shift_for(from) as u64 };
         let most = self.chunk_of(len, sent, waited).min(len - sent);
         if !self.room(1) {
             return None;
@@ -294,7 +309,6 @@ impl Writer {
         let chunk = self.place_in_bulk(least, shift + most, true)? - shift;
         let position = self.written_bulk + shift;
         let timed = chunk >= CHUNK_FIRST && self.pace.as_ref().is_some_and(Pace::is_trial);
-        let past_caches = self.pace.as_ref().is_some_and(Pace::past_caches);
         let begin = if timed { ticks() } else { 0 };
         // SAFETY: `place_in_bulk` gave the chunk to us, it does not cross the end of the area, and
         // the source range lies in the payload.
@@ -309,12 +323,13 @@ impl Writer {
             let line = self.out.line(self.written).cast::<u64>();
             line.add(1).write(position);
             line.add(2).write(chunk);
-            line.add(3).write(u64::from(timed) | u64::from(self.asks(position, chunk)) << 1);
+            let asks = self.asks(position, chunk);
+            line.add(3).write(How { asks, timed, past_caches }.to_word());
         }
         if let Some(pace) = &mut self.pace {
             if timed {
                 let took = ticks().wrapping_sub(begin) * CHUNK / chunk;
-                let (at, theirs) = unpack_pace(self.out.pace().load(Ordering::Relaxed));
+                let (at, theirs) = self.out.answer(false);
                 pace.took(self.written as u32, took, at, theirs);
             } else {
                 pace.passed();
@@ -327,68 +342,6 @@ impl Writer {
         Some(chunk)
     }
 
-    /// A frame goes through the bulk area in one piece of up to [`CHUNK_FIRST`] bytes. If its lines
-    /// were `asked` for while its writer `waited`, the limit is [`EARLY_MAX`].
-    ///
-    /// # Safety
-    /// `payload` points to `header.len` readable bytes.
-    #[inline]
-    unsafe fn push_piece(
-        &mut self,
-        header: &Header,
-        payload: *const u8,
-        waited: bool,
-        asked: bool,
-    ) -> bool {
-        let len = header.len;
-        let plain = asked || len <= OWNED_MAX;
-        let shift = if plain { 0 } else { ftmpi_copy::shift_for(payload) as u64 };
-        let alone = waited && self.is_kept_apart(len);
-        let bytes = if alone {
-            (self.written_bulk + len).next_multiple_of(PAGE) - self.written_bulk
-        } else {
-            shift + len
-        };
-        // (Pieces that are kept apart go round by themselves: they need no longer laps.)
-        if !self.room(1) || self.place_in_bulk(bytes, bytes, !alone).is_none() {
-            return false;
-        }
-        let position = self.written_bulk + if alone { gap_before(len, bytes) } else { shift };
-        if alone && plain && len >= EARLY_MIN {
-            // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, from the begin of
-            // a line.
-            unsafe { self.write_early(header, payload, position) };
-            self.written += 1;
-            self.written_bulk = end_of(position, len);
-            self.expect_another(len, true);
-            return true;
-        }
-        debug_assert!(len <= CHUNK_FIRST, "its reader would not take it");
-        // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross
-        // the end of the area.
-        unsafe {
-            let to = self.out.bulk(position);
-            if plain {
-                ftmpi_copy::owned(payload, to, len as usize);
-            } else {
-                ftmpi_copy::give(payload, to, len as usize);
-                ftmpi_copy::settle();
-            }
-            if waited {
-                ftmpi_copy::demote(to, len.min(DEMOTED_MAX) as usize);
-            }
-            self.write_head(header);
-            let line = self.out.line(self.written).cast::<u64>();
-            line.add(4).write(position);
-            line.add(5).write(u64::from(self.asks(position, len.max(APART))));
-        }
-        self.publish(self.written, KIND_WHOLE);
-        self.written += 1;
-        self.written_bulk = end_of(position, len.max(APART));
-        self.expect_another(len, alone);
-        true
-    }
-
     /// Bytes of the next chunk of a message of which so many were `sent`. There are four chunks, so
     /// that the reader begins early and the writer ends early. Their size stays within what a chunk
     /// is worth and what the nearest caches hold. Where it pays, a message that its reader waits
@@ -398,56 +351,6 @@ impl Writer {
         let most = (len / 4).next_multiple_of(4 << 10).clamp(CHUNK_FIRST, CHUNK);
         let begins = self.owns_ahead && (waited || sent > 0);
         if begins { sent.next_multiple_of(4 << 10).clamp(CHUNK_BEGIN, most) } else { most }
-    }
-
-    /// Whether a frame of `len` bytes has its pages for itself and ends with them, if its writer
-    /// has waited.
-    #[inline]
-    fn is_kept_apart(&self, len: u64) -> bool {
-        self.owns_ahead && !self.oversubscribed && (APART..=EARLY_MAX).contains(&len)
-    }
-
-    /// The next message is often like the one of `len` bytes that was just written, and as much
-    /// `alone`. So its lines of the bulk area are asked for beforehand. That happens while the
-    /// writer waits ([`Writer::get_ready`]), if it waited before. Otherwise few lines are asked for
-    /// at once, and come while the program goes on. What the program reads at this moment comes
-    /// later for that.
-    #[inline]
-    fn expect_another(&mut self, len: u64, alone: bool) {
-        let at = self.out.in_bulk(self.written_bulk);
-        let over = at + len.min(if alone { EARLY_MAX } else { CHUNK_FIRST }) > self.lap;
-        let mut next = self.written_bulk + if over { self.out.bulk - at } else { 0 };
-        if alone {
-            next += gap_before(len, len.next_multiple_of(PAGE));
-        }
-        if self.owns_ahead && (alone || len > OWNED_MAX) {
-            self.ahead = len.min(AHEAD_MAX) / LINE as u64;
-            self.ahead_at = next;
-        } else if len <= OWNED_MAX {
-            for ahead in (0..len).step_by(LINE) {
-                ftmpi_copy::own(self.out.bulk(next + ahead));
-            }
-        }
-    }
-
-    /// Asks for some of the lines that the next message will be written to.
-    #[inline(never)]
-    pub(super) fn own_ahead(&mut self) {
-        for _ in 0..AHEAD_AT_ONCE.min(self.ahead) {
-            let at = self.out.in_bulk(self.ahead_at);
-            if at >= self.lap {
-                self.ahead_at += self.out.bulk - at;
-            }
-            let line = LINE as u64;
-            if self.ahead_at + line > self.unused && !self.room_from(self.ahead_at, line) {
-                // The reader is not through with them.
-                self.ahead = 0;
-                return;
-            }
-            ftmpi_copy::own(self.out.bulk(self.ahead_at));
-            self.ahead_at += line;
-            self.ahead -= 1;
-        }
     }
 
     /// # Safety
@@ -469,7 +372,7 @@ impl Writer {
     }
 
     #[inline]
-    fn room(&mut self, lines: u64) -> bool {
+    pub(super) fn room(&mut self, lines: u64) -> bool {
         if self.written + lines - self.consumed <= LINES {
             return true;
         }
@@ -486,7 +389,7 @@ impl Writer {
     /// Where the reader has not yet made room the lap grows, into what no lap has used before. It
     /// also grows with the time, if that is worth it (`grows`) or the lap is too short for eight
     /// messages.
-    fn place_in_bulk(&mut self, least: u64, most: u64, grows: bool) -> Option<u64> {
+    pub(super) fn place_in_bulk(&mut self, least: u64, most: u64, grows: bool) -> Option<u64> {
         loop {
             let at = self.out.in_bulk(self.written_bulk);
             let begin = self.written_bulk - at;
@@ -501,19 +404,30 @@ impl Writer {
             } else if self.room_from(begin + self.out.bulk, most) {
                 self.written_bulk = begin + self.out.bulk;
                 self.laps += u32::from(grows || 8 * most > self.lap);
-                if self.laps == LAPS {
-                    self.lap = (2 * self.lap).min(self.out.bulk);
-                    self.laps = 0;
+                if self.laps >= if self.lap < self.usual { LAPS } else { LONG_LAPS } {
+                    self.lengthen();
                 }
                 continue;
             }
-            if self.lap == self.out.bulk {
+            if self.lap >= self.usual {
                 return None;
             }
             self.written_bulk = begin + self.lap;
             self.lap *= 2;
             self.laps = 0;
             self.unused = begin + self.lap;
+        }
+    }
+
+    /// Laps of this length have paid for themselves.
+    #[cold]
+    fn lengthen(&mut self) {
+        self.laps = 0;
+        let next = (2 * self.lap).min(self.out.bulk);
+        let fits = next <= self.usual
+            || !self.oversubscribed && self.long.is_granted(next - self.lap.max(self.usual));
+        if fits {
+            self.lap = next;
         }
     }
 
@@ -528,7 +442,7 @@ impl Writer {
 
     /// Whether these bytes of the bulk area are the writer's.
     #[inline]
-    fn room_from(&mut self, position: u64, bytes: u64) -> bool {
+    pub(super) fn room_from(&mut self, position: u64, bytes: u64) -> bool {
         if position + bytes - self.consumed_bulk <= self.out.bulk {
             return true;
         }
@@ -556,15 +470,11 @@ impl Writer {
 /// What comes before a frame of `len` bytes that ends with the `bytes` it is given, but for less
 /// than a line.
 #[inline]
-fn gap_before(len: u64, bytes: u64) -> u64 {
+pub(super) fn gap_before(len: u64, bytes: u64) -> u64 {
     (bytes - len) & !(LINE as u64 - 1)
 }
 
 /// What the first word of the line at a position begins with.
 pub(super) fn tag_of(position: u64) -> u64 {
     u64::from((position as u32).wrapping_add(1))
-}
-
-fn unpack_pace(word: u64) -> (u32, u64) {
-    ((word >> 32) as u32, word & u64::from(u32::MAX))
 }

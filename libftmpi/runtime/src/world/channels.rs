@@ -119,9 +119,10 @@ impl World {
                     unsafe { shm::Channel::map(segment, first, at, bytes) }
                 });
                 self.boot = boot;
+                let local_ranks = self.job.as_ref().map_or(1, |job| job.local_ranks);
                 let oversubscribed =
                     self.job.as_ref().is_some_and(|job| job.local_ranks > job.processors);
-                let channel = match mapped {
+                let channel = match mapped.map(|channel| channel.among(local_ranks as usize)) {
                     Ok(channel) if oversubscribed => channel.oversubscribed(),
                     Ok(channel) => channel,
                     Err(error) => fatal("a shared segment cannot be mapped", &error),
