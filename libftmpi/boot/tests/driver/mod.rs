@@ -22,31 +22,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The library under test. Cargo does not build a `cdylib` for the tests of its package, so this
-/// function does.
+/// The library under test. Cargo has built it beside the tests, as the library of their package.
 pub fn boot_library() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| {
-            let test = std::env::current_exe().unwrap();
-            let folder = test.parent().unwrap().parent().unwrap();
-            let mut build = Command::new(env!("CARGO"));
-            build.args(["build", "--quiet", "--package", "ftmpi-boot", "--target-dir"]);
-            build.arg(folder.parent().unwrap());
-            match folder.file_name().and_then(|name| name.to_str()) {
-                None | Some("debug") => {}
-                Some(profile) => {
-                    build.args(["--profile", profile]);
-                }
-            }
-            assert!(build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
-            folder.join("libftmpi_boot.so")
-        })
-        .clone()
+    let library = std::env::current_exe().unwrap().with_file_name("libftmpi_boot.so");
+    assert!(library.exists(), "{} is not there", library.display());
+    library
 }
 
 /// Compiles a program of `tests/programs`.
