@@ -51,6 +51,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -440,9 +441,15 @@ def check(setting: Setting, lane: int | str | None) -> None:
     }
     for name in [1, 2, 3, 4] if lane is None else [lane]:
         for suite, run_suite in lanes[name]:
-            begin = time.monotonic()
+            begin, before = time.monotonic(), processor_seconds()
             run_suite()
-            print(f"suite {suite}: {time.monotonic() - begin:.0f} s", flush=True)
+            print(f"suite {suite}: {time.monotonic() - begin:.0f} s, {processor_seconds() - before:.0f} s of processors",
+                  flush=True)
+
+
+def processor_seconds() -> float:
+    """What this program and the processes that it has waited for took of the processors."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 if __name__ == "__main__":
