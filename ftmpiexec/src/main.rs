@@ -37,7 +37,7 @@ mod tuning;
 mod ui;
 
 use ftmpi_checkpoint::{inheritance, thread_creation};
-use ftmpi_options::terminal;
+use ftmpi_options::{own_stack, terminal};
 use ftmpi_wire::direct_start::AGENT_OPTION;
 use ftmpi_wire::foreign_launcher::ForeignLauncher;
 use page_process::Page;
@@ -61,6 +61,10 @@ fn main() -> ExitCode {
         let text = format!("no thread can be created: {}", no_process::no_process(&e));
         return terminal::refuse(NAME, &text);
     }
+    own_stack::run(program)
+}
+
+fn program() -> ExitCode {
     let mut arguments: Vec<String> =
         std::env::args_os().map(|argument| ftmpi_options::os_text::encode(&argument)).collect();
     if let Err(error) = nested::leave_the_rank() {

@@ -83,7 +83,8 @@ type Asked = (Question, StateRequest);
 /// # Errors
 /// The launcher has not started this process.
 pub fn run(page: Page) -> anyhow::Result<()> {
-    let _ = rustix::thread::set_name(page.process_name());
+    // The name of the process, whichever of its threads runs this.
+    let _ = std::fs::write("/proc/self/comm", page.process_name().to_bytes());
     let inherited = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned();
     let about = "only ftmpiexec itself starts this page";
     let listener = TcpListener::from(inherited(std::io::stdin().as_fd()).context(about)?);

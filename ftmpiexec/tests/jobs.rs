@@ -34,6 +34,7 @@ fn main() {
     let tests: &[Test] = &[
         ("programs_without_mpi", starting::programs_without_mpi),
         ("exit_codes", starting::exit_codes),
+        ("a_small_stack_is_for_the_ranks_only", starting::a_small_stack_is_for_the_ranks_only),
         ("bad_programs", starting::bad_programs),
         ("bad_options", starting::bad_options),
         ("ranks_are_bound", starting::ranks_are_bound),

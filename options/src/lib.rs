@@ -12,6 +12,7 @@
 //! | [`sbatch`] | the words of `ftmpiexec sbatch` |
 //! | [`page`], [`render`] | a table as a page; pages for terminals, man, Markdown, shells |
 //! | [`os_text`] | arguments and paths that are not UTF-8, as text |
+//! | [`own_stack`] | programs under a small limit on the stack |
 //! | [`terminal`] | how a program reads its command line |
 //! | `files` | the generated files (feature `pages`) |
 
@@ -24,6 +25,7 @@ pub mod files;
 pub mod foreign;
 pub mod ftmpiexec;
 pub mod os_text;
+pub mod own_stack;
 pub mod page;
 pub mod places;
 pub mod render;

@@ -21,6 +21,7 @@ mod view;
 
 use anyhow::Context;
 use feed::{Feed, News};
+use ftmpi_options::own_stack;
 use ftmpi_options::terminal::{parse, refuse};
 use ftmpi_options::top::TopArgs;
 use ftmpi_wire::job_control::{Answer, Request};
@@ -30,6 +31,10 @@ use std::process::ExitCode;
 const NAME: &str = "ftmpi-top";
 
 fn main() -> ExitCode {
+    own_stack::run(program)
+}
+
+fn program() -> ExitCode {
     let arguments: TopArgs = parse();
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,

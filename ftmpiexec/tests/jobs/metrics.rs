@@ -136,8 +136,10 @@ fn signal(process: u32, name: &str) {
 }
 
 fn children_named(parent: u32, name: &str) -> Vec<u32> {
-    let children = format!("/proc/{parent}/task/{parent}/children");
-    let children = std::fs::read_to_string(children).unwrap_or_default();
+    // Each thread has its own children.
+    let threads = std::fs::read_dir(format!("/proc/{parent}/task")).unwrap().flatten();
+    let children = threads.map(|thread| std::fs::read_to_string(thread.path().join("children")));
+    let children: String = children.map(Result::unwrap_or_default).collect();
     let named = |pid: &u32| {
         std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
     };

@@ -1,11 +1,11 @@
 //! Programs, options and hosts before and at the start of a job.
 
-use super::{command, err, expect, have_servers, out, run, script, sorted_lines};
+use super::{binary, command, err, expect, have_servers, out, own, run, script, sorted_lines};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 pub fn programs_without_mpi(directory: &Path) {
@@ -31,6 +31,28 @@ pub fn exit_codes(directory: &Path) {
     expect(&output, 3, "exit code 3");
     assert!(begin.elapsed() < Duration::from_secs(10), "the other rank is not waited for");
     expect(&run(directory, "-n 2 --protocol none false"), 1, "exit code 1");
+}
+
+/// Runs `ftmpiexec` from a shell with this limit on the stack, in KiB.
+fn with_stack(directory: &Path, limit: u32, line: &str) -> Output {
+    let line = line.replace("RANK", &own());
+    let line = format!("ulimit -S -s {limit}; exec {} {line}", binary().display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).current_dir(directory).env("FTMPI_LIB_DIR", directory);
+    shell.stdin(Stdio::null()).output().unwrap()
+}
+
+pub fn a_small_stack_is_for_the_ranks_only(directory: &Path) {
+    let output = with_stack(directory, 256, "-n 2 --protocol none sh -c 'ulimit -s'");
+    expect(&output, 0, "");
+    assert_eq!(sorted_lines(&output), ["256", "256"]);
+    if have_servers() {
+        let line = "-launcher fork -hosts a,b -n 2 --protocol pessimistic \
+                    --inject kill:rank=1,at=300ms RANK long";
+        let output = with_stack(directory, 256, line);
+        expect(&output, 0, "rank 1");
+        assert_eq!(sorted_lines(&output), ["0 ok incarnation 0", "1 ok incarnation 1"]);
+    }
 }
 
 pub fn bad_programs(directory: &Path) {

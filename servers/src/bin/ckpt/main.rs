@@ -13,12 +13,16 @@ mod show;
 mod verify;
 
 use ftmpi_options::ckpt::{CkptArgs, CkptCommand as Command, JobDirectory};
-use ftmpi_options::terminal;
+use ftmpi_options::{own_stack, terminal};
 use ftmpi_servers::job_state::directory_of_job;
 use progress::bar;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    own_stack::run(program)
+}
+
+fn program() -> ExitCode {
     let CkptArgs { json, image_key, command } = terminal::parse();
     let key = image_key.as_deref();
     if !matches!(command, Command::Prune { .. } | Command::Request { .. }) {

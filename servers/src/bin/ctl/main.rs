@@ -8,7 +8,7 @@ mod table;
 mod text;
 
 use ftmpi_options::ctl::{CtlArgs, CtlCommand, HealthChoice, normalized, rank_and_host};
-use ftmpi_options::terminal;
+use ftmpi_options::{own_stack, terminal};
 use ftmpi_servers::job_control::{self, ControlError, RunningJob};
 use ftmpi_wire::job_control::{Answer, Verb};
 use ftmpi_wire::job_status::{Health, JobStatus};
@@ -25,6 +25,10 @@ const STATUS_LIMIT: Duration = Duration::from_secs(10);
 const LIST_LIMIT: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
+    own_stack::run(program)
+}
+
+fn program() -> ExitCode {
     let arguments = normalized(std::env::args_os().collect());
     let args: CtlArgs = terminal::parse_from(&arguments);
     // `ftmpi-ctl status | head` ends in silence, as other tools do.
