@@ -310,7 +310,7 @@ mod tests {
         let paths: Vec<PathBuf> =
             ["/x/libftmpi_boot.so", "/o p/libmpi.so.12"].map(PathBuf::from).to_vec();
         assert_eq!(super::paths(list), paths);
-        let own = program::inspect(&std::env::current_exe().unwrap()).unwrap();
+        let own = program::inspect(&std::env::current_exe().unwrap(), Path::new("/")).unwrap();
         let closure = closure(&own, "", "");
         assert!(closure.iter().any(|path| path.ends_with("libc.so.6")), "{closure:?}");
         assert!(can_be_audited(&own, &closure));

@@ -13,7 +13,8 @@
 //! | [`start`], [`starter`], [`spawn`] | how a process begins |
 //! | [`standbys`], [`gate`] | processes that wait to take the place of their rank |
 //! | [`rank_process`], [`process_end`] | a process until its end |
-//! | [`program`], [`kept_programs`], [`plugins`] | what ranks execute, always the same |
+//! | [`program`], [`executable`] | the program of a rank: found, inspected, refused |
+//! | [`kept_programs`], [`plugins`] | what ranks execute, always the same |
 //! | [`link_folder`] | the libraries of an earlier incarnation |
 //! | [`from_caller`] | descriptors of the launcher's caller |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
@@ -38,6 +39,7 @@ pub mod direct;
 mod directory;
 mod errors;
 mod events;
+mod executable;
 mod external_load;
 mod file_looks;
 mod files;

@@ -4,6 +4,7 @@
 //! Guarantees: only headers are read, through a bounded cache. A file with damaged headers is an
 //! error, never a panic.
 
+use super::executable;
 use crate::tuning::HASHED_BYTES_MAX;
 use ftmpi_checkpoint::stream::Hash;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
@@ -11,13 +12,12 @@ use object::{Endianness, Object, ObjectSymbol, ReadCache, ReadRef, elf};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// What the headers of a program say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramFacts {
-    /// A script (`#!`): its interpreter is not inspected.
+    /// A script (`#!`): its interpreter can be executed; which MPI it gets is not known.
     pub script: bool,
     /// Libraries that the program names.
     pub needed: Vec<String>,
@@ -40,17 +40,63 @@ pub enum ProgramError {
     /// The name looks like an option.
     #[error("there is no option {0}; see ftmpiexec --help")]
     Option(String),
+    /// A link that leads nowhere.
+    #[error("{0} is a link to {1}, which is not there; correct the link, or build the program")]
+    DanglingLink(String, String),
+    /// A directory.
+    #[error("{0} is a directory; name the program in it")]
+    Directory(String),
     /// The file is not executable.
     #[error("{0} is not an executable file; chmod +x it, or name the program itself")]
     NotExecutable(String),
+    /// The file lies where nothing is executed.
+    #[error(
+        "{0} lies on a file system that is mounted noexec (findmnt -T shows it), where nothing can \
+         be executed; copy it to another file system"
+    )]
+    NoExec(String),
+    /// Another user may execute the file.
+    #[error(
+        "{name} (mode {mode:o}, of user {owner}) may not be executed by user {user}; let its owner \
+         type chmod a+rx"
+    )]
+    NotAllowed {
+        /// The file.
+        name: String,
+        /// Its mode.
+        mode: u32,
+        /// Its owner.
+        owner: u32,
+        /// Who runs the job.
+        user: u32,
+    },
     /// The file cannot be read.
     #[error("{0} cannot be read: {1}")]
     Unreadable(String, String),
     /// Neither ELF nor script.
-    #[error("{0} is not a program: neither an ELF file nor a script that begins with #!")]
+    #[error(
+        "{0} is not a program: neither an ELF file nor a script that begins with #!; name the \
+         program, or write #! and the interpreter into the first line"
+    )]
     NotAProgram(String),
+    /// The interpreter of a script cannot be started.
+    #[error("{script} begins with #!{interpreter}, {why}")]
+    Interpreter {
+        /// The script.
+        script: String,
+        /// What its first line names.
+        interpreter: String,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// The dynamic linker is missing.
+    #[error(
+        "{0} needs the dynamic linker {1}, which is not on this host: it was built for another \
+         system; build it for this one with ftmpicc"
+    )]
+    NoLinker(String, String),
     /// A 32-bit program, or one for another processor.
-    #[error("{0} is {1}; ftmpi runs 64-bit x86 programs")]
+    #[error("{0} is {1}; ftmpi runs 64-bit x86 programs: build it for this host")]
     WrongMachine(String, &'static str),
     /// The program has no dynamic linker.
     #[error(
@@ -65,17 +111,22 @@ pub enum ProgramError {
     )]
     OpenMpi(String, String),
     /// The headers are damaged.
-    #[error("{0} is damaged: its ELF headers cannot be read")]
+    #[error("{0} is damaged: its ELF headers cannot be read; build or copy it again")]
     Damaged(String),
 }
 
 impl ProgramError {
+    /// Whether there is a file of the name, and it cannot be executed.
+    fn is_of_a_file(&self) -> bool {
+        !matches!(self, Self::Missing(..) | Self::Directory(_) | Self::Unreadable(..))
+    }
+
     /// The exit code that shells use for this error.
     #[must_use]
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Option(_) => 2,
-            Self::Missing(..) => 127,
+            Self::Missing(..) | Self::DanglingLink(..) => 127,
             _ => 126,
         }
     }
@@ -84,29 +135,31 @@ impl ProgramError {
 /// Finds a program as a shell does: by its path (from `directory`), or along `path`.
 ///
 /// # Errors
-/// [`ProgramError::Missing`], [`ProgramError::NotExecutable`]
+/// There is none, or none that this user may execute.
 pub fn find(program: &OsStr, directory: &Path, path: &OsStr) -> Result<PathBuf, ProgramError> {
     let name = &*program.to_string_lossy();
-    let executable = |file: &Path| {
-        std::fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
     if name.contains('/') {
         let file = directory.join(program);
-        return match std::fs::metadata(&file) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+        return match executable::may_execute(&file, name) {
+            Ok(()) => Ok(file),
+            Err(ProgramError::Missing(..)) => {
                 Err(ProgramError::Missing(name.into(), directory.display().to_string()))
             }
-            Err(e) => Err(ProgramError::Unreadable(name.into(), e.to_string())),
-            Ok(_) if executable(&file) => Ok(file),
-            Ok(_) => Err(ProgramError::NotExecutable(name.into())),
+            Err(other) => Err(other),
         };
     }
+    // The first file of this name that cannot be executed.
+    let mut refused = None;
     for part in std::env::split_paths(path) {
         let place = if part.as_os_str().is_empty() { Path::new(".") } else { &part };
         let file = directory.join(place).join(program);
-        if executable(&file) {
-            return Ok(file);
+        match executable::may_execute(&file, &file.display().to_string()) {
+            Ok(()) => return Ok(file),
+            Err(error) => refused = refused.or(Some(error).filter(ProgramError::is_of_a_file)),
         }
+    }
+    if let Some(refused) = refused {
+        return Err(refused);
     }
     let here = directory.join(program);
     if here.is_file() {
@@ -119,11 +172,11 @@ pub fn find(program: &OsStr, directory: &Path, path: &OsStr) -> Result<PathBuf, 
     Err(ProgramError::Missing(name.into(), "PATH".into()))
 }
 
-/// Inspects a program and refuses one that cannot be a rank.
+/// Inspects a program and refuses one that cannot be a rank. It will run in `directory`.
 ///
 /// # Errors
 /// See [`ProgramError`].
-pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
+pub fn inspect(file: &Path, directory: &Path) -> Result<ProgramFacts, ProgramError> {
     let name = file.display().to_string();
     let unreadable = |e: std::io::Error| ProgramError::Unreadable(name.clone(), e.to_string());
     let mut start = Vec::new();
@@ -137,6 +190,7 @@ pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
     };
     handle.by_ref().take(20).read_to_end(&mut start).map_err(unreadable)?;
     if start.starts_with(b"#!") {
+        executable::check_script(file, directory)?;
         let file = file.to_path_buf();
         return Ok(ProgramFacts { script: true, file, ..ProgramFacts::default() });
     }
@@ -154,6 +208,9 @@ pub fn inspect(file: &Path) -> Result<ProgramFacts, ProgramError> {
     let facts = read_dynamic(&cache).ok_or_else(|| ProgramError::Damaged(name.clone()))?;
     let Some(mut facts) = facts else { return Err(ProgramError::Static(name)) };
     facts.file = file.to_path_buf();
+    if !directory.join(&facts.interpreter).exists() {
+        return Err(ProgramError::NoLinker(name, facts.interpreter));
+    }
     if let Some(library) = facts.needed.iter().find(|library| is_open_mpi(library)) {
         return Err(ProgramError::OpenMpi(name, library.clone()));
     }
@@ -295,7 +352,7 @@ mod tests {
     #[test]
     fn a_real_program_names_its_libraries() {
         let own = std::env::current_exe().unwrap();
-        let facts = inspect(&own).unwrap();
+        let facts = inspect(&own, Path::new("/")).unwrap();
         assert!(facts.needed.iter().any(|library| library.starts_with("libc.so")), "{facts:?}");
     }
 
@@ -311,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_a_rank_is_refused_by_name() {
-        let inspect = |bytes: &[u8]| inspect(file(bytes).path());
+        let inspect = |bytes: &[u8]| inspect(file(bytes).path(), Path::new("/"));
         assert!(matches!(inspect(b"hello"), Err(ProgramError::NotAProgram(_))));
         assert!(inspect(b"#!/bin/sh\n").unwrap().script);
         let mut header = b"\x7fELF\x01\x01\x01".to_vec();
@@ -347,7 +404,7 @@ mod tests {
             let mut bytes = Vec::new();
             File::open(own).unwrap().take(1 << 16).read_to_end(&mut bytes).unwrap();
             bytes[at] = value;
-            let _ = inspect(file(&bytes).path());
+            let _ = inspect(file(&bytes).path(), Path::new("/"));
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum SpawnError {
     #[error("the working directory {0} cannot be entered: {1}")]
     Directory(String, io::Error),
     /// The system cannot start the process.
-    #[error("{0} cannot be started: {reason}", reason = no_process(.1))]
+    #[error("{0} cannot be started: {reason}", reason = why_not_executed(.1))]
     System(String, io::Error),
 }
 
@@ -74,6 +74,20 @@ impl SpawnError {
             Self::Program(error) => error.exit_code(),
             Self::OtherProgram(_) | Self::Directory(..) | Self::System(..) => 126,
         }
+    }
+}
+
+/// The reason, with what to do where that is known.
+fn why_not_executed(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => format!(
+            "{error}: its arguments and environment are longer than a quarter of the limit on the \
+             stack; shorten them, or raise the limit (ulimit -s)"
+        ),
+        io::ErrorKind::ExecutableFileBusy => {
+            format!("{error}: somebody writes the file now; start the job again after that")
+        }
+        _ => no_process(error),
     }
 }
 
@@ -171,12 +185,12 @@ fn executable(
     if let Some(known) = known {
         ask_for(&known);
         let executable = programs.lock().executable(&known)?;
-        let facts = program::inspect(&executable.execute)?;
+        let facts = program::inspect(&executable.execute, &part.directory)?;
         return Ok((executable, facts));
     }
     let name = part.command.first().map(OsText::to_os).unwrap_or_default();
     let file = program::find(&name, &part.directory, path)?;
-    let facts = program::inspect(&file)?;
+    let facts = program::inspect(&file, &part.directory)?;
     programs.lock().begin(number, &file);
     Ok((Executable { path: file.clone(), execute: file }, facts))
 }

@@ -19,7 +19,7 @@ pub fn look(part: &Part) -> Vec<Finding> {
         Ok(file) => file,
         Err(e) => return vec![Finding::bad(WHAT, e.to_string())],
     };
-    let facts = match program::inspect(&file) {
+    let facts = match program::inspect(&file, &directory) {
         Ok(facts) => facts,
         Err(e) => return vec![Finding::bad(WHAT, e.to_string())],
     };

@@ -83,17 +83,42 @@ impl Prepared {
     }
 }
 
+/// A program that cannot be a rank.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadProgram {
+    /// A word of the command line.
+    #[error(transparent)]
+    Word(ProgramError),
+    /// The first rank of it, and the rank's host.
+    #[error("rank {0} on {1}: {2}")]
+    OfRank(usize, String, ProgramError),
+}
+
+impl BadProgram {
+    /// Exit code of the job.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::Word(error) | Self::OfRank(_, _, error) => error.exit_code(),
+        }
+    }
+}
+
 /// Inspects the programs that run on this host. Agents of other hosts inspect theirs.
-pub(super) fn check_programs(plan: &Plan) -> Result<(), ProgramError> {
+pub(super) fn check_programs(plan: &Plan) -> Result<(), BadProgram> {
     for (number, part) in plan.programs.iter().enumerate() {
-        let here = plan.placement.iter().zip(&plan.program_of).any(|(host, program)| {
-            *program as usize == number && !plan.is_remote(&plan.machines[*host as usize].name)
+        let host_of = |rank: usize| plan.machines[plan.placement[rank] as usize].name.clone();
+        let here = (0..plan.placement.len()).find(|rank| {
+            plan.program_of[*rank] as usize == number && !plan.is_remote(&host_of(*rank))
         });
         let directory = Path::new(&part.directory);
-        if here && directory.is_dir() {
-            let path = part.environment.iter().find(|(key, _)| key == "PATH");
-            let path = path.map(|(_, value)| value.to_os()).unwrap_or_default();
-            program::inspect(&program::find(&part.command[0].to_os(), directory, &path)?)?;
+        let Some(rank) = here.filter(|_| directory.is_dir()) else { continue };
+        let path = part.environment.iter().find(|(key, _)| key == "PATH");
+        let path = path.map(|(_, value)| value.to_os()).unwrap_or_default();
+        let found = program::find(&part.command[0].to_os(), directory, &path);
+        match found.and_then(|file| program::inspect(&file, directory)) {
+            Ok(_) => {}
+            Err(error @ ProgramError::Option(_)) => return Err(BadProgram::Word(error)),
+            Err(error) => return Err(BadProgram::OfRank(rank, host_of(rank), error)),
         }
     }
     Ok(())

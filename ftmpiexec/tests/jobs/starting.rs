@@ -72,8 +72,33 @@ pub fn bad_programs(directory: &Path) {
     fs::write(directory.join("elf32"), elf32).unwrap();
     fs::set_permissions(directory.join("elf32"), fs::Permissions::from_mode(0o755)).unwrap();
     check("./elf32", 126, "32-bit");
+    check("./", 126, "is a directory; name the program in it");
+    std::os::unix::fs::symlink("gone", directory.join("link")).unwrap();
+    check("./link", 127, "rank 0 on localhost: ./link is a link to gone, which is not there");
+    fs::write(directory.join("script"), "#!/no/such -e\n").unwrap();
+    fs::set_permissions(directory.join("script"), fs::Permissions::from_mode(0o755)).unwrap();
+    check("./script", 126, "script begins with #!/no/such, which is not on this host; install it");
+    no_exec(directory);
     let output = run(directory, "-n 1 --protocol none -wdir /no/such/place true");
     expect(&output, 126, "working directory /no/such/place");
+}
+
+/// A program on a file system without the right to execute.
+fn no_exec(directory: &Path) {
+    let place = directory.join("noexec");
+    fs::create_dir(&place).unwrap();
+    let text = format!(
+        "mount -t tmpfs -o noexec none {0} && cp /bin/true {0} || exit 99; exec {1} -n 1 {0}/true",
+        place.display(),
+        binary().display()
+    );
+    let output = Command::new("unshare").args(["-rm", "sh", "-c", &text]).output();
+    match output {
+        Ok(output) if output.status.code() != Some(99) && !err(&output).contains("unshare:") => {
+            expect(&output, 126, "noexec/true lies on a file system that is mounted noexec");
+        }
+        _ => println!("  skipped: this user cannot mount a file system"),
+    }
 }
 
 pub fn bad_options(directory: &Path) {
