@@ -325,9 +325,16 @@ pub fn notice(notice: &Notice) -> String {
         Notice::AgentRestarts { host, why, named } => {
             format!("host {host}: {why}; starting its agent again{}", judged(*named))
         }
-        Notice::RanksMove { host, why, ranks: moving, to } => {
-            let verb = if moving.len() == 1 { "moves" } else { "move" };
-            format!("host {host}: {why}; {} {verb} to {to}", ranks(moving))
+        Notice::RanksMove { host, why, ranks: moving, to, promoted } => {
+            let one = moving.len() == 1;
+            let verb = if one { "moves" } else { "move" };
+            let standby = match (promoted, one) {
+                (None, _) => "",
+                (Some(_), true) => ", where its standby takes its place",
+                (Some(_), false) => ", where their standbys take their places",
+            };
+            let judged = judged(*promoted);
+            format!("host {host}: {why}; {} {verb} to {to}{standby}{judged}", ranks(moving))
         }
         Notice::Migrates { .. }
         | Notice::Shunned { .. }

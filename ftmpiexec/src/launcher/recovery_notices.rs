@@ -2,7 +2,7 @@
 
 use super::notices::{cause, ended, judged, start_of};
 use crate::text::count;
-use ftmpi_protocols::dispatcher::{Cause, Ending, Notice};
+use ftmpi_protocols::dispatcher::{Cause, Ending, InStandby, Notice};
 use ftmpi_protocols::judge::{Ground, Named};
 use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub fn notice(notice: &Notice) -> String {
             format!("spare host {host}: {why}; the job begins without it, and {then}")
         }
         Notice::Restarting { rank, host, cause, image, named, standby } => {
-            restarting((*rank, host), cause, *image, *named, standby.as_deref())
+            restarting((*rank, host), cause, *image, *named, standby)
         }
         Notice::NoStandby { rank, host, why } => format!(
             "rank {rank} has no standby any more: on {host}, {why}; after a failure it restarts from \
@@ -51,11 +51,17 @@ fn restarting(
     why: &Cause,
     image: Option<ImageNo>,
     named: Option<Named>,
-    standby: Option<&str>,
+    standby: &InStandby,
 ) -> String {
+    let start = start_of(image);
     let what = match standby {
-        Some(on) => format!("its standby on {on} takes its place, with {}", start_of(image)),
-        None => format!("restarting it from {}", start_of(image)),
+        InStandby::At(on) => format!("its standby on {on} takes its place, with {start}"),
+        InStandby::No => format!("restarting it from {start}"),
+        InStandby::Second(on) => {
+            format!(
+                "it waits for its host, or else its standby on {on} takes its place, with {start}"
+            )
+        }
     };
     format!("rank {rank} on {host}: {}; {what}{}", cause(why), judged(named))
 }
@@ -178,20 +184,32 @@ mod tests {
             given_up(cause, &stalled, give_up),
             format!("{cause}; the job is given up [stall: give-up]")
         );
-        let begins = |standby: Option<&str>, own| {
+        let begins = |standby: InStandby, own| {
             let named = Some(Named { own, ..Named::new("process", Recovery::Restart) });
             let (rank, host) = (Rank(2), "h1".to_owned());
             let (cause, image) = (Cause::Ended(Ending::Signal(9)), Some(ImageNo(4)));
-            let standby = standby.map(str::to_owned);
             notice(&Notice::Restarting { rank, host, cause, image, named, standby })
         };
         assert_eq!(
-            begins(Some("h2"), Some("promote")),
+            begins(InStandby::At("h2".to_owned()), Some("promote")),
             "rank 2 on h1: killed by signal 9 (SIGKILL); its standby on h2 takes its place, with \
              image 4 [process: promote]"
         );
+        assert!(begins(InStandby::Second("h2".to_owned()), None).ends_with(
+            "; it waits for its host, or else its standby on h2 takes its place, with image 4 \
+             [process: restart]"
+        ));
+        let [host, to, why] = ["h1", "h2", "it is gone"].map(str::to_owned);
+        let promoted =
+            Some(Named { own: Some("promote"), ..Named::new("physical", Recovery::Migrate) });
+        let moves = Notice::RanksMove { host, why, ranks: vec![Rank(2)], to, promoted };
         assert_eq!(
-            begins(None, None),
+            super::super::notices::notice(&moves),
+            "host h1: it is gone; rank 2 moves to h2, where its standby takes its place \
+             [physical: promote]"
+        );
+        assert_eq!(
+            begins(InStandby::No, None),
             "rank 2 on h1: killed by signal 9 (SIGKILL); restarting it from image 4 [process: restart]"
         );
         let (hosts, named) = (vec!["h1".to_owned()], named("repeated"));

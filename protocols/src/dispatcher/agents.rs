@@ -11,7 +11,7 @@ use super::hosts::{Arrival, Want};
 use super::messages::Command;
 use super::notice::{Cause, EndReason, Notice};
 use super::rank_state::{RankState, Stage};
-use super::standbys::PROMOTE;
+use super::standbys::promoting;
 use crate::judge::{Fact, Named, Recovery};
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::Rank;
@@ -95,7 +95,10 @@ impl Dispatcher {
         }
         let victims: Vec<Rank> =
             victims.into_iter().filter(|rank| !self.has_ended_alone(*rank)).collect();
-        self.notify(Notice::AgentRestarts { host: name, why: why.to_owned(), named });
+        // Where a standby may take the place of a rank, the line of each rank says what does.
+        let lines = !self.in_waves() && victims.iter().any(|rank| self.has_first_standby(*rank));
+        let told = named.filter(|_| !lines);
+        self.notify(Notice::AgentRestarts { host: name, why: why.to_owned(), named: told });
         self.commands.push_back(Command::StartAgent { host });
         let failure = Failed { cause, named, code: 1 };
         if self.in_waves() && !self.all_exiting {
@@ -186,8 +189,8 @@ impl Dispatcher {
         // Memory that they share is on one host.
         let all = if self.settings.together { moving.len() as u32 } else { 1 };
         let mut together = None;
-        let mut moved: BTreeMap<u32, Vec<Rank>> = BTreeMap::new();
-        let mut promoted = Vec::new();
+        // By host, and by whether they go into their standbys.
+        let mut moved: BTreeMap<(u32, bool), Vec<Rank>> = BTreeMap::new();
         for rank in moving {
             let waits = self.ranks[rank.index()].stage == Stage::Waiting;
             let want = Want { ranks: all, not: Some(host), up: !must };
@@ -202,25 +205,23 @@ impl Dispatcher {
                 continue;
             };
             together = Some(target).filter(|_| self.settings.together);
-            if standby == Some(target) {
-                promoted.push(rank);
-            }
             let state = &mut self.ranks[rank.index()];
             state.host = target;
             if !state.without_slot {
                 self.hosts.moved(host, target);
             }
             if waits {
-                moved.entry(target).or_default().push(rank);
+                moved.entry((target, standby == Some(target))).or_default().push(rank);
             }
         }
-        for (target, ranks) in moved {
+        for ((target, promoted), ranks) in moved {
             let host = self.settings.hosts[host as usize].clone();
             let to = self.settings.hosts[target as usize].clone();
             let why = why.to_owned();
-            self.notify(Notice::RanksMove { host, why, ranks: ranks.clone(), to });
+            let named = ranks.iter().filter_map(|rank| self.has_moved(*rank, promoted)).last();
+            let (promoted, ranks_to) = (named.filter(|_| promoted), ranks.clone());
+            self.notify(Notice::RanksMove { host, why, ranks: ranks_to, to, promoted });
             for rank in ranks {
-                self.has_moved(rank, promoted.contains(&rank));
                 if self.hosts.is_up(target) && !self.is_rolling(rank) {
                     self.announce_and_start(rank);
                 }
@@ -228,14 +229,14 @@ impl Dispatcher {
         }
     }
 
-    /// The report names the recovery that took place.
-    fn has_moved(&mut self, rank: Rank, promoted: bool) {
+    /// The report names the recovery that took place, which is the result.
+    fn has_moved(&mut self, rank: Rank, promoted: bool) -> Option<Named> {
         let incarnation = self.ranks[rank.index()].incarnation;
-        if let Some(failure) = self.failure_of(rank, incarnation) {
-            let detector = failure.named.map_or("physical", |named| named.detector);
-            let own = promoted.then_some(PROMOTE);
-            failure.named = Some(Named { own, ..Named::new(detector, Recovery::Migrate) });
-        }
+        let failure = self.failure_of(rank, incarnation)?;
+        let detector = failure.named.map_or("physical", |named| named.detector);
+        let named = Named::new(detector, Recovery::Migrate);
+        failure.named = Some(if promoted { promoting(named) } else { named });
+        failure.named
     }
 
     /// Hosts that were shunned are better than none, and after them those that are drained.

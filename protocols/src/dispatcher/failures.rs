@@ -6,9 +6,9 @@
 
 use super::Dispatcher;
 use super::messages::{Command, Ending, Failure};
-use super::notice::{Cause, EndReason, Notice};
+use super::notice::{Cause, EndReason, InStandby, Notice};
 use super::rank_state::Stage;
-use super::standbys::PROMOTE;
+use super::standbys::promoting;
 use crate::judge::{Fact, Ground, Named, Recovery};
 use crate::scheduler::scheduler_process::Note;
 use ftmpi_wire::{Incarnation, Rank};
@@ -132,12 +132,16 @@ impl Dispatcher {
         self.left_early_at = self.left_early_at.filter(|(_, left)| *left != rank);
         let index = self.world_index(rank);
         self.worlds[index].complaint = None;
-        let standby = self.promote(rank);
-        let named = match standby {
-            Some(_) => named.map(|named| Named { own: Some(PROMOTE), ..named }),
+        let promoted = self.promote(rank);
+        let named = match promoted {
+            Some(_) => named.map(promoting),
             None => named,
         };
         self.next_incarnation(rank);
+        let standby = match promoted {
+            Some(host) => InStandby::At(host),
+            None => self.second_standby(rank).map_or(InStandby::No, InStandby::Second),
+        };
         let incarnation = self.ranks[rank.index()].incarnation;
         let mut failure = Failure::now(rank, incarnation, self.now, cause.clone());
         failure.alone = true;

@@ -80,7 +80,7 @@ pub use messages::{
 };
 pub use migration::{Migration, MoveFailure, MoveState, Refusal};
 pub use network::{NetworkEnd, NetworkNotice};
-pub use notice::{Cause, EndReason, LastImages, Notice};
+pub use notice::{Cause, EndReason, InStandby, LastImages, Notice};
 pub use settings::Settings;
 pub use standbys::{StandbyNews, StandbyOrder};
 pub use suspend::SUSPENDED;

@@ -15,8 +15,9 @@ use super::Dispatcher;
 use super::failures::Failed;
 use super::hosts::Want;
 use super::messages::{Command, Ending, Failure};
-use super::notice::{Cause, EndReason, Notice};
+use super::notice::{Cause, EndReason, InStandby, Notice};
 use super::rank_state::Stage;
+use super::standbys::promoting;
 use super::suspend::SUSPENDED;
 use crate::judge::library::Library;
 use crate::judge::{Fact, Recovery, Situation, Verdict};
@@ -98,7 +99,7 @@ impl Dispatcher {
                 if self.cluster_of(rank).is_none() {
                     let (host, named) = (self.host_name(rank).to_owned(), Some(named));
                     let image = self.ranks[rank.index()].images.newest();
-                    let standby = None;
+                    let standby = InStandby::No;
                     self.notify(Notice::Restarting { rank, host, cause, image, named, standby });
                 }
                 self.end_for_next(&[rank], &verdict);
@@ -116,7 +117,11 @@ impl Dispatcher {
         let host = self.host_name(rank).to_owned();
         if let Some(to) = self.plan_move(rank) {
             let (to, ground) = (self.settings.hosts[to as usize].clone(), verdict.ground.clone());
-            let (ending, named) = (Some(ending), verdict.named);
+            let named = match self.fit_standby(rank) {
+                Some(_) => promoting(verdict.named),
+                None => verdict.named,
+            };
+            let ending = Some(ending);
             self.notify(Notice::Migrates { rank, ending, host, to, ground, named });
         }
     }
@@ -217,7 +222,7 @@ impl Dispatcher {
                     let host = self.settings.hosts[from as usize].clone();
                     let to = self.settings.hosts[to as usize].clone();
                     let (why, ranks) = ("it takes no ranks any more".to_owned(), vec![rank]);
-                    self.notify(Notice::RanksMove { host, why, ranks, to });
+                    self.notify(Notice::RanksMove { host, why, ranks, to, promoted: None });
                 }
                 None => self.use_again(&[from]),
             }

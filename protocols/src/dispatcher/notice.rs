@@ -75,6 +75,17 @@ pub enum Cause {
     },
 }
 
+/// Whether a rank begins in its standby.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InStandby {
+    /// It begins from its image.
+    No,
+    /// The standby on this host takes its place.
+    At(String),
+    /// Its host is tried first, and then the standby on this host.
+    Second(String),
+}
+
 /// Something that the user should know. The job goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
@@ -101,8 +112,8 @@ pub enum Notice {
         image: Option<ImageNo>,
         /// What the judge named.
         named: Option<Named>,
-        /// Name of the host whose standby takes its place.
-        standby: Option<String>,
+        /// Whether it begins in its standby.
+        standby: InStandby,
     },
     /// No standby of a rank is made any more.
     NoStandby {
@@ -182,6 +193,8 @@ pub enum Notice {
         ranks: Vec<Rank>,
         /// Name of their new host.
         to: String,
+        /// What is named where their standbys are on that host, and take their places.
+        promoted: Option<Named>,
     },
     /// A rank begins its next incarnation on another host, because a detector has it so.
     Migrates {

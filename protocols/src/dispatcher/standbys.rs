@@ -15,6 +15,7 @@ use super::Dispatcher;
 use super::messages::{Command, ImageFacts};
 use super::notice::Notice;
 use super::rank_state::Stage;
+use crate::judge::Named;
 use crate::scheduler::scheduler_process::Note;
 use crate::tuning::{STANDBY_PATIENCE, STANDBY_RETRY, STANDBYS_LOST_MAX};
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -23,7 +24,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The recovery that gives a rank the process of its standby.
-pub(super) const PROMOTE: &str = "promote";
+const PROMOTE: &str = "promote";
+
+/// What is named where a standby takes the place of its rank.
+pub(super) fn promoting(named: Named) -> Named {
+    Named { own: Some(PROMOTE), ..named }
+}
 
 /// What the dispatcher knows of the standby of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,11 +251,21 @@ impl Dispatcher {
         }
     }
 
-    /// A rank is to begin its next incarnation: in its standby, if that can take its place. Gives
-    /// the name of its host then. A standby that still reads its image is awaited: it has begun,
-    /// and a restart would begin to read. Where it reads for very long, it is awaited only if the
-    /// rank begins on that host anyway, or must leave its own.
-    pub(super) fn promote(&mut self, rank: Rank) -> Option<String> {
+    /// Whether a rank has a standby that need not wait for the rank's host.
+    pub(super) fn has_first_standby(&self, rank: Rank) -> bool {
+        self.ranks[rank.index()].standby.is_some_and(|standby| !standby.second)
+    }
+
+    /// The host of the standby that a rank begins in if its own host does not come back.
+    pub(super) fn second_standby(&self, rank: Rank) -> Option<String> {
+        let standby = self.ranks[rank.index()].standby.filter(|standby| standby.second)?;
+        Some(self.settings.hosts[standby.host as usize].clone())
+    }
+
+    /// The host of the standby that can take the place of its rank now. A standby that still reads
+    /// its image is awaited: it has begun, and a restart would begin to read. Where it reads for
+    /// very long, it is awaited only if the rank begins on that host anyway, or must leave its own.
+    pub(super) fn fit_standby(&self, rank: Rank) -> Option<u32> {
         let state = &self.ranks[rank.index()];
         let standby = state.standby.filter(|standby| !standby.second)?;
         let (to, here) = (standby.host, state.host);
@@ -265,9 +281,13 @@ impl Dispatcher {
             None if to == here => !self.hosts.is_left(to),
             None => !self.settings.together && self.hosts.can_take(to, 1),
         };
-        if !is_next || !goes_there || !self.hosts.is_up(to) {
-            return None;
-        }
+        (is_next && goes_there && self.hosts.is_up(to)).then_some(to)
+    }
+
+    /// A rank is to begin its next incarnation: in its standby, if that can take its place. Gives
+    /// the name of its host then.
+    pub(super) fn promote(&mut self, rank: Rank) -> Option<String> {
+        let (to, here) = (self.fit_standby(rank)?, self.ranks[rank.index()].host);
         if self.ranks[rank.index()].moves_to.is_none() && to != here {
             self.begins_next_on(rank, to);
         }

@@ -2,6 +2,7 @@
 
 use super::tests::{S, drain, ended, hello, running, settings};
 use super::*;
+use crate::judge::Named;
 use crate::tuning::STANDBY_PATIENCE;
 
 const KILLED: Ending = Ending::Signal(9);
@@ -48,10 +49,28 @@ fn begins(commands: &[Command]) -> (Option<u32>, Option<String>) {
         _ => None,
     });
     let standby = commands.iter().find_map(|command| match command {
-        Command::Notify(Notice::Restarting { standby, .. }) => standby.clone(),
+        Command::Notify(Notice::Restarting { standby: InStandby::At(host), .. }) => {
+            Some(host.clone())
+        }
         _ => None,
     });
     (host, standby)
+}
+
+/// The recoveries that the lines about ranks and hosts name, and the standbys.
+fn recoveries(commands: &[Command]) -> Vec<String> {
+    let name = |named: &Option<Named>| named.map_or("", |named| named.recovery_name());
+    let told = commands.iter().filter_map(|command| match command {
+        Command::Notify(Notice::AgentRestarts { named, .. }) => Some(name(named).to_owned()),
+        Command::Notify(Notice::RanksMove { promoted, .. }) => Some(name(promoted).to_owned()),
+        Command::Notify(Notice::Restarting { named, standby, .. }) => Some(match standby {
+            InStandby::No => name(named).to_owned(),
+            InStandby::At(host) => format!("{} at {host}", name(named)),
+            InStandby::Second(host) => format!("{} or at {host}", name(named)),
+        }),
+        _ => None,
+    });
+    told.collect()
 }
 
 #[test]
@@ -162,16 +181,22 @@ fn the_loss_of_a_host_is_met_by_standbys_on_others() {
     let commands = drain(&mut dispatcher);
     let starts = commands.iter().filter(|c| matches!(c, Command::Start { host: 1, .. }));
     assert_eq!(starts.count(), 2, "{commands:?}");
+    assert_eq!(recoveries(&commands), ["", "promote at h1", "promote at h1"]);
+    assert!(dispatcher.failures().iter().all(|f| f.named.unwrap().recovery_name() == "promote"));
     // A host that has closed its connection is tried first.
     let mut second = running(with_standbys(4, 2));
     commits(&mut second, 0, 0, 1);
     ready(&mut second, 0, 1, 1);
     let why = "it is gone".to_owned();
     second.handle(4 * S, Input::AgentLost { host: 0, why, silent: false });
-    assert_eq!(begins(&drain(&mut second)), (None, None));
+    let commands = drain(&mut second);
+    assert_eq!(begins(&commands), (None, None));
+    assert_eq!(recoveries(&commands), ["migrate", "migrate or at h1", "migrate"]);
     second.handle(10 * S, Input::Tick);
     let commands = drain(&mut second);
     assert_eq!(begins(&commands).0, Some(1), "{commands:?}");
+    // Lines and report say the same.
+    assert_eq!(recoveries(&commands), ["", "promote"]);
     assert_eq!(second.failures()[0].named.unwrap().recovery_name(), "promote");
     assert_eq!(second.failures()[1].named.unwrap().recovery_name(), "migrate");
     // The standbys of the others were there.
