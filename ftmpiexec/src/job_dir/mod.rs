@@ -128,8 +128,16 @@ impl JobDir {
     /// # Errors
     /// [`JobDirError::PlanNotStored`]
     pub fn save(&self, saved: &Saved) -> Result<(), JobDirError> {
-        let stored = saved.write(&self.path);
-        stored.map_err(|e| JobDirError::PlanNotStored(self.path.clone(), format!("{e:#}")))
+        Self::save_in(&self.path, saved)
+    }
+
+    /// Stores what the job in this directory is.
+    ///
+    /// # Errors
+    /// [`JobDirError::PlanNotStored`]
+    pub fn save_in(path: &Path, saved: &Saved) -> Result<(), JobDirError> {
+        let stored = saved.write(path);
+        stored.map_err(|e| JobDirError::PlanNotStored(path.to_owned(), format!("{e:#}")))
     }
 
     /// The key of encrypted images: in `file`, or in the directory. A new job gets a new key.

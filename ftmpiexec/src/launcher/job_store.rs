@@ -2,14 +2,15 @@
 //!
 //! Guarantees: the plan of a continued job stays as it was until a rank of this run starts, because
 //! this run may be a mistake. A change that is stored late costs at most what a later launcher
-//! would find out again.
+//! would find out again. So a thread stores such changes: the launcher goes on, and hears its
+//! agents, while the file server of the job's directory does not answer.
 
 use crate::agent_protocol::{ActualCommand, ProcessId};
 use crate::cli::Machine;
 use crate::cpu_baseline::CpuBaseline;
-use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
+use crate::job_dir::{JobDir, JobDirError};
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::RETURNING_FILES_MAX;
 use ftmpi_wire::new_processes::World;
@@ -18,6 +19,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// Plan and progress of the job; without fault tolerance there is no directory and no progress.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub struct JobStore {
     directory: Option<JobDir>,
     saved: Saved,
     plan_changed: bool,
+    /// A thread stores the plan as it was a moment ago.
+    storing: Storing,
     /// Files in [`Saved::files`].
     files: HashSet<String>,
     /// There are new files. They are stored once a second: a program may make very many.
@@ -42,6 +46,7 @@ impl JobStore {
             directory,
             saved,
             plan_changed: false,
+            storing: Storing::default(),
             files,
             files_changed: false,
             first_wave: None,
@@ -66,6 +71,10 @@ impl JobStore {
 
     /// Takes the job's directory out, for the end of the job.
     pub fn take_directory(&mut self) -> Option<JobDir> {
+        if self.storing.is_begun() {
+            // What has changed since would be stored next.
+            let _ = self.save_changes();
+        }
         self.directory.take()
     }
 
@@ -78,11 +87,13 @@ impl JobStore {
     ///
     /// # Errors
     /// The plan cannot be stored.
-    pub fn save(&self) -> anyhow::Result<()> {
-        if let Some(directory) = &self.directory {
-            directory.save(&self.saved)?;
+    pub fn save(&mut self) -> anyhow::Result<()> {
+        // An older plan must not come after this one.
+        let before = self.storing.wait();
+        match &self.directory {
+            Some(directory) => Ok(directory.save(&self.saved)?),
+            None => Ok(before?),
         }
-        Ok(())
     }
 
     /// Stores the plan, if it has changed since it was stored last.
@@ -90,7 +101,29 @@ impl JobStore {
     /// # Errors
     /// The plan cannot be stored.
     pub fn save_changes(&mut self) -> anyhow::Result<()> {
-        if std::mem::take(&mut self.plan_changed) { self.save() } else { Ok(()) }
+        match std::mem::take(&mut self.plan_changed) {
+            true => self.save(),
+            false => Ok(self.storing.wait()?),
+        }
+    }
+
+    /// Has a thread store the plan, if it has changed since it was stored last. The thread of an
+    /// earlier call may still be at work: then the next call tries again.
+    ///
+    /// # Errors
+    /// What an earlier call has begun could not be stored.
+    pub fn save_soon(&mut self) -> anyhow::Result<()> {
+        if self.storing.is_at_work() {
+            return Ok(());
+        }
+        let before = self.storing.wait();
+        if std::mem::take(&mut self.plan_changed)
+            && let Some(directory) = &self.directory
+        {
+            let (path, saved) = (directory.path().to_owned(), self.saved.clone());
+            self.plan_changed = !self.storing.begin(move || JobDir::save_in(&path, &saved));
+        }
+        Ok(before?)
     }
 
     /// Has new files stored with the next changes.
@@ -250,5 +283,56 @@ impl JobStore {
             progress.has_ended(code);
         }
         self.sync();
+    }
+}
+
+/// The thread that stores a plan.
+#[derive(Debug, Default)]
+struct Storing(Option<JoinHandle<Result<(), JobDirError>>>);
+
+impl Storing {
+    /// Begins to store. `false`: there is no thread for that now.
+    fn begin(&mut self, store: impl FnOnce() -> Result<(), JobDirError> + Send + 'static) -> bool {
+        self.0 = std::thread::Builder::new().name("plan".into()).spawn(store).ok();
+        self.0.is_some()
+    }
+
+    /// Whether something is being stored, or was and nobody has asked for the result.
+    fn is_begun(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.0.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Waits until it is stored.
+    fn wait(&mut self) -> Result<(), JobDirError> {
+        let Some(thread) = self.0.take() else { return Ok(()) };
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_plan_that_is_stored_slowly_holds_nobody_back_and_is_awaited_by_the_next() {
+        let (go, gate) = mpsc::channel::<()>();
+        let mut storing = Storing::default();
+        assert!(!storing.is_begun() && storing.wait().is_ok());
+        let path = PathBuf::from("/job");
+        let error = JobDirError::PlanNotStored(path, "no room".to_owned());
+        assert!(storing.begin(move || {
+            // A file server that does not answer.
+            let _ = gate.recv();
+            Err(error)
+        }));
+        assert!(storing.is_at_work() && storing.is_begun());
+        go.send(()).unwrap();
+        assert!(storing.wait().unwrap_err().to_string().contains("no room"));
+        assert!(!storing.is_begun());
     }
 }

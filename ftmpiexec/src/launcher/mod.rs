@@ -419,7 +419,7 @@ impl Launcher {
         self.notify_dispatcher(Input::Tick);
         self.retry_input();
         if self.run.started {
-            let saved = self.store.save_changes();
+            let saved = self.store.save_soon();
             self.report_unsaved(saved);
         }
         let dispatcher = &self.dispatcher;
