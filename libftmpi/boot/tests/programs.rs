@@ -4,7 +4,7 @@
 mod driver;
 
 use driver::torture::{LONG, generations, one_image, ordinary, seed, torture};
-use driver::{Job, compile, raw};
+use driver::{Job, Process, compile, raw};
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -154,6 +154,36 @@ fn image_read_slowly(job: &Job) -> Vec<u8> {
     process.kill();
     process.end(LONG);
     image
+}
+
+/// Bytes that the image child has read of files when most of its image has been written.
+fn read_for_image(process: &Process, number: u64) -> u64 {
+    let (mut read, write) = std::io::pipe().unwrap();
+    process.request(number, write.as_raw_fd());
+    drop(write);
+    let mut most = vec![0; 8 << 20];
+    read.read_exact(&mut most).unwrap();
+    // It waits for its reader.
+    let child = image_child(process.child.id()).expect("the image is not read to its end");
+    let counts = std::fs::read_to_string(format!("/proc/{child}/io")).unwrap();
+    let bytes = counts.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok());
+    read.read_to_end(&mut most).unwrap();
+    assert_eq!(process.report(LONG).unwrap().result, 0);
+    bytes.unwrap()
+}
+
+#[test]
+fn only_the_first_image_reads_the_program_and_its_libraries() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::new(compile("large.c", folder.path(), &[]), &["12", "100000"]);
+    let mut process = job.start(0, None);
+    assert_eq!(process.report(LONG).unwrap().result, 2);
+    let [first, second, third] = [1, 2, 3].map(|number| read_for_image(&process, number));
+    process.kill();
+    process.end(LONG);
+    // The C library alone has more. The program is new, and is read twice.
+    assert!(first > 1 << 20, "{first} bytes");
+    assert!(second.max(third) < first / 4, "{first}, then {second} and {third} bytes");
 }
 
 #[test]
