@@ -209,7 +209,8 @@ impl World {
                 );
             }
             Moment::Ends => {
-                self.processes.get_mut(&key).expect("it lives").lives = false;
+                let lives = self.lives_on(rank);
+                self.processes.get_mut(&key).expect("it lives").lives = lives;
                 if self.joins.has_met(self.world_of(rank)) {
                     self.logs.left.insert(rank);
                 }
@@ -284,7 +285,9 @@ impl World {
             None if super::joins::fails(seed, &course.identity) => {
                 self.processes.get_mut(&key).expect("seen").lives = false;
                 let host = self.processes[&key].host;
-                self.report(host, ended(key, Ending::Code(super::joins::FAILED), self.now));
+                let wrong = i32::from(self.strikes(Mutant::CodeLost));
+                let code = Ending::Code(super::joins::FAILED - wrong);
+                self.report(host, ended(key, code, self.now));
             }
             None => {
                 course.finalizing = true;
@@ -346,7 +349,12 @@ impl World {
 
     fn fault(&mut self) {
         // What a bug has done must stay; an answer that comes late is seen after the next return.
-        let late = [Mutant::AnswerOvertaken, Mutant::AskedTooEarly, Mutant::LeavesEarly];
+        let late = [
+            Mutant::AnswerOvertaken,
+            Mutant::AskedTooEarly,
+            Mutant::LeavesEarly,
+            Mutant::JoinTakenEarly,
+        ];
         let done = self.struck && !self.mutant.is_some_and(|mutant| late.contains(&mutant));
         if self.now > FAULTS_UNTIL || done {
             return;

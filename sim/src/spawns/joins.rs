@@ -10,7 +10,7 @@
 
 use super::agents::{Event, Key};
 use super::program::{self, Identity, Step};
-use super::{Returns, World};
+use super::{Mutant, Returns, World};
 use ftmpi_protocols::dispatcher::{EndReason, Input, Wanted};
 use ftmpi_wire::new_processes::World as RankWorld;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
@@ -113,21 +113,45 @@ impl World {
     pub(super) fn joins_now(&mut self, number: u64) {
         let told = self.joins.all.iter().filter(|(_, join)| join.code.is_some());
         let seen = told.map(|(number, _)| *number).collect();
-        let join = Join { asked: self.now, seen, world: None, code: None };
+        let early = if self.strikes(Mutant::JoinTakenEarly) { 2000 } else { 0 };
+        let join = Join { asked: self.now + early, seen, world: None, code: None };
         self.joins.all.insert(number, join);
         let count = 1 + self.below(3) as u32;
         let wanted = vec![Wanted { count, hosts: Vec::new(), program: PATH as u64 + number }];
-        self.handle(Input::Join { number, wanted });
+        let input = Input::Join { number, wanted };
+        if self.strikes(Mutant::JoinRepeated) {
+            let again = Box::new(input.clone());
+            self.after(2000, Event::AtLauncher(0, self.hosts[0].agent, again));
+        }
+        self.handle(input);
+    }
+
+    fn command_of(&self, world: RankWorld) -> Option<u64> {
+        let mut joins = self.joins.all.iter();
+        joins.find(|(_, join)| join.world == Some(world)).map(|(number, _)| *number)
+    }
+
+    /// Whether a process ends and lives on: a bug.
+    pub(super) fn lives_on(&mut self, rank: Rank) -> bool {
+        self.command_of(self.world_of(rank)).is_some() && self.strikes(Mutant::JoinedLivesOn)
     }
 
     /// What a process of a command does first.
     pub(super) fn meets_first(&mut self, (rank, incarnation): Key) {
         let world = self.world_of(rank);
-        let mut joins = self.joins.all.iter();
-        let found = joins.find(|(_, join)| join.world == Some(world)).map(|(number, _)| *number);
+        let found = self.command_of(world);
         let Some(number) = found.filter(|_| rank.0 == world.first) else { return };
-        if meets(self.seed, number) {
+        let meets = meets(self.seed, number);
+        if meets {
             self.joins.meet(world, self.world_of(Rank(0)));
+        }
+        // Each time that the process begins.
+        let reports = match self.mutant {
+            Some(Mutant::MeetingForgotten) => false,
+            Some(Mutant::MeetingInvented) => true,
+            _ => meets,
+        };
+        if reports {
             let host = self.processes[&(rank, incarnation)].host;
             self.report(host, Input::Meet { ranks: [rank, Rank(0)] });
         }

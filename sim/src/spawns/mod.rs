@@ -65,6 +65,18 @@ pub enum Mutant {
     NumbersFromZero,
     /// A spawned process ends while others may need its log.
     LeavesEarly,
+    /// The launcher hands a command of the user over twice.
+    JoinRepeated,
+    /// A command is handed over before its user has looked at the job for the last time.
+    JoinTakenEarly,
+    /// A process that a command brought lives on after its end was reported.
+    JoinedLivesOn,
+    /// An agent reports another exit code than a process had.
+    CodeLost,
+    /// Processes of two worlds meet, and nobody reports that.
+    MeetingForgotten,
+    /// A meeting is reported of a world that has met no other one.
+    MeetingInvented,
 }
 
 /// What returns after a failure.

@@ -68,3 +68,42 @@ fn each_deliberate_bug_is_found() {
     EXPECTED.set(false);
     assert_eq!(missed, []);
 }
+
+/// What a run that breaks an invariant says.
+fn broken(seed: u64, returns: Returns, mutant: Mutant) -> Option<String> {
+    let panic = catch_unwind(|| run(seed, returns, Some(mutant))).err()?;
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+}
+
+/// Each invariant of commands that bring worlds is broken by a bug that it is there for.
+#[test]
+fn each_invariant_of_joins_can_be_broken() {
+    expect_panics();
+    let of_all = [
+        (Mutant::JoinRepeated, "a second world"),
+        (Mutant::JoinTakenEarly, "whose world began"),
+        (Mutant::JoinedLivesOn, "the user had seen the end of"),
+        (Mutant::CodeLost, "hears"),
+        (Mutant::MeetingInvented, "the job has failed"),
+    ];
+    let of_logs = [
+        (Mutant::JoinRepeated, "a second world"),
+        (Mutant::CodeLost, "hears"),
+        (Mutant::MeetingForgotten, "others are told that all leave"),
+        (Mutant::MeetingInvented, "the job has failed"),
+    ];
+    let mut missed = Vec::new();
+    for returns in Returns::EACH {
+        let each = if returns == Returns::All { &of_all[..] } else { &of_logs[..] };
+        for (mutant, text) in each {
+            let mut seeds = 1..=SEEDS;
+            let says = |panic: String| panic.contains(text);
+            if !seeds.any(|seed| broken(seed, returns, *mutant).is_some_and(says)) {
+                missed.push((returns, *mutant));
+            }
+        }
+    }
+    EXPECTED.set(false);
+    assert_eq!(missed, []);
+}
