@@ -10,6 +10,7 @@
 //! | [`received`], [`sender_log`], [`log_memory`], [`blocks`] | the sender log and duplicates |
 //! | [`recorder`], [`replay`], [`determinant_sender`] | what logging protocols share |
 //! | [`event_log`], [`image_catalogue`] | the machines of event logger and checkpoint server |
+//! | `answers`, `ending` | values that several machines share |
 //! | [`dispatcher`], [`judge`], [`scheduler`], [`waves`], [`stall`] | the launcher's decisions |
 //! | [`fault_cost`] | a formula: what faults leave of the time |
 //!
@@ -19,12 +20,14 @@
 #![forbid(unsafe_code)]
 
 pub mod agreement;
+mod answers;
 pub mod blocks;
 pub mod causal;
 pub mod channel_memory;
 pub mod coordinated;
 pub mod determinant_sender;
 pub mod dispatcher;
+mod ending;
 pub mod event_log;
 pub mod fault_cost;
 pub mod hierarchical;

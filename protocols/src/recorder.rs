@@ -4,7 +4,7 @@
 //! events are left, matches and answers are repeated and make no new determinants. The end of the
 //! replay is reported once.
 
-use crate::protocol::{Answer, Decision, NextTurn, Pin, Service};
+use crate::answers::{Answer, Decision, NextTurn, Pin, Service};
 use crate::replay::Replay;
 use ftmpi_wire::{Determinant, Rank, Ssn};
 

@@ -5,7 +5,7 @@
 //! the receive had not matched when the last recorded event happened. It must not take now what
 //! another receive, or a later state of the program, is to have.
 
-use crate::protocol::{Answer, Decision, NAMED, NextTurn, Pin, Service};
+use crate::answers::{Answer, Decision, NAMED, NextTurn, Pin, Service};
 use ftmpi_wire::{Determinant, Rank, Ssn};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

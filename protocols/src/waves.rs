@@ -11,13 +11,26 @@
 //! - The images of the last [`KEPT`] complete waves are kept until a later wave is complete, also
 //!   if waves in between fail. A damaged image is therefore survivable.
 
-use crate::dispatcher::ImageFacts;
 use ftmpi_wire::{ImageNo, Rank};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Complete waves that are kept.
 pub const KEPT: usize = 2;
+
+/// A stored image, as far as decisions about it need to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageFacts {
+    /// Its number.
+    pub image: ImageNo,
+    /// Bytes stored.
+    pub bytes: u64,
+    /// Bytes of output and error that the program had written.
+    pub written: [u64; 2],
+    /// Bytes of input that it had consumed.
+    pub consumed: u64,
+}
 
 /// The waves of a cluster. An image has the number of its wave.
 #[derive(Debug)]

@@ -1,17 +1,17 @@
 //! Inputs and commands of the dispatcher.
 
-pub use super::ending::{Ending, MemoryLimit, signal_name};
 pub use super::failure::Failure;
 use super::hosts::Place;
 use super::notice::{EndReason, Notice};
 use super::standbys::{StandbyNews, StandbyOrder};
 use super::worlds::{Asker, Origin, Wanted};
+pub use crate::ending::{Ending, MemoryLimit, signal_name};
 use crate::judge::Fact;
 use crate::scheduler::scheduler_process::{Order, Word};
+pub use crate::waves::ImageFacts;
 use ftmpi_wire::group_news::{GroupNews, GroupRequest};
 use ftmpi_wire::new_processes::World;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What happened. An input about a rank names the incarnation that it is about. Inputs about an
@@ -364,19 +364,6 @@ pub enum MoveCause {
         /// One line, from monitoring.
         why: String,
     },
-}
-
-/// What the dispatcher remembers of a stored image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImageFacts {
-    /// Its number.
-    pub image: ImageNo,
-    /// Bytes stored.
-    pub bytes: u64,
-    /// Bytes of output and error that the program had written.
-    pub written: [u64; 2],
-    /// Bytes of input that it had consumed.
-    pub consumed: u64,
 }
 
 /// What an earlier run of the job left of one rank.

@@ -23,7 +23,6 @@
 mod activity;
 mod agents;
 mod barriers;
-mod ending;
 mod failure;
 mod failures;
 mod going_on;

@@ -1,6 +1,6 @@
 //! What the dispatcher reports to the user: facts, no sentences.
 //!
-//! The launcher has one sentence for each of these values (`ftmpiexec/src/launcher/notices.rs`).
+//! The launcher has one sentence for each of these values (`ftmpiexec/src/notices.rs`).
 
 use super::messages::{Ending, MoveCause};
 use super::migration::{MoveFailure, Refusal};

@@ -2,7 +2,7 @@
 
 use super::history::History;
 use super::{Detector, Fact, Ground, HostName, Named, Recovery, Situation, Verdict};
-use crate::dispatcher::Ending;
+use crate::ending::Ending;
 use std::time::Duration;
 
 /// What a detector looks at.

@@ -4,7 +4,7 @@
 //! Guarantee: bounded. Of each host only the latest times are kept.
 
 use super::{Fact, Ground, Recovery, Verdict};
-use crate::dispatcher::Ending;
+use crate::ending::Ending;
 use crate::tuning::FAULT_TIMES_KEPT;
 use ftmpi_wire::Rank;
 use std::collections::VecDeque;

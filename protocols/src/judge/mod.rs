@@ -30,7 +30,7 @@ mod tests;
 
 pub use policy::{Detector, Policy, Recovery, Rule, is_like};
 
-use crate::dispatcher::Ending;
+use crate::ending::Ending;
 use ftmpi_wire::Rank;
 use history::History;
 use library::{Case, Found, FromLibrary, Library, Steps, Whose};

@@ -29,8 +29,9 @@ mod logging;
 mod piggybacking;
 mod waves;
 
+pub use crate::answers::{Answer, Decision, NAMED, NextTurn, Pin, Service};
 pub use command::{Command, Counts};
-pub use determinants::{Answer, Decision, Determinants, NAMED, NextTurn, Pin, Records, Service};
+pub use determinants::{Determinants, Records};
 pub use logging::{Logging, SendVerdict};
 pub use piggybacking::{ArrivalVerdict, Piggybacking};
 pub use waves::{Marker, Readiness, Stage, Waves};
