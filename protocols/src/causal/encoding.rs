@@ -78,15 +78,26 @@ impl Reader<'_> {
         if rank.index() < size { Ok(rank) } else { Err(DecodeError::new(WHAT, "no such rank")) }
     }
 
+    /// The number of the last event of some; 0: of none. A number and those that are added to it
+    /// stay far below the end of 64 bits.
+    ///
+    /// # Errors
+    /// It is cut off, or 2^62 or more.
+    pub fn last_event(&mut self) -> Result<EventNo, DecodeError> {
+        match self.number()? {
+            number if number >= 1 << 62 => Err(DecodeError::new(WHAT, "a number is too large")),
+            number => Ok(EventNo(number)),
+        }
+    }
+
     /// The number of an event, which cannot be 0.
     ///
     /// # Errors
-    /// As [`Reader::number`].
+    /// As [`Reader::last_event`].
     pub fn event_number(&mut self) -> Result<EventNo, DecodeError> {
-        match self.number()? {
-            0 => Err(DecodeError::new(WHAT, "events are counted from 1")),
-            number if number >= 1 << 62 => Err(DecodeError::new(WHAT, "a number is too large")),
-            number => Ok(EventNo(number)),
+        match self.last_event()? {
+            EventNo(0) => Err(DecodeError::new(WHAT, "events are counted from 1")),
+            number => Ok(number),
         }
     }
 
@@ -103,7 +114,7 @@ impl Reader<'_> {
                 let post = if kind & HAS_POST != 0 { self.number()? } else { 0 };
                 let (source, ssn) = (Rank(self.small()?), Ssn(self.number()?));
                 if kind & HAS_SEEN != 0 {
-                    seen = EventNo(self.number()?);
+                    seen = self.last_event()?;
                 }
                 Determinant::Match { fails, post, source, ssn }
             }
@@ -297,7 +308,7 @@ mod tests {
                 .prop_map(|(fails, bits)| Determinant::Clock { fails, bits }),
             (fails, any::<u64>()).prop_map(|(fails, post)| Determinant::Cancelled { fails, post }),
         ];
-        (determinant, any::<u64>()).prop_map(|(determinant, seen)| {
+        (determinant, 0..1u64 << 62).prop_map(|(determinant, seen)| {
             let is_match = matches!(determinant, Determinant::Match { .. });
             Event { determinant, seen: EventNo(if is_match { seen } else { 0 }) }
         })

@@ -106,7 +106,7 @@ pub struct Causal {
     /// Changes so far, and how many of them each peer has.
     changes: u64,
     carried: Vec<u64>,
-    /// Life of each rank, as far as known.
+    /// The incarnation of each rank, as far as known.
     incarnations: Vec<Incarnation>,
     /// Peers that are not being recovered, by their own messages.
     complete: Vec<bool>,
@@ -277,7 +277,7 @@ impl Causal {
     fn take_changes(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
         for _ in 0..reader.number()? {
             let rank = reader.rank(self.size())?;
-            let clock = EventNo(reader.number()?);
+            let clock = reader.last_event()?;
             if rank != self.me {
                 self.note_stable(rank, clock);
             }

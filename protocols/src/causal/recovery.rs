@@ -86,12 +86,9 @@ impl Causal {
         let mut known = Vec::new();
         while !reader.is_empty() {
             let rank = reader.rank(self.size())?;
-            let (stable, more) = (reader.number()?, reader.number()?);
-            let last = stable
-                .checked_add(more)
-                .ok_or(DecodeError::new("what a peer knows", "a number is too large"))?;
-            self.store.set_stable(rank, EventNo(stable));
-            known.push((rank, EventNo(last)));
+            let (stable, more) = (reader.last_event()?, reader.last_event()?);
+            self.store.set_stable(rank, stable);
+            known.push((rank, EventNo(stable.0 + more.0)));
         }
         Ok(known)
     }
@@ -227,7 +224,7 @@ impl Causal {
                 self.awaited[from.index()] = false;
             }
             NEEDED_NO_MORE => {
-                let number = EventNo(reader.number()?);
+                let number = reader.last_event()?;
                 self.store.set_stable(from, number);
             }
             _ => return Err(DecodeError::new("frame of causal logging", "unknown kind")),

@@ -129,6 +129,33 @@ proptest! {
         rank.on_frame(Rank(1), &bytes);
         rank.on_piggyback(Rank(1), &bytes);
     }
+
+    #[test]
+    fn numbers_out_of_reach_are_refused_and_nothing_overflows(
+        numbers in proptest::collection::vec(
+            prop_oneof![4 => 0u64..5, 1 => 1u64 << 61..1 << 63, 1 => Just(u64::MAX)], 1..16
+        ),
+        greeting: bool,
+    ) {
+        let mut bytes = Vec::new();
+        numbers.iter().for_each(|&number| encoding::put(&mut bytes, number));
+        for piggyback in [Piggyback::Vcausal, Piggyback::Manetho, Piggyback::Logon] {
+            let mut ranks = ranks(3, piggyback, false);
+            message(&mut ranks, 2, 0, 1);
+            let rank = &mut ranks[0];
+            if greeting {
+                rank.on_joined(Rank(1), &bytes);
+            } else {
+                rank.on_piggyback(Rank(1), &bytes);
+            }
+            rank.on_frame(Rank(1), &bytes);
+            // What was taken over is used afterwards.
+            message(&mut ranks, 1, 0, 1);
+            message(&mut ranks, 0, 2, 1);
+            message(&mut ranks, 0, 1, 1);
+            ranks[0].resume(Rank(1), &mut Vec::new());
+        }
+    }
 }
 
 #[test]
