@@ -8,13 +8,15 @@
 //! have the same environment. What a baseline leaves out ends a process where it is missing, by
 //! signal 4; nothing computes something else (`ftmpi_checkpoint::host`).
 
-use crate::agent::libraries::TUNABLES_ENV;
 use crate::restore_facts::RestoreFacts;
 use ftmpi_checkpoint::host;
 use ftmpi_checkpoint::stream::{FEATURE_WORDS, Processor};
 use ftmpi_options::choices::CpuBaselineChoice;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
+
+/// The variable with the settings of the C library.
+pub const TUNABLES_ENV: &str = "GLIBC_TUNABLES";
 
 /// Instructions by which the C library chooses code, beyond those of every baseline: our name, and
 /// its name in `glibc.cpu.hwcaps`.

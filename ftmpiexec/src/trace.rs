@@ -25,7 +25,7 @@ use crate::history::calls::Calls;
 use crate::history::messages::Message;
 use crate::history::view::with_ends;
 use crate::history::{History, Image, Span, State};
-use crate::launcher::notices;
+use crate::notices;
 use ftmpi_protocols::dispatcher::Failure;
 use ftmpi_wire::Rank;
 use serde::Serialize;

@@ -9,8 +9,8 @@
 
 use super::Agent;
 use super::directory::RankKey;
-use super::program;
 use crate::agent_protocol::Report;
+use crate::program;
 use crate::tuning::PLUGINS_MAX;
 use ftmpi_wire::control::{FileKey, LoadedObject};
 use ftmpi_wire::{Incarnation, Rank};

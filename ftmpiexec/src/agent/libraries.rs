@@ -4,7 +4,8 @@
 //! library it asks for. Libraries of the user that wrap MPI functions stay before ours. A part of
 //! MPICH that we do not have (its C++ bindings) is the user's own, where there is one.
 
-use super::program::{self, ProgramFacts};
+use crate::cpu_baseline::TUNABLES_ENV;
+use crate::program::{self, ProgramFacts};
 use crate::tuning::{AUDITED_THREAD_BYTES_MAX, THREAD_BYTES_ROOM};
 use ftmpi_checkpoint::launch;
 use ftmpi_options::os_text::{decode, of_path, to_path};
@@ -24,9 +25,8 @@ const SYSTEM_FOLDERS: &[&str] = &[
     "/usr/lib",
 ];
 
-/// The variable of the settings of the C library, and the setting that gives room to libraries that
-/// want memory of each thread at a fixed place.
-pub const TUNABLES_ENV: &str = "GLIBC_TUNABLES";
+/// The setting of the C library that gives room to libraries that want memory of each thread at a
+/// fixed place.
 const ROOM_SETTING: &str = "glibc.rtld.optional_static_tls";
 
 /// Libraries of MPICH that we have as empty ones only, for programs that name them without need.

@@ -13,7 +13,6 @@
 //! | [`start`], [`starter`], [`spawn`] | how a process begins |
 //! | [`standbys`], [`gate`] | processes that wait to take the place of their rank |
 //! | [`rank_process`], [`process_end`] | a process until its end |
-//! | [`program`], [`executable`] | the program of a rank: found, inspected, refused |
 //! | [`kept_programs`], [`plugins`] | what ranks execute, always the same |
 //! | [`link_folder`] | the libraries of an earlier incarnation |
 //! | [`from_caller`] | descriptors of the launcher's caller |
@@ -39,7 +38,6 @@ pub mod direct;
 mod directory;
 mod errors;
 mod events;
-mod executable;
 mod external_load;
 mod file_looks;
 mod files;
@@ -71,14 +69,13 @@ mod paths;
 mod plugins;
 mod process_end;
 mod processes;
-pub mod program;
 mod rank_link;
 mod rank_messages;
 mod rank_output;
 mod rank_process;
 mod ranks;
 mod restore;
-pub mod saved_files;
+mod saved_files;
 mod segments;
 mod signal;
 pub mod spawn;

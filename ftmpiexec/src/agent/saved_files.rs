@@ -11,6 +11,7 @@
 
 use super::file_looks::leaves_room;
 use super::kept_files::Need;
+use crate::job_dir::KEPT_FILES;
 use crate::tuning::{LOCK_PATIENCE, SAVED_FILES_LIMIT};
 use ftmpi_servers::private_directory::{create_private, make, open_own};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -21,9 +22,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-
-/// Name of the folder in the job's directory.
-pub const FOLDER: &str = "kept-files";
 
 /// Which images need a file, by its number.
 pub type Needs = BTreeMap<u64, BTreeSet<Need>>;
@@ -40,7 +38,7 @@ pub struct SavedFiles {
 impl SavedFiles {
     /// The folder in a job's directory; `None` if the directory is not on this host.
     pub fn of(job_directory: &Path, host: u32) -> Option<Self> {
-        let folder = job_directory.join(FOLDER);
+        let folder = job_directory.join(KEPT_FILES);
         job_directory.is_dir().then_some(Self { folder, host, lock: OnceLock::new() })
     }
 
@@ -186,7 +184,7 @@ mod tests {
         let need = Need { rank: Rank(1), image: ImageNo(3), replay: false };
         let saved = SavedFiles::of(job.path(), 0).unwrap();
         assert!(saved.load().is_empty());
-        assert!(!job.path().join(FOLDER).exists(), "nothing is made before it is needed");
+        assert!(!job.path().join(KEPT_FILES).exists(), "nothing is made before it is needed");
         let now = Instant::now();
         let path = |name: &str| job.path().join(name);
         let mut needs = Needs::new();
@@ -233,7 +231,7 @@ mod tests {
         let result = saved.save(1, &file, long_ago);
         // A file system that shares blocks between files needs no time.
         if result.is_err() {
-            let names = fs::read_dir(job.path().join(FOLDER)).unwrap().count();
+            let names = fs::read_dir(job.path().join(KEPT_FILES)).unwrap().count();
             assert_eq!(names, 0, "nothing half is left");
         }
     }

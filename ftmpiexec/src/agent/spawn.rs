@@ -10,10 +10,11 @@ use super::from_caller::Given;
 use super::kept_programs::{Executable, OtherProgram, SharedPrograms};
 use super::libraries;
 use super::memory_binding::KernelPolicy;
-use super::program::{self, ProgramError, ProgramFacts};
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
+use crate::cpu_baseline::TUNABLES_ENV;
 use crate::no_process::no_process;
 use crate::os_text::OsText;
+use crate::program::{self, ProgramError, ProgramFacts};
 use crate::tuning::{RANK_OOM_SCORE, STANDBY_OOM_SCORE};
 use ftmpi_checkpoint::inheritance;
 use ftmpi_checkpoint::launch::{self, StackLimit};
@@ -226,7 +227,7 @@ fn as_commanded(
     let ours = libraries::library_directory();
     let mut variables = libraries::variables(&ours, &facts, variable);
     if let Some(baseline) = &job.cpu_baseline {
-        baseline.add_to(&mut variables, variable(libraries::TUNABLES_ENV));
+        baseline.add_to(&mut variables, variable(TUNABLES_ENV));
     }
     // (An image brings the contents of its libraries, or compares them.)
     let replaced =

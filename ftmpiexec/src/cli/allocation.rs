@@ -12,7 +12,7 @@
 //! The functions read no environment and no file: both come as a parameter. [`Allocation::current`]
 //! alone looks.
 
-use super::machinefile::Machine;
+use crate::machine::Machine;
 use clap::ValueEnum;
 use ftmpi_options::choices::BatchSystemChoice as Choice;
 use std::path::{Path, PathBuf};

@@ -7,8 +7,8 @@
 use super::CommandLine;
 use super::allocation::{Allocation, AllocationError, BatchSystem};
 use super::errors::PlanError;
-use super::locality::address_of_interface;
 use super::starter::Starter;
+use crate::locality::address_of_interface;
 use ftmpi_options::choices::{BatchSystemChoice, LauncherKind};
 use ftmpi_options::ftmpiexec::Cli;
 

@@ -1,11 +1,13 @@
 //! Command lines and machine files that nobody would write: each is understood, or refused with a
 //! text.
 
-use super::machinefile::{ServerDuty, parse_file, parse_list};
-use super::{Cli, Plan, parse_time};
+use super::machinefile::{parse_file, parse_list};
+use super::{Cli, Plan};
 use crate::inject::{Fault, FaultClock};
+use crate::machine::ServerDuty;
 use clap::CommandFactory;
 use ftmpi_options::ftmpiexec::read;
+use ftmpi_options::values::time as parse_time;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 

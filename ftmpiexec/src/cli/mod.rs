@@ -4,7 +4,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | [`plan`], `restart` | the plan of a new job, and of one that goes on |
-//! | `machinefile`, `placement`, `locality` | hosts, and the ranks on them |
+//! | `machinefile`, `placement` | hosts, and the ranks on them |
 //! | `allocation`, `starter` | hosts of a batch system; how other hosts are reached |
 //! | `hints` | variables of other launchers that do not hold here |
 //! | `protocol` | the protocol with its settings |
@@ -22,7 +22,6 @@ mod errors;
 mod hints;
 #[cfg(test)]
 mod hostile_tests;
-mod locality;
 mod machinefile;
 mod needs;
 mod placement;
@@ -37,11 +36,9 @@ mod starter;
 pub use allocation::{Allocation, nodes_of_list};
 pub use errors::PlanError;
 pub use ftmpi_options::ftmpiexec::{Cli, CommandLine, Part, parse};
-pub use ftmpi_options::values::time as parse_time;
-pub use locality::{is_here_within, own_address_towards};
 #[cfg(test)]
 pub use machinefile::parse_file as parse_machines;
-pub use machinefile::{Machine, ServerDuty, parse_list};
+pub use machinefile::parse_list;
 pub use plan::{Plan, RANKS_MAX, programs};
 pub use protocol::traits;
 pub use protocol_choice::{Choice, Reason};

@@ -2,7 +2,8 @@
 
 use super::allocation::Allocation;
 use super::errors::PlanError;
-use super::machinefile::{self, Machine};
+use super::machinefile;
+use crate::machine::Machine;
 use ftmpi_options::ftmpiexec::Cli;
 use ftmpi_options::places::{RankMap, Universe};
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use super::effects;
 use super::errors::PlanError;
-use super::machinefile::Machine;
 use super::protocol_choice::{AUTO, Choice, Facts, choose};
+use crate::machine::Machine;
 use ftmpi_options::choices::{EventsChoice, StableVectorChoice, Switch, WtimeChoice, name_of};
 use ftmpi_options::ftmpiexec::Cli;
 use ftmpi_plugin::host::{Library, PLUGIN};

@@ -21,12 +21,12 @@
 //! the job where all ranks return together.
 
 use super::effects;
-use super::machinefile::Machine;
 use super::needs::Needs;
-use crate::agent::program::{calls, find};
 use crate::agent_protocol::Program;
 use crate::inject::{Fault, ServerKind};
+use crate::machine::Machine;
 use crate::os_text::OsText;
+use crate::program::{calls, find};
 use crate::tuning::SCRIPT_BYTES_MAX;
 use ftmpi_options::choices::{OutputChoice, PolicyChoice, Switch};
 use ftmpi_options::ftmpiexec::Cli;

@@ -9,16 +9,45 @@ use super::placement::{machines, together};
 use super::plan::{Placed, Plan, image_cost_limit};
 use super::protocol_choice::{AUTO, Choice, Reason};
 use super::standbys;
-use crate::job_dir::plan_file::{EarlierRun, Saved};
+use crate::job_dir::plan_file::{EarlierRun, ImageFactsTable, Saved};
 use crate::job_dir::progress::Progress;
 use ftmpi_options::ftmpiexec::{Answer, FIXED_AT_RESTART};
 use ftmpi_options::os_text;
 use ftmpi_protocols::registry;
 use ftmpi_servers::job_state::directory_of_job;
+use ftmpi_wire::ImageNo;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 impl Plan {
+    /// What the directory of a new job remembers of the self.
+    pub fn to_saved(&self, local_rank_of: Vec<u32>, stack_limit: (u64, u64)) -> Saved {
+        Saved {
+            options: self.options.clone(),
+            directory: std::env::current_dir().unwrap_or_default(),
+            programs: self.programs.clone(),
+            program_of: self.program_of.clone(),
+            node_of: self.placement.clone(),
+            local_rank_of,
+            oversubscribed: false,
+            shares_memory: false,
+            worlds: Vec::new(),
+            had_ports: false,
+            files: Vec::new(),
+            files_since: ImageNo(0),
+            stack_limit,
+            protocol: self.protocol.clone(),
+            machines: self.machines.clone(),
+            servers: Vec::new(),
+            actual_commands: Vec::new(),
+            runs: 1,
+            job_id: self.job_id.clone(),
+            cpu_baseline: None,
+            image_facts: ImageFactsTable::default(),
+            recovery: self.recovery.clone(),
+        }
+    }
+
     /// The plan of a job that an earlier launcher began. What its images depend on stays;
     /// everything else is as it was, or as this command line says. `same_line`: this is the command
     /// line that began the job (`--auto-restart`).

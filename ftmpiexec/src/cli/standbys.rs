@@ -1,7 +1,8 @@
 //! The ranks of `--standby`, and what `--protocol replicated` stands for.
 
 use super::errors::PlanError;
-use super::machinefile::{self, Machine};
+use super::machinefile;
+use crate::machine::Machine;
 use crate::tuning::REPLICATED_INTERVAL;
 use ftmpi_options::choices::Switch;
 use ftmpi_options::ftmpiexec::Cli;

@@ -2,8 +2,8 @@
 
 use super::Finding;
 use crate::agent::libraries::{self, library_directory};
-use crate::agent::program::{self, ProgramFacts};
 use crate::cli::Part;
+use crate::program::{self, ProgramFacts};
 use ftmpi_options::os_text::decode;
 use std::path::Path;
 use std::process::Command;

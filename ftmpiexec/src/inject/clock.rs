@@ -1,7 +1,7 @@
 //! The clock of timed faults.
 
 use super::{Fault, ServerKind, When, Whom, ends_of, host_names};
-use crate::cli::Machine;
+use crate::machine::Machine;
 use ftmpi_faults::Draws;
 use ftmpi_wire::Rank;
 use rand::rngs::StdRng;

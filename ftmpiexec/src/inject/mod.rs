@@ -9,7 +9,7 @@ mod parse;
 pub use clock::{Due, FaultClock};
 pub use parse::FaultError;
 
-use crate::cli::Machine;
+use crate::machine::Machine;
 use ftmpi_faults::Model;
 use ftmpi_protocols::judge::HostName;
 use ftmpi_wire::Rank;

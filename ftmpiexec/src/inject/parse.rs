@@ -1,8 +1,9 @@
 //! Reads the text of `--inject`.
 
 use super::{Fault, POINTS, ServerKind, Span, When, Whom, ends_of, host_names};
-use crate::cli::{Machine, parse_time};
+use crate::machine::Machine;
 use ftmpi_faults::{Model, ModelError};
+use ftmpi_options::values::time as parse_time;
 use ftmpi_wire::Rank;
 use std::time::Duration;
 

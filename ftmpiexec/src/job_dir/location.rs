@@ -10,10 +10,9 @@
 //! | open to others | in a private directory below |
 //! | of another user, or open to everybody without being *sticky* | refused |
 
-use super::IMAGE_KEY;
 use super::continuations;
 use super::errors::JobDirError;
-use crate::agent::saved_files::FOLDER;
+use super::{IMAGE_KEY, KEPT_FILES};
 use ftmpi_servers::job_state::{PLAN, SUBDIRECTORY};
 use ftmpi_servers::private_directory::{PROBE, Standing, make};
 use std::path::{Path, PathBuf};
@@ -33,7 +32,8 @@ pub(super) enum Entry {
 pub(super) fn entry_of(name: &str) -> Entry {
     let servers = ["event-logger-", "checkpoint-server-", "channel-memory-"];
     // `plan.part` is a plan that was being written.
-    let files = ["plan", "plan.part", "progress", "input", "control", continuations::NAME, FOLDER];
+    let files =
+        ["plan", "plan.part", "progress", "input", "control", continuations::NAME, KEPT_FILES];
     if files.contains(&name) || servers.iter().any(|server| name.starts_with(server)) {
         Entry::Job
     } else if ["lock", IMAGE_KEY, SUBDIRECTORY, "lost+found", ".snapshot"].contains(&name)

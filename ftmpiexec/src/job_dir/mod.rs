@@ -16,7 +16,7 @@
 //! | `image-key` | the key of encrypted images, unless the user keeps it elsewhere |
 //! | `lock` | locked while a launcher uses the directory |
 //! | `control` | socket of that launcher ([`crate::launcher`]) |
-//! | `kept-files` | files that images rest on ([`crate::agent::saved_files`]) |
+//! | `kept-files` | files that images rest on (the agent's `saved_files`) |
 //! | `event-logger-N`, `channel-memory-N`, `checkpoint-server-N` | the servers' own |
 
 pub mod continuations;
@@ -25,14 +25,12 @@ mod location;
 pub mod plan_file;
 pub mod progress;
 
-use crate::agent::saved_files;
-use crate::cli::Plan;
 use crate::tuning::LOCK_PATIENCE;
 pub use errors::JobDirError;
 use ftmpi_servers::private_directory::{Standing, make, open_own, open_own_empty};
 use ftmpi_transport::auth::JobKey;
 use location::{Entry, entry_of, names};
-use plan_file::Saved;
+use plan_file::{EarlierRun, Saved};
 use progress::Progress;
 use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, Write};
@@ -42,6 +40,8 @@ use std::time::{Duration, Instant};
 
 /// Name of the key of encrypted images.
 pub const IMAGE_KEY: &str = "image-key";
+/// Name of the folder of files that images rest on.
+pub const KEPT_FILES: &str = "kept-files";
 
 /// A job's directory that this launcher has locked.
 #[derive(Debug)]
@@ -55,12 +55,13 @@ pub struct JobDir {
 }
 
 impl JobDir {
-    /// Makes the directory of a new job, or opens the one of a job that is continued.
+    /// Makes the directory of a new job (at `path`, or a temporary one), or opens the one of a job
+    /// that is continued.
     ///
     /// # Errors
     /// See [`JobDirError`].
-    pub fn take(plan: &Plan) -> Result<Self, JobDirError> {
-        match (&plan.continued, &plan.job_dir) {
+    pub fn take(continued: Option<&EarlierRun>, path: Option<&Path>) -> Result<Self, JobDirError> {
+        match (continued, path) {
             (Some(earlier), _) => Self::reopen(&earlier.directory),
             (None, Some(path)) => Self::named(path),
             (None, None) => Self::made_up(),
@@ -100,11 +101,11 @@ impl JobDir {
     }
 
     /// A line for the user: where the directory is, and how much it will hold.
-    pub fn describe(&self, plan: &Plan) -> String {
+    pub fn describe(&self, takes_images: bool) -> String {
         format!(
             "job directory {}: it {}, and is {}",
             self.path.display(),
-            if plan.ckpt_interval.is_some() {
+            if takes_images {
                 "takes two to four times the memory of all ranks, compressed"
             } else {
                 "holds events only, some MB"
@@ -212,7 +213,7 @@ impl JobDir {
                 "events and images are kept; to go on: ftmpiexec --restart {directory}"
             )));
         }
-        let kept_files = self.path.join(saved_files::FOLDER);
+        let kept_files = self.path.join(KEPT_FILES);
         remove_tree(if self.temporary { &self.path } else { &kept_files })?;
         Ok(None)
     }

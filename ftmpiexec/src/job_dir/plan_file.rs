@@ -5,9 +5,9 @@
 //! numbers within hosts, the limit of the stack.
 
 use crate::agent_protocol::{ActualCommand, Program};
-use crate::cli::{Machine, Plan};
 use crate::cpu_baseline::CpuBaseline;
 use crate::inject::ServerKind;
+use crate::machine::Machine;
 use crate::os_text::OsText;
 use crate::restore_facts::RestoreFacts;
 use anyhow::Context;
@@ -145,34 +145,6 @@ pub struct EarlierRun {
 }
 
 impl Saved {
-    /// The plan of a new job.
-    pub fn new(plan: &Plan, local_rank_of: Vec<u32>, stack_limit: (u64, u64)) -> Self {
-        Self {
-            options: plan.options.clone(),
-            directory: std::env::current_dir().unwrap_or_default(),
-            programs: plan.programs.clone(),
-            program_of: plan.program_of.clone(),
-            node_of: plan.placement.clone(),
-            local_rank_of,
-            oversubscribed: false,
-            shares_memory: false,
-            worlds: Vec::new(),
-            had_ports: false,
-            files: Vec::new(),
-            files_since: ImageNo(0),
-            stack_limit,
-            protocol: plan.protocol.clone(),
-            machines: plan.machines.clone(),
-            servers: Vec::new(),
-            actual_commands: Vec::new(),
-            runs: 1,
-            job_id: plan.job_id.clone(),
-            cpu_baseline: None,
-            image_facts: ImageFactsTable::default(),
-            recovery: plan.recovery.clone(),
-        }
-    }
-
     /// Whether a directory has the plan of a job.
     pub fn is_in(directory: &Path) -> bool {
         directory.join(NAME).is_file()

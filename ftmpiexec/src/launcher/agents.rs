@@ -1,17 +1,18 @@
 //! The agents as the launcher sees them: started here or over ssh, connected, lost, started again.
 
-use super::Launcher;
 use super::agent_link::{read_agent, write_agent};
 use super::agent_process::{AgentStarter, run_agent_process};
 use super::events::LauncherEvent;
-use super::notices;
 use super::starts::{NOT_STARTED, Starts, Underway};
+use super::{Launcher, notices};
 use crate::agent::{started_at, state_of};
 use crate::agent_protocol::{AgentSetup, FRAME_BYTES_MAX, FromAgent, ProcessId, ToAgent};
-use crate::cli::{Machine, Plan, own_address_towards};
+use crate::cli::Plan;
 use crate::heartbeat::{MissedBeats, Seen, Times};
 use crate::host_limits::HostLimits;
 use crate::job_dir::progress::RankProgress;
+use crate::locality::own_address_towards;
+use crate::machine::Machine;
 use crate::own_link;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::{AGENT_RESTART_LIMIT, AGENT_RESTARTS_MAX, AGENT_START_LIMIT};

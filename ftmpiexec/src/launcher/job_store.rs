@@ -6,11 +6,11 @@
 //! agents, while the file server of the job's directory does not answer.
 
 use crate::agent_protocol::{ActualCommand, ProcessId};
-use crate::cli::Machine;
 use crate::cpu_baseline::CpuBaseline;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
 use crate::job_dir::{JobDir, JobDirError};
+use crate::machine::Machine;
 use crate::restore_facts::RestoreFacts;
 use crate::tuning::RETURNING_FILES_MAX;
 use ftmpi_wire::new_processes::World;

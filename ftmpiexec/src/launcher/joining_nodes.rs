@@ -10,7 +10,8 @@
 use super::Launcher;
 use super::events::LauncherEvent;
 use super::notices;
-use crate::cli::{Machine, Plan, Starter, nodes_of_list};
+use crate::cli::{Plan, Starter, nodes_of_list};
+use crate::machine::Machine;
 use crate::tuning::{ALLOCATION_ANSWER_LIMIT, ALLOCATION_LOOK};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

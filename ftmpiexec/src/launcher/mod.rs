@@ -22,9 +22,8 @@
 //! | [`faults`] | `--inject` |
 //! | [`control`], [`job_status`], [`observed`] | users who ask (`ftmpi-ctl`); stalls |
 //! | [`page_links`], [`metrics_state`] | users who ask for metrics |
+//! | [`notices`] | every sentence about failures and recoveries |
 //! | [`protocol_advice`] | what `--protocol auto` chose, and whether another protocol is better |
-//! | [`notices`], [`recovery_notices`] | every sentence about failures and recoveries |
-//! | [`interruption_notices`] | sentences about signals and time limits |
 
 mod agent_link;
 mod agent_process;
@@ -37,7 +36,6 @@ mod ending;
 mod events;
 mod faults;
 mod input;
-mod interruption_notices;
 mod job_status;
 mod job_store;
 mod joining_nodes;
@@ -45,7 +43,6 @@ mod joins;
 mod metrics_state;
 mod network;
 mod new_processes;
-pub mod notices;
 mod observed;
 mod oversubscription;
 mod page_links;
@@ -54,7 +51,6 @@ mod preflight;
 mod protocol_advice;
 mod rank_output;
 mod recording;
-mod recovery_notices;
 mod reports;
 mod restart_discovery;
 mod restore_check;
@@ -72,10 +68,10 @@ use crate::cli::{Plan, Reason, warnings_of_standbys};
 use crate::history::History;
 use crate::history::calls::Calls;
 use crate::job_dir::JobDir;
-use crate::mpir;
 use crate::output::{Printer, Style};
 use crate::report::Recorder;
 use crate::tuning::TICK;
+use crate::{mpir, notices};
 use agents::{AgentKeys, Agents};
 use anyhow::Context;
 use batch_log::BatchLog;
@@ -198,7 +194,7 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
         .context("listening for agents")?;
     preflight::check_output_files(&plan)?;
     let directory = match plan.traits.is_fault_tolerant() {
-        true => Some(JobDir::take(&plan)?),
+        true => Some(JobDir::take(plan.continued.as_deref(), plan.job_dir.as_deref())?),
         false => None,
     };
     let (events, mut inbox) = mpsc::unbounded_channel();
@@ -218,7 +214,7 @@ async fn run_job(plan: Plan, from_caller: Vec<OwnedFd>) -> anyhow::Result<i32> {
     if let Some(directory) = &directory
         && (asked || directory.temporary().is_none())
     {
-        printer.notice(directory.describe(&plan));
+        printer.notice(directory.describe(plan.ckpt_interval.is_some()));
     }
     if let Some(choice) = &plan.choice
         && (asked || choice.reason == Reason::NoImages)

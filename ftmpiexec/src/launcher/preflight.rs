@@ -5,13 +5,13 @@ use super::events::LauncherEvent;
 use super::input::StandardInput;
 use super::servers::Servers;
 use super::{oversubscription, page_links};
-use crate::agent::program::{self, ProgramError};
 use crate::agent_protocol::Job;
 use crate::cli::Plan;
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::Saved;
 use crate::job_dir::progress::Progress;
 use crate::output::{Files, Printer, writable};
+use crate::program::{self, ProgramError};
 use anyhow::Context;
 use ftmpi_checkpoint::launch::StackLimit;
 use ftmpi_transport::auth::JobKey;
@@ -58,7 +58,7 @@ impl Prepared {
         let oversubscribed = oversubscription::known_at_once(plan);
         let mut saved = match &plan.continued {
             Some(earlier) => earlier.saved.clone(),
-            None => Saved::new(plan, job.local_rank_of.clone(), job.stack_limit),
+            None => plan.to_saved(job.local_rank_of.clone(), job.stack_limit),
         };
         saved.servers = servers.describe();
         saved.oversubscribed = oversubscribed.unwrap_or(false);

@@ -4,7 +4,7 @@
 use super::agents::AgentReady;
 use super::control::{PROCESS_ENDED, PROGRAM_ENDS};
 use super::events::{LauncherEvent, Printed};
-use super::{Launcher, notices, protocol_advice, recovery_notices};
+use super::{Launcher, notices, protocol_advice};
 use crate::agent_protocol::{ActualCommand, FILE_GONE, FromAgent, ProcessId, Report, ToAgent};
 use crate::output::Delivery;
 use ftmpi_protocols::dispatcher::{Asker, Ending, ImageFacts, Input, StandbyNews};
@@ -191,7 +191,7 @@ impl Launcher {
             Report::Standby(news) => {
                 if let (StandbyNews::Ready(image), true) = (&news, self.plan.verbose) {
                     let name = self.agents.name(host);
-                    self.printer.notice(recovery_notices::standby_ready(rank, name, *image));
+                    self.printer.notice(notices::recovery::standby_ready(rank, name, *image));
                 }
                 Input::Standby(rank, incarnation, news)
             }

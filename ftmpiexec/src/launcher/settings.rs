@@ -1,7 +1,8 @@
 //! What the dispatcher must know, from the plan.
 
 use super::Launcher;
-use crate::cli::{Machine, Plan};
+use crate::cli::Plan;
+use crate::machine::Machine;
 use ftmpi_protocols::dispatcher::{Place, Settings};
 use ftmpi_protocols::scheduler;
 

@@ -10,8 +10,9 @@
 //! Without images (`--ckpt off`) every signal ends the job. SIGTERM at all agents counts as one at
 //! the launcher (`termination.rs`).
 
+use super::Launcher;
 use super::termination::Meaning;
-use super::{Launcher, interruption_notices};
+use crate::notices::interruption;
 use ftmpi_protocols::dispatcher::{Input, SUSPENDED};
 
 /// The exit code of a job that has used up its time, as of timeout(1).
@@ -71,7 +72,7 @@ impl Launcher {
             Meaning::Job => self.interrupt(libc::SIGTERM),
             Meaning::Host => {
                 let name = self.agents.name(host);
-                self.printer.notice(interruption_notices::host_terminated(name));
+                self.printer.notice(interruption::host_terminated(name));
             }
             Meaning::Known => {}
         }
@@ -83,7 +84,7 @@ impl Launcher {
             return;
         }
         if self.run.servers_up && self.asks_for_last_images(signal) {
-            self.printer.notice(interruption_notices::suspending(signal));
+            self.printer.notice(interruption::suspending(signal));
             return self.suspend();
         }
         self.run.interrupted = true;
@@ -97,7 +98,7 @@ impl Launcher {
             .store
             .directory()
             .filter(|directory| directory.temporary().is_none() && self.has_begun());
-        interruption_notices::interrupted(&interruption_notices::Interruption {
+        interruption::interrupted(&interruption::Interruption {
             signal,
             after: self.now(),
             running: self.recorder.running(),
@@ -157,12 +158,12 @@ impl Launcher {
             return;
         }
         if self.run.servers_up && self.asks_for_last_images(libc::SIGTERM) {
-            self.printer.notice(interruption_notices::out_of_time_suspending());
+            self.printer.notice(interruption::out_of_time_suspending());
             return self.suspend();
         }
         if !self.run.suspending {
             self.run.interrupted = true;
-            let text = interruption_notices::out_of_time(limit);
+            let text = interruption::out_of_time(limit);
             self.notify_dispatcher(Input::Stop { code: OUT_OF_TIME, text });
         }
     }

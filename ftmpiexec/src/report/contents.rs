@@ -5,7 +5,7 @@ use super::losses::{Loss, losses};
 use super::remedies::remedy;
 use crate::history::History;
 use crate::history::view::seconds;
-use crate::launcher::notices;
+use crate::notices;
 use ftmpi_protocols::dispatcher::{Dispatcher, Failure, Migration, MoveCause, MoveState};
 use ftmpi_protocols::judge::{Named, Recovery};
 use ftmpi_wire::Incarnation;

@@ -6,8 +6,8 @@
 use super::course::{Input, Order};
 use super::{Event, RankSocket};
 use crate::agent::launcher_link::keep_alive;
-use crate::cli::own_address_towards;
 use crate::heartbeat::Times;
+use crate::locality::own_address_towards;
 use crate::tuning::{CALL_LIMIT, DIRECT_LINK_LIMIT, RETRY_FIRST, RETRY_MOST};
 use ftmpi_transport::auth::{self, Authenticated, JobKey};
 use ftmpi_transport::framed::{FrameReader, FrameWriter, Framed};

@@ -4,10 +4,12 @@
 //! type instead. A request that takes time is answered when it is done. If the job ends before, the
 //! connection closes without a last line.
 
-use crate::cli::{Machine, Starter, is_here_within, parse_list};
+use crate::cli::{Starter, parse_list};
 use crate::launcher::events::ImageAnswers;
 use crate::launcher::settings::place_of_new_host;
 use crate::launcher::{Launcher, notices};
+use crate::locality::is_here_within;
+use crate::machine::Machine;
 use crate::tuning::RESOLVE_LIMIT;
 use ftmpi_protocols::dispatcher::{Input, Migration, MoveState};
 use ftmpi_wire::Rank;

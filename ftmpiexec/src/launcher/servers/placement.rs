@@ -4,10 +4,11 @@
 use super::Server;
 use super::server_stderr::ServerStderr;
 use super::watch::Pulse;
-use crate::cli::{Machine, Plan, ServerDuty};
+use crate::cli::Plan;
 use crate::inject::ServerKind;
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::SavedServer;
+use crate::machine::{Machine, ServerDuty};
 use ftmpi_wire::Rank;
 use std::time::Instant;
 

@@ -4,8 +4,10 @@
 //! agree with their nouns ([`crate::text`]).
 
 mod continued;
+pub mod interruption;
 mod moves;
 pub mod network;
+pub mod recovery;
 mod stalls;
 
 pub use continued::{
@@ -17,10 +19,9 @@ pub use moves::{
 };
 pub use stalls::stall;
 
-use super::recovery_notices;
-use crate::agent::program::is_open_mpi;
 use crate::heartbeat::Times;
 use crate::page_process::{Ended, Page};
+use crate::program::is_open_mpi;
 use crate::text::{count, count_of, ranks};
 use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
 use ftmpi_protocols::judge::Named;
@@ -344,7 +345,7 @@ pub fn notice(notice: &Notice) -> String {
         | Notice::NoRemedy { .. }
         | Notice::Restarting { .. }
         | Notice::NoStandby { .. }
-        | Notice::Library { .. } => recovery_notices::notice(notice),
+        | Notice::Library { .. } => recovery::notice(notice),
         Notice::Moved { .. }
         | Notice::Stays { .. }
         | Notice::Draining { .. }
@@ -400,7 +401,7 @@ pub fn cause(cause: &Cause) -> String {
         }
         Cause::Cut { hosts } => network::cut_hosts(hosts),
         Cause::Orphan { why } => why.clone(),
-        Cause::Judged(ground) => recovery_notices::ground(ground),
+        Cause::Judged(ground) => recovery::ground(ground),
         Cause::Moves { ranks: moving } => format!(
             "{} {} to another host",
             ranks(moving),
@@ -473,10 +474,10 @@ pub fn end_reason(reason: EndReason) -> String {
         ),
         EndReason::SameDeath { rank, host, ending, times, before } => {
             let elsewhere = before.as_deref();
-            recovery_notices::same_death(rank, &host, ending, times, elsewhere)
+            recovery::same_death(rank, &host, ending, times, elsewhere)
         }
         EndReason::Judged { cause, ground, named } => {
-            recovery_notices::given_up(&self::cause(&cause), &ground, named)
+            recovery::given_up(&self::cause(&cause), &ground, named)
         }
         EndReason::TooManyRestarts { cause, limit } => format!(
             "{}, after {}, the limit of this job (--max-restarts)",

@@ -4,7 +4,8 @@
 //! Guarantees: only headers are read, through a bounded cache. A file with damaged headers is an
 //! error, never a panic.
 
-use super::executable;
+mod executable;
+
 use crate::tuning::HASHED_BYTES_MAX;
 use ftmpi_checkpoint::stream::Hash;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};

@@ -1,6 +1,6 @@
 //! Sentences about the network and about servers that do not answer.
 
-use crate::launcher::recovery_notices::by;
+use super::recovery::by;
 use crate::text;
 use ftmpi_protocols::dispatcher::{NetworkEnd, NetworkNotice};
 use std::time::Duration;

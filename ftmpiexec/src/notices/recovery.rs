@@ -1,13 +1,13 @@
 //! Sentences about detectors, recoveries and hosts that ranks leave or come back to.
 
-use super::notices::{cause, ended, judged, start_of};
+use super::{cause, ended, judged, start_of};
 use crate::text::count;
 use ftmpi_protocols::dispatcher::{Cause, Ending, InStandby, Notice};
 use ftmpi_protocols::judge::{Ground, Named};
 use ftmpi_wire::{ImageNo, Rank};
 use std::time::Duration;
 
-/// What the dispatcher reports about recoveries; empty for what [`super::notices`] has.
+/// What the dispatcher reports about recoveries; empty for what [`super::notice`] has.
 pub fn notice(notice: &Notice) -> String {
     match notice {
         Notice::Migrates { rank, ending, host, to, ground, named } => {
@@ -204,7 +204,7 @@ mod tests {
             Some(Named { own: Some("promote"), ..Named::new("physical", Recovery::Migrate) });
         let moves = Notice::RanksMove { host, why, ranks: vec![Rank(2)], to, promoted };
         assert_eq!(
-            super::super::notices::notice(&moves),
+            super::super::notice(&moves),
             "host h1: it is gone; rank 2 moves to h2, where its standby takes its place \
              [physical: promote]"
         );

@@ -4,7 +4,7 @@
 //! Guarantees: nothing is executed. What only the kernel knows (handlers of `binfmt_misc`) is left
 //! to it.
 
-use super::program::ProgramError;
+use super::ProgramError;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache, elf};
 use rustix::fs::{Access, StatVfsMountFlags};
@@ -177,7 +177,7 @@ fn start_of(file: &Path) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::program::{find, inspect};
+    use super::super::{find, inspect};
     use super::*;
 
     fn write(path: &Path, text: &[u8], mode: u32) {
