@@ -175,6 +175,17 @@ impl State {
         Landing { at: UserPtr::own_mut(buffer), capacity: buffer.len(), token: Token::Control }
     }
 
+    /// No memory is left for this frame, which ends the rank.
+    #[cold]
+    pub(super) fn has_no_room(&mut self, from: Rank, header: &Header) -> Landing {
+        self.recovery.fail(format!(
+            "rank {from} sent a message of {} bytes, for which there is no memory: its receive came \
+             later than the message, or memory or the network is damaged",
+            header.len
+        ));
+        self.landings.discard()
+    }
+
     /// A frame of a peer's engine has landed.
     pub(super) fn control_landed(&mut self, from: Rank, header: &Header) {
         let payload = std::mem::take(&mut self.channels.peer_mut(from).control);

@@ -78,7 +78,9 @@ impl State {
             }
             None => {
                 let capacity = header.len as usize;
-                let mut buffer = self.landings.buffer(capacity);
+                let Some(mut buffer) = self.landings.buffer(capacity) else {
+                    return self.has_no_room(from, header);
+                };
                 let at = UserPtr::own_mut(&mut buffer);
                 let id = self.matcher.keep(from, header, header.len, Body::Landing(buffer));
                 Landing { at, capacity, token: Token::Unexpected(id) }
@@ -198,7 +200,9 @@ impl State {
             (Awaited::Waiting(id), Kind::Eager) => {
                 self.landings.is_landing(from, header.ssn);
                 let capacity = header.len as usize;
-                let mut buffer = self.landings.buffer(capacity);
+                let Some(mut buffer) = self.landings.buffer(capacity) else {
+                    return self.has_no_room(from, header);
+                };
                 let at = UserPtr::own_mut(&mut buffer);
                 let message = self.matcher.message_mut(id);
                 message.bytes = header.len;

@@ -92,7 +92,10 @@ impl State {
     /// Room for a frame that has to wait.
     pub(super) fn hold_frame(&mut self, from: Rank, header: &Header) -> Landing {
         self.counters.held_frames += 1;
-        self.channels.peer_mut(from).wave.hold_frame(header)
+        match self.channels.peer_mut(from).wave.hold_frame(header) {
+            Some(landing) => landing,
+            None => self.has_no_room(from, header),
+        }
     }
 
     /// A frame that has to wait is complete.

@@ -7,8 +7,12 @@ use crate::comm::{Members, combine};
 use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag, is_of_faults};
 use crate::error::{ErrorClass, MpiError, Result};
 use crate::group::Group;
+use crate::room;
 use crate::tuning::{CONTEXT_ATTEMPTS, PROCESSES_MAX};
 use ftmpi_wire::Rank;
+
+/// Bytes that the leader of a group tells the other leader at most: a seed, and the processes.
+const OFFER_BYTES_MAX: u64 = 8 + 4 * PROCESSES_MAX as u64;
 
 /// What the members of a group hear of their leader.
 fn the_other_leader_is_dead() -> MpiError {
@@ -96,10 +100,13 @@ impl<L: Link> Mpi<L> {
         }
         let mut len = (theirs.len() as u64).to_le_bytes();
         self.broadcast(&scope, local_leader, &mut len)?;
-        if u64::from_le_bytes(len) == 0 {
+        let len = u64::from_le_bytes(len);
+        if len == 0 {
             return Err(failed.unwrap_or_else(the_other_leader_is_dead));
         }
-        theirs.resize(u64::from_le_bytes(len) as usize, 0);
+        if len > OFFER_BYTES_MAX || !room::grow(&mut theirs, len) {
+            bail!(Intern, "the offer of the other group has {len} bytes");
+        }
         self.broadcast(&scope, local_leader, &mut theirs)?;
         let Some((far_seed, far)) = theirs.split_first_chunk::<8>() else {
             bail!(Intern, "the offer of the other group is cut short");
@@ -180,11 +187,11 @@ impl<L: Link> Mpi<L> {
         let theirs = self.swap(with, context, tag, &len, 8)?;
         let mut len = [0; 8];
         len.copy_from_slice(&theirs);
-        let len = u64::from_le_bytes(len) as usize;
-        if len > 8 + 4 * PROCESSES_MAX {
+        let len = u64::from_le_bytes(len);
+        if len > OFFER_BYTES_MAX {
             bail!(Intern, "the offer of the other group has {len} bytes");
         }
-        self.swap(with, context, tag, mine, len)
+        self.swap(with, context, tag, mine, len as usize)
     }
 
     /// Sends `mine` and receives `len` bytes.

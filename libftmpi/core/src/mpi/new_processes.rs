@@ -14,6 +14,7 @@ use crate::engine::{Link, RecvData, SendData, SendMode, Source, Tag};
 use crate::error::{ErrorClass, MpiError, Result};
 use crate::group::Group;
 use crate::info::{Info, InfoId};
+use crate::room;
 use crate::tuning::{GENERATIONS, JOIN_NEWS_S, PROCESSES_MAX};
 use ftmpi_wire::Rank;
 use ftmpi_wire::new_processes::{JobAnswer, JobQuestion, Refusal, SpawnPart};
@@ -552,7 +553,9 @@ impl<L: Link> Mpi<L> {
         let (class, len) = head.split_at(4);
         let class = class.first_chunk().map_or(0, |class| i32::from_le_bytes(*class));
         let len = len.first_chunk().map_or(0, |len| u64::from_le_bytes(*len));
-        bytes.resize(len as usize, 0);
+        if !room::grow(&mut bytes, len) {
+            bail!(Intern, "the root has told a decision of {len} bytes");
+        }
         let scope = self.scope(comm)?;
         self.broadcast(&scope, root, &mut bytes)?;
         match ErrorClass::from_number(class) {

@@ -15,17 +15,9 @@ use crate::comm::Members;
 use crate::engine::{Engine, Envelope, Link, RecvData, Source, Turn};
 use crate::error::ErrorClass;
 use crate::ids::MessageId;
+use crate::room;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
-
-/// Memory for a request of so many bytes. A datatype of many blocks is as long as their lists, and
-/// the origin has room for it. It is refused only if it does not fit into our memory.
-fn room(bytes: u64) -> Option<Vec<u8>> {
-    let (bytes, mut message) = (usize::try_from(bytes).ok()?, Vec::new());
-    message.try_reserve_exact(bytes).ok()?;
-    message.resize(bytes, 0);
-    Some(message)
-}
 
 impl Arrived {
     /// Takes the first message of this kind, and begins to receive it.
@@ -47,7 +39,9 @@ impl Arrived {
     ) -> Self {
         let source = envelope.source;
         let origin = members.local.local(source);
-        let room = room(envelope.bytes);
+        // A datatype of many blocks is as long as their lists, and the origin has room for it. The
+        // request is refused only if it does not fit into our memory.
+        let room = room::zeroed(envelope.bytes);
         if room.is_none() || origin.is_none() {
             engine.damaged(source, "too long, or from outside of the window");
         }

@@ -4,6 +4,7 @@
 use super::super::link::{Landing, Token};
 use super::super::tuning::{BUFFER_BYTES_MAX, BUFFERS_MAX, TOO_LONG_MAX};
 use crate::ids::{MessageId, ReqId};
+use crate::room;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Rank, Ssn};
 use std::collections::{BTreeMap, VecDeque};
@@ -70,19 +71,16 @@ impl Landings {
         keys.into_iter().filter_map(|key| self.awaited.remove(&key)).collect()
     }
 
-    /// A buffer of `len` bytes or more.
+    /// A buffer of `len` bytes or more; `None`: there is no memory for it.
     #[inline]
-    pub fn buffer(&mut self, len: usize) -> Vec<u8> {
+    pub fn buffer(&mut self, len: usize) -> Option<Vec<u8>> {
         let mut buffer = if len <= BUFFER_BYTES_MAX {
             self.buffers.pop().unwrap_or_default()
         } else {
             Vec::new()
         };
         // A longer buffer keeps its length: to fill it with zeroes would cost as much as a copy.
-        if buffer.len() < len {
-            buffer.resize(len, 0);
-        }
-        buffer
+        (buffer.len() >= len || room::grow(&mut buffer, len as u64)).then_some(buffer)
     }
 
     /// The buffer is free again.

@@ -2,6 +2,7 @@
 
 use super::super::link::{Landing, Token};
 use super::out::Out;
+use crate::room;
 use crate::usermem::UserPtr;
 use ftmpi_wire::{Header, ImageNo, Rank};
 use std::collections::VecDeque;
@@ -102,12 +103,12 @@ impl WaveChannel {
         self.hold || !self.held.is_empty()
     }
 
-    /// Room for a frame that has to wait.
-    pub fn hold_frame(&mut self, header: &Header) -> Landing {
-        let mut payload = vec![0; header.len as usize];
+    /// Room for a frame that has to wait; `None`: there is no memory for it.
+    pub fn hold_frame(&mut self, header: &Header) -> Option<Landing> {
+        let mut payload = room::zeroed(header.len)?;
         let (at, capacity) = (UserPtr::own_mut(&mut payload), payload.len());
         self.held.push_back(HeldFrame { header: *header, payload, whole: false });
-        Landing { at, capacity, token: Token::Held }
+        Some(Landing { at, capacity, token: Token::Held })
     }
 
     /// The frame that waits is complete.
