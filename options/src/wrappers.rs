@@ -77,20 +77,19 @@ pub fn page(name: &str, language: &str) -> Page {
     }
 }
 
-/// The page as the script prints it for `-help`: one text for its three names.
-#[cfg(test)]
-fn script_page() -> String {
-    let mut page = page("ftmpicc", "C");
-    page.about =
-        "Compiles and links programs for ftmpi, with the compiler of this machine: ftmpicc C, \
-                  ftmpicxx C++, ftmpifort Fortran."
-            .to_owned();
-    anstream::adapter::strip_str(&crate::render::terminal::long(&page)).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The page as the script prints it for `-help`: one text for its three names.
+    fn script_page() -> String {
+        let mut page = page("ftmpicc", "C");
+        page.about =
+            "Compiles and links programs for ftmpi, with the compiler of this machine: ftmpicc C, \
+                      ftmpicxx C++, ftmpifort Fortran."
+                .to_owned();
+        anstream::adapter::strip_str(&crate::render::terminal::long(&page)).to_string()
+    }
 
     #[test]
     fn the_script_prints_the_page() {

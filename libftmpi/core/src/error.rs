@@ -4,9 +4,9 @@
 //! and a text that names what was wrong. The numbers are those of the common MPICH ABI; a front for
 //! another ABI maps the enum, not the numbers.
 
-use crate::file::disk::Refusal;
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 
 macro_rules! classes {
     ($($(#[$meta:meta])* $name:ident = $number:literal, $mpi:literal, $text:literal;)*) => {
@@ -189,6 +189,72 @@ impl From<ErrorClass> for MpiError {
 /// The result of everything in the core that an MPI call may answer with.
 pub type Result<T> = std::result::Result<T, MpiError>;
 
+/// What a file is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Doing {
+    Opened,
+    Deleted,
+    Read,
+    Written,
+    Examined,
+    Resized,
+    Extended,
+    Synchronised,
+    Locked,
+}
+
+impl Doing {
+    const ALL: [(Doing, &'static str); 9] = [
+        (Doing::Opened, "opened"),
+        (Doing::Deleted, "deleted"),
+        (Doing::Read, "read"),
+        (Doing::Written, "written"),
+        (Doing::Examined, "examined"),
+        (Doing::Resized, "resized"),
+        (Doing::Extended, "extended"),
+        (Doing::Synchronised, "synchronised"),
+        (Doing::Locked, "locked"),
+    ];
+}
+
+/// A refusal of the file system, and its code: with class and path it is the whole error. It is
+/// recorded, so that a later incarnation that repeats the call gives the same text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the file was used for.
+    pub doing: Doing,
+    /// `errno`.
+    pub code: u16,
+}
+
+impl Refusal {
+    /// Bits of [`Refusal::bits`].
+    pub const BITS: u32 = 24;
+
+    /// The error for the program.
+    #[must_use]
+    pub fn of(self, class: ErrorClass, path: &Path) -> MpiError {
+        let system = std::io::Error::from_raw_os_error(i32::from(self.code));
+        let what = Doing::ALL[self.doing as usize].1;
+        let text = format!("'{}' cannot be {what}: {system}", path.display());
+        MpiError { refusal: Some(self), ..class.because(text) }
+    }
+
+    /// As a number that is not 0.
+    #[must_use]
+    pub fn bits(self) -> u64 {
+        (self.doing as u64 + 1) << 16 | u64::from(self.code)
+    }
+
+    /// From that number.
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        let (doing, _) = *Doing::ALL.get((bits >> 16 & 0xff).checked_sub(1)? as usize)?;
+        Some(Self { doing, code: bits as u16 })
+    }
+}
+
 /// Returns an error of the given class with a formatted text.
 ///
 /// `bail!(Count, "count is {count}, must not be negative")`
@@ -220,5 +286,19 @@ mod tests {
     fn an_error_says_class_and_text() {
         let error = ErrorClass::Rank.because("rank 7 is not in a communicator of size 4");
         assert_eq!(error.to_string(), "MPI_ERR_RANK: rank 7 is not in a communicator of size 4");
+    }
+
+    #[test]
+    fn a_refusal_repeats_its_text() {
+        for (index, (doing, word)) in Doing::ALL.into_iter().enumerate() {
+            assert_eq!(doing as usize, index);
+            let refusal = Refusal { doing, code: 2 };
+            assert!(refusal.bits() != 0 && refusal.bits() >> Refusal::BITS == 0);
+            assert_eq!(Refusal::from_bits(refusal.bits()), Some(refusal));
+            let error = refusal.of(ErrorClass::NoSuchFile, Path::new("some/path"));
+            assert!(error.text.contains("some/path") && error.text.contains(word), "{error}");
+        }
+        assert_eq!(Refusal::from_bits(0), None);
+        assert_eq!(Refusal::from_bits(0xff << 16), None);
     }
 }

@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::table::Kind;
-
 /// Why nothing was generated.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -89,8 +87,8 @@ pub enum Problem {
     NoRequest,
     #[error("an array of indices without their number: write the function by hand")]
     IndicesWithoutNumber,
-    #[error("{0}: kind {1:?} has no rule: write the function by hand")]
-    NoRule(String, Kind),
+    #[error("{0}: kind {1} has no rule: write the function by hand")]
+    NoRule(String, String),
     #[error("{0}: no fixed room for the text of length {1:?}")]
     NoRoom(String, Option<String>),
     #[error("{0}: no rule for the length {1:?}")]

@@ -7,10 +7,9 @@
 use crate::base::refusal::{Refusal, Refused};
 use crate::base::syscalls::{self, Errno};
 use crate::base::tables::{
-    COPIES_MAX, Control, DATA_FILES_MAX, DataFile, Parking, Piece, SharedCopy,
+    COPIES_MAX, Control, DATA_FILES_MAX, DataFile, FILE_NOTES, FileNote, Parking, Piece, SharedCopy,
 };
 use crate::base::text::Line;
-use crate::memory::known_hashes::{NOTES, Note};
 use core::mem::size_of;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use ftmpi_checkpoint::boot_abi::{RESERVED_AREA_BASE, RESERVED_AREA_LEN};
@@ -121,7 +120,7 @@ const WATCHES: usize = RESERVED_AREA_BASE + 26 * MIB;
 /// Hashes of files, which the process and its children share.
 const KNOWN_HASHES: usize = RESERVED_AREA_BASE + 28 * MIB;
 
-const KNOWN_HASHES_LEN: usize = NOTES * size_of::<Note>();
+const KNOWN_HASHES_LEN: usize = FILE_NOTES * size_of::<FileNote>();
 
 const _: () = {
     assert!(size_of::<Control>() <= CONTROL_LEN);
@@ -235,9 +234,9 @@ impl ReservedArea {
     }
 
     /// Written by several processes at the same time.
-    pub fn known_hashes(&self) -> &'static [Note] {
+    pub fn known_hashes(&self) -> &'static [FileNote] {
         // SAFETY: see above; words that others change are atomic.
-        unsafe { core::slice::from_raw_parts(KNOWN_HASHES as *const Note, NOTES) }
+        unsafe { core::slice::from_raw_parts(KNOWN_HASHES as *const FileNote, FILE_NOTES) }
     }
 
     pub fn files(&self) -> &'static mut [File] {

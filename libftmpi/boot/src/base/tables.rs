@@ -1,6 +1,6 @@
 //! Tables in the reserved area, in addition to those of the image.
 
-use core::sync::atomic::{AtomicI32, AtomicU32};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use ftmpi_checkpoint::stream::{Text, limit};
 
 /// A copy of shared memory, made while the process stands still.
@@ -105,6 +105,15 @@ pub struct Piece {
     pub copy: usize,
     pub len: usize,
 }
+
+/// Words of a note about a file.
+pub const FILE_NOTE_WORDS: usize = 8;
+
+/// A note about the contents of a file ([`crate::memory::known_hashes`]).
+pub type FileNote = [AtomicU64; FILE_NOTE_WORDS];
+
+/// Notes about files. Two files with the same place take turns.
+pub const FILE_NOTES: usize = 4096;
 
 /// Files that may be data, at most. Further files are treated as libraries.
 pub const DATA_FILES_MAX: usize = 256;

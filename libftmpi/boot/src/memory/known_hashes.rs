@@ -9,18 +9,14 @@
 //! that is wrong nevertheless can have an image refused, and never lets another file pass.
 
 use crate::base::reserved_area::ReservedArea;
-use core::sync::atomic::{AtomicU64, Ordering};
+use crate::base::tables::{FILE_NOTES, FileNote};
+use core::sync::atomic::Ordering;
 use ftmpi_checkpoint::stream::Hash;
 
-/// Device, number, size, and the times of the last changes of contents and of the file; its hash;
-/// the hash of these, because two children may write at the same time.
-const WORDS: usize = 8;
+/// The words of a note: device, number, size, and the times of the last changes of contents and of
+/// the file; its hash; the hash of these, because two children may write at the same time.
 const HASH: usize = 5;
 const SEAL: usize = 6;
-/// A place for a note.
-pub type Note = [AtomicU64; WORDS];
-/// How many there are. Two files with the same place take turns.
-pub const NOTES: usize = 4096;
 /// How long a file must have been unchanged when it is read: longer than the steps of its times.
 const SETTLED_NS: i64 = 2_000_000_000;
 
@@ -40,9 +36,9 @@ impl Key {
         ])
     }
 
-    fn place(self, notes: &[Note]) -> Option<&Note> {
+    fn place(self, notes: &[FileNote]) -> Option<&FileNote> {
         let mixed = Hash::new().with(&self.0[0].to_le_bytes()).with(&self.0[1].to_le_bytes());
-        notes.get(mixed.value() as usize % NOTES)
+        notes.get(mixed.value() as usize % FILE_NOTES)
     }
 
     fn seal(self, hash: u64) -> u64 {
@@ -71,13 +67,13 @@ pub fn put(area: &ReservedArea, key: Key, hash: u64, now_ns: i64) {
     write(area.known_hashes(), key, hash, now_ns);
 }
 
-fn read(notes: &[Note], key: Key) -> Option<u64> {
+fn read(notes: &[FileNote], key: Key) -> Option<u64> {
     let words = key.place(notes)?.each_ref().map(|word| word.load(Ordering::Relaxed));
     let hash = words[HASH];
     (words[..HASH] == key.0 && words[SEAL] == key.seal(hash)).then_some(hash)
 }
 
-fn write(notes: &[Note], key: Key, hash: u64, now_ns: i64) {
+fn write(notes: &[FileNote], key: Key, hash: u64, now_ns: i64) {
     let Some(place) = key.place(notes).filter(|_| key.is_settled(now_ns)) else { return };
     let words = key.0.iter().chain([&hash]);
     place.iter().zip(words).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
@@ -87,9 +83,11 @@ fn write(notes: &[Note], key: Key, hash: u64, now_ns: i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tables::FILE_NOTE_WORDS;
+    use core::sync::atomic::AtomicU64;
 
-    fn notes() -> [Note; NOTES] {
-        [const { [const { AtomicU64::new(0) }; WORDS] }; NOTES]
+    fn notes() -> [FileNote; FILE_NOTES] {
+        [const { [const { AtomicU64::new(0) }; FILE_NOTE_WORDS] }; FILE_NOTES]
     }
 
     #[test]

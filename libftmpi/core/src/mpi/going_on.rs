@@ -17,25 +17,13 @@ use crate::error::{ErrorClass, MpiError, Result};
 use crate::group::{Group, GroupId};
 use crate::mpi::Buffer;
 use crate::op::{OpId, Predefined};
+use crate::request::agreement::{Agreement, Purpose};
 use crate::request::{Active, Slot};
 use crate::tuning::CONTEXT_ATTEMPTS;
 use crate::usermem::UserPtr;
 use ftmpi_wire::Rank;
 use ftmpi_wire::group_news::{Agreed, AgreementName};
 use std::rc::Rc;
-
-/// An agreement under way, of which the program has a request.
-pub struct Agreement {
-    pub(crate) name: AgreementName,
-    purpose: Purpose,
-}
-
-enum Purpose {
-    /// The agreed flags go there.
-    Flag(UserPtr),
-    /// The new communicator, which has no context and no group of its own yet.
-    Shrink { new: CommId, parent: Rc<Members>, offer: Offer },
-}
 
 /// The words of an agreement on flags.
 fn words_of(flag: i32) -> Vec<u64> {

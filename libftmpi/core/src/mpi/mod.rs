@@ -60,13 +60,13 @@ mod topologies;
 mod waitsome_record;
 mod windows;
 
+pub use crate::request::agreement::Agreement;
 pub use collective_calls::Collective;
 pub use communicators::SplitType;
 pub use completion_lists::TestAny;
 pub use epochs::Assert;
 pub use file_access::{FileBuffer, Pointer};
 pub use files::Whence;
-pub use going_on::Agreement;
 pub use new_processes::{JoinCard, Spawned, SpawnedPart};
 pub use one_sided::{OneSided, OriginBuffer, TargetBuffer};
 pub use partitioned::PartitionedBuffer;

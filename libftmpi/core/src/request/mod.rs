@@ -1,5 +1,6 @@
 //! Requests of the program: one slot for everything that can be waited for (MPI-4.1, 3.7).
 
+pub(crate) mod agreement;
 pub(crate) mod partitioned;
 
 use crate::arguments::SendKind;
@@ -8,10 +9,10 @@ use crate::collective::{Call, Piece};
 use crate::comm::{Members, Offer};
 use crate::engine::{Source, Tag};
 use crate::ids::{CommId, ReqId, TaskId};
-use crate::mpi::Agreement;
 use crate::status::Status;
 use crate::usermem::Scratch;
 use crate::window::SharedTransfer;
+use agreement::Agreement;
 use ftmpi_wire::Rank;
 use partitioned::{PartitionedRecv, PartitionedSend, Parts};
 use std::rc::Rc;

@@ -5,27 +5,17 @@
 //! no continuation lines.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
-use crate::constants;
 use ftmpi_codegen::table::{Direction, Function, Kind, Param};
 
-/// The files and their names. The modules have interfaces for `functions` and for the `extensions`
-/// of `include/mpix.table`.
-pub fn files(
-    include: &Path,
-    functions: &[Function],
-    extensions: &[Function],
-) -> anyhow::Result<Vec<(&'static str, String)>> {
-    let functions = &[functions, extensions].concat();
-    let header = fs::read_to_string(include.join("mpi_preamble.h"))?;
-    let declarations = declarations(&constants::read(&header));
+/// `mpif.h` and the module `mpi`, with their names: these constants, and an interface for each of
+/// `functions`.
+pub fn files(constants: &[(String, i64)], functions: &[Function]) -> [(&'static str, String); 2] {
+    let declarations = declarations(constants);
     let mut mpif = String::from("! mpif.h of ftmpi. Generated from include/mpi_preamble.h.\n");
     mpif.push_str(&declarations);
     mpif.push_str(EXTERNALS);
-    let f08 = crate::f08::module(&constants::read(&header), functions);
-    Ok(vec![("mpif.h", mpif), ("mpi.f90", module(&declarations, functions)), ("mpi_f08.f90", f08)])
+    [("mpif.h", mpif), ("mpi.f90", module(&declarations, functions))]
 }
 
 const KINDS: &str = "      INTEGER MPI_ADDRESS_KIND

@@ -31,7 +31,11 @@ fn main() -> anyhow::Result<()> {
         ("standard/mpi.h", c::standard_header(&include, &functions)?),
     ];
     let extensions = table::read(&include.join("mpix.table"))?;
-    files.extend(fortran::files(&include, &functions, &extensions)?);
+    let preamble = fs::read_to_string(include.join("mpi_preamble.h"))?;
+    let constants = constants::read(&preamble);
+    let with_extensions = [functions.as_slice(), extensions.as_slice()].concat();
+    files.extend(fortran::files(&constants, &with_extensions));
+    files.push(("mpi_f08.f90", f08::module(&constants, &with_extensions)));
 
     let top = include.join("..");
     files.push(("../../docs/reference/mpi-support.md", matrix::text(&top, &functions)?));

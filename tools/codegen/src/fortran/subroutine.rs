@@ -106,7 +106,7 @@ impl Pieces {
             _ if p.name.ends_with("weights") => format!("special::weights({n})"),
             kind if is_plain(kind) && (array || written) => n,
             kind if is_plain(kind) => format!("*{n}"),
-            kind => return Err(Problem::NoRule(p.name.clone(), kind.clone())),
+            kind => return Err(Problem::NoRule(p.name.clone(), format!("{kind:?}"))),
         })
     }
 
