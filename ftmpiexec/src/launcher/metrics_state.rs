@@ -1,12 +1,29 @@
-//! The state that `--metrics` serves: the report as it is now, and the state of each rank.
+//! The state that `--metrics` serves: the report as it is now, the state of each rank, and what the
+//! servers say of themselves.
 
 use super::Launcher;
+use ftmpi_servers::metrics::StateRequest;
 use ftmpi_wire::Rank;
 use serde_json::{Value, json};
 
 impl Launcher {
-    /// The state that [`ftmpi_servers::metrics::catalogue::JOB`] names its values in.
-    pub(super) fn metrics_state(&self) -> Value {
+    /// Answers with the state that [`ftmpi_servers::metrics::catalogue::JOB`] names its values in.
+    /// The launcher goes on while servers are asked.
+    pub(super) fn answer_metrics(&self, request: StateRequest) {
+        let mut state = self.metrics_state();
+        let here = rustix::system::uname();
+        let asked = self.servers.ask_each(&self.key, &here.nodename().to_string_lossy());
+        tokio::spawn(async move {
+            let mut servers = Vec::new();
+            for server in asked {
+                servers.extend(server.await.ok());
+            }
+            state["servers"] = servers.into();
+            let _ = request.send(state);
+        });
+    }
+
+    fn metrics_state(&self) -> Value {
         let report = self.recorder.report(&self.dispatcher, &self.history, self.now(), 0);
         let mut state = serde_json::to_value(report).unwrap_or_default();
         let size = self.plan.placement.len();

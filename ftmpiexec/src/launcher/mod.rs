@@ -398,9 +398,7 @@ impl Launcher {
             LauncherEvent::ImagesWanted(answers) => self.images_wanted(answers),
             LauncherEvent::Asked { verb, answers } => self.asked(verb, answers),
             LauncherEvent::JoinAsked { request, lines } => self.join_asked(*request, lines),
-            LauncherEvent::StateWanted(question, request) => {
-                let _ = request.send(self.state_wanted(question));
-            }
+            LauncherEvent::StateWanted(question, request) => self.state_wanted(question, request),
             LauncherEvent::NodesJoined(nodes) => self.nodes_joined(nodes),
             LauncherEvent::Notice(line) => self.printer.notice(line),
             LauncherEvent::Printed { host, launch, bytes, upto, delivery } => {

@@ -11,7 +11,7 @@ use ftmpi_servers::dashboard::Question;
 use ftmpi_servers::exposure::exposure;
 use ftmpi_servers::metrics::{self, StateRequest};
 use ftmpi_transport::auth::JobKey;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::net::{SocketAddr, TcpListener};
 use tokio::sync::mpsc;
 
@@ -74,13 +74,13 @@ fn bind(address: SocketAddr) -> anyhow::Result<(SocketAddr, TcpListener)> {
 }
 
 impl Launcher {
-    /// The answer to a question of a page.
-    pub(super) fn state_wanted(&mut self, question: Question) -> Value {
+    /// Answers a question of a page.
+    pub(super) fn state_wanted(&mut self, question: Question, request: StateRequest) {
         match question {
-            Question::Metrics => self.metrics_state(),
+            Question::Metrics => self.answer_metrics(request),
             Question::Status => {
                 let status = self.job_status();
-                json!({ "exposure": exposure(&status), "status": status })
+                let _ = request.send(json!({ "exposure": exposure(&status), "status": status }));
             }
         }
     }

@@ -389,6 +389,31 @@ impl Servers {
         states
     }
 
+    /// Asks each server for its figures, all at the same time, for the metrics of the job. `here`:
+    /// the launcher's host.
+    pub fn ask_each(&self, key: &JobKey, here: &str) -> Vec<JoinHandle<serde_json::Value>> {
+        let ask = |server: &Server| {
+            let mut entry = serde_json::json!({
+                "kind": server.kind.name(),
+                "server": server.number,
+                "host": server.place.as_deref().unwrap_or(here),
+                "up": false,
+            });
+            let address = server.address.filter(|_| server.up).map(from_here);
+            let key = key.clone();
+            tokio::spawn(async move {
+                let Some(address) = address else { return entry };
+                let told = ftmpi_servers::client::status(address, &key, SERVER_STATE_LIMIT);
+                if let Ok(state) = told.await {
+                    entry["up"] = true.into();
+                    entry["state"] = state;
+                }
+                entry
+            })
+        };
+        self.servers.iter().map(ask).collect()
+    }
+
     /// Ends all servers, because the job is over; returns when they write no more. `keep`: what
     /// they have stored is needed.
     pub async fn stop(&mut self, keep: bool) {

@@ -1,11 +1,14 @@
 //! The files of `packaging/monitoring` name only metrics that are declared, and use them as what
 //! they are.
 
-use super::catalogue::ALL;
+use super::catalogue::{ALL, OF_SERVERS};
 use crate::metrics::{Family, Kind};
 
 const DASHBOARD: &str = include_str!("../../../packaging/monitoring/grafana-dashboard.json");
 const RULES: &str = include_str!("../../../packaging/monitoring/prometheus-rules.yml");
+
+/// Labels of servers on the page of their job.
+const OF_A_JOB: &[&str] = &["server", "host"];
 
 /// Labels that Prometheus adds.
 const OF_PROMETHEUS: &[&str] = &["instance", "job"];
@@ -67,7 +70,12 @@ fn every_label_of_the_dashboard_and_the_alerts_is_there() {
         let labels = |label: &str| {
             let has =
                 |name: &str| family(name).is_some_and(|family| family.labels.contains(&label));
-            OF_PROMETHEUS.contains(&label) || names.iter().any(|(_, name)| has(name))
+            let of_server = |name: &str| {
+                let mut families = OF_SERVERS.iter().flat_map(|(_, catalogue)| catalogue.families);
+                families.any(|family| family.name == name) && OF_A_JOB.contains(&label)
+            };
+            OF_PROMETHEUS.contains(&label)
+                || names.iter().any(|(_, name)| has(name) || of_server(name))
         };
         for list in text.split("by (").skip(1) {
             let list = list.split(')').next().unwrap_or_default();

@@ -1,5 +1,9 @@
 //! The text of one answer: what the catalogue declares, with the values of a state.
+//!
+//! The state of a job has the states of its servers below `/servers` ([`SERVER`]). They are on the
+//! same page, as each server's own page has them, with labels that tell the servers apart.
 
+use super::catalogue::OF_SERVERS;
 use super::family::{Catalogue, Family, Kind, Source};
 use serde_json::Value;
 use std::fmt::Write;
@@ -7,26 +11,49 @@ use std::fmt::Write;
 /// A sample: the values of its labels, and its value.
 type Sample = (Vec<String>, f64);
 
+/// Labels of a server's metrics on the page of its job: its number among those of its kind, and
+/// its host. An entry of `/servers` has these fields, its `kind` and its `state`.
+const SERVER: [&str; 2] = ["server", "host"];
+
 /// The state of a program in the text format of Prometheus.
 #[must_use]
 pub fn render(catalogue: &Catalogue, state: &Value) -> String {
     let mut text = String::new();
     for family in catalogue.families {
-        let samples = samples(family, state);
-        if samples.is_empty() {
-            continue;
-        }
-        let kind = match family.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-        };
-        let _ = writeln!(text, "# HELP {} {}", family.name, escape_help(family.help));
-        let _ = writeln!(text, "# TYPE {} {kind}", family.name);
-        for (labels, value) in samples {
-            let _ = writeln!(text, "{}{} {value}", family.name, label_set(family.labels, &labels));
+        write_family(&mut text, family, family.labels, samples(family, state));
+    }
+    let servers = state.get("servers").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for (kind, catalogue) in OF_SERVERS {
+        let of_kind: Vec<(Vec<String>, &Value)> = servers
+            .iter()
+            .filter(|server| server.get("kind").and_then(Value::as_str) == Some(kind))
+            .filter_map(|server| Some((label_values(&SERVER, server), server.get("state")?)))
+            .collect();
+        for family in catalogue.families {
+            let names = [&SERVER[..], family.labels].concat();
+            let samples = of_kind.iter().flat_map(|(server, state)| {
+                let of_one = samples(family, state).into_iter();
+                of_one.map(|(labels, value)| ([server.clone(), labels].concat(), value))
+            });
+            write_family(&mut text, family, &names, samples.collect());
         }
     }
     text
+}
+
+fn write_family(text: &mut String, family: &Family, names: &[&str], samples: Vec<Sample>) {
+    if samples.is_empty() {
+        return;
+    }
+    let kind = match family.kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+    };
+    let _ = writeln!(text, "# HELP {} {}", family.name, escape_help(family.help));
+    let _ = writeln!(text, "# TYPE {} {kind}", family.name);
+    for (labels, value) in samples {
+        let _ = writeln!(text, "{}{} {value}", family.name, label_set(names, &labels));
+    }
 }
 
 fn samples(family: &Family, state: &Value) -> Vec<Sample> {
@@ -157,5 +184,27 @@ x_full 0
         let page = text_format::parse(&text).unwrap();
         assert_eq!(page.value("x_info", &[("server", "a\"b")]), Some(1.0));
         assert_eq!(page.value("x_rank_state", &[("rank", "2"), ("state", "down")]), Some(1.0));
+    }
+
+    #[test]
+    fn the_page_of_a_job_has_the_metrics_of_its_servers() {
+        let logger = |number: u32, host: &str, events: u64| {
+            let ranks = [serde_json::json!({ "rank": number, "written": events })];
+            let state = serde_json::json!({ "events": events, "ranks": ranks });
+            serde_json::json!({ "kind": "event-logger", "server": number, "host": host, "state": state })
+        };
+        // Nothing is known of the values of a server that does not answer.
+        let silent = serde_json::json!({ "kind": "checkpoint-server", "server": 0, "host": "a" });
+        let state =
+            serde_json::json!({ "servers": [logger(0, "a", 7), logger(1, "b", 9), silent] });
+        let text = render(&Catalogue { program: "x", families: &[] }, &state);
+        let page = text_format::parse(&text).unwrap();
+        page.check_conventions().unwrap();
+        let events = |labels| page.value("ftmpi_event_logger_events_total", labels);
+        assert_eq!(events(&[("server", "0"), ("host", "a")]), Some(7.0));
+        assert_eq!(events(&[("server", "1"), ("host", "b")]), Some(9.0));
+        let written = "ftmpi_event_logger_rank_written_event";
+        assert_eq!(page.value(written, &[("server", "1"), ("rank", "1")]), Some(9.0));
+        assert!(!text.contains("checkpoint_server"), "{text}");
     }
 }

@@ -54,6 +54,12 @@ pub static JOB: Catalogue = Catalogue {
             "Servers that had to be restarted.",
             value("/servers_restarted"),
         ),
+        Family::gauge(
+            "ftmpi_job_server_up",
+            "1 if the server has answered.",
+            Source::Each { list: "/servers", value: "/up" },
+        )
+        .labels(&["kind", "server", "host"]),
         Family::counter(
             "ftmpi_job_images_ordered_total",
             "Images that the checkpoint scheduler asked for.",

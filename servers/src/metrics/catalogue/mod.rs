@@ -2,6 +2,7 @@
 //!
 //! Names follow the conventions of Prometheus: counters end in `_total`, times are in seconds,
 //! sizes in bytes. A metric of a rank has the label `rank`, and `host` where the program knows it.
+//! On the page of a job, metrics of servers also have `server` and `host`.
 
 mod job;
 
@@ -324,6 +325,14 @@ pub static CHECKPOINT_SCHEDULER: Catalogue = Catalogue {
     ],
 };
 
+/// Of servers, by the names of their kinds in machine files.
+pub static OF_SERVERS: [(&str, &Catalogue); 4] = [
+    ("event-logger", &EVENT_LOGGER),
+    ("channel-memory", &CHANNEL_MEMORY),
+    ("checkpoint-server", &CHECKPOINT_SERVER),
+    ("checkpoint-scheduler", &CHECKPOINT_SCHEDULER),
+];
+
 /// Of all programs.
 pub static ALL: [&Catalogue; 5] =
     [&JOB, &EVENT_LOGGER, &CHANNEL_MEMORY, &CHECKPOINT_SERVER, &CHECKPOINT_SCHEDULER];
@@ -348,8 +357,9 @@ mod tests {
             assert_eq!(stem.ends_with("_bytes"), family.unit == Unit::Bytes, "{name}");
             assert_eq!(stem.ends_with("_seconds"), family.unit == Unit::Seconds, "{name}");
             assert!(family.help.ends_with('.') && family.help.len() <= 100, "{name}");
-            let of_rank = matches!(family.source, Source::Each { .. } | Source::States { .. });
-            assert_eq!(family.labels.contains(&"rank"), of_rank, "{name}");
+            let of_each = matches!(family.source, Source::Each { .. } | Source::States { .. });
+            let of_what = if name == "ftmpi_job_server_up" { "server" } else { "rank" };
+            assert_eq!(family.labels.contains(&of_what), of_each, "{name}");
         }
     }
 }
