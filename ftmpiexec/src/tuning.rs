@@ -26,6 +26,8 @@ pub const AGENT_START_LIMIT: Duration = Duration::from_secs(60);
 pub const AGENT_RESTART_LIMIT: Duration = Duration::from_secs(30);
 /// Failed starts in a row of the agent of a host that was up.
 pub const AGENT_RESTARTS_MAX: u32 = 3;
+/// A job that has not begun after this time says what it waits for.
+pub const START_SILENCE: Duration = Duration::from_secs(10);
 /// How long agents may take to kill their ranks at the end.
 pub const FAREWELL: Duration = Duration::from_secs(5);
 /// The same, where the job goes on later: agents save files that images rest on.
@@ -116,6 +118,8 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 
 // ---- servers ------------------------------------------------------------------------------------
 
+/// From the start of a server on another host until that host has its key: its ssh may hang.
+pub const SERVER_REACH_LIMIT: Duration = Duration::from_secs(60);
 /// Failed starts of a server in a row.
 pub const SERVER_FAILURES_MAX: u32 = 10;
 /// How long the removal of directories on other hosts may take.

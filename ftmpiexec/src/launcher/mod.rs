@@ -58,6 +58,7 @@ mod scheduling;
 mod servers;
 mod settings;
 pub mod signals;
+mod start_waits;
 mod starts;
 mod status_text;
 mod stopping;
@@ -424,6 +425,7 @@ impl Launcher {
 
     fn every_second(&mut self) {
         self.look_at_the_time_limit();
+        self.look_at_the_start();
         self.store.every_second();
         self.look_at_servers();
         if let Some(file) = self.store.take_unsynced() {

@@ -20,7 +20,7 @@ use crate::cli::Plan;
 use crate::inject::{Fault, ServerKind};
 use crate::job_dir::JobDir;
 use crate::job_dir::plan_file::SavedServer;
-use crate::tuning::{SERVER_STATE_LIMIT, SERVER_STOP_LIMIT};
+use crate::tuning::{SERVER_REACH_LIMIT, SERVER_STATE_LIMIT, SERVER_STOP_LIMIT};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::Rank;
 use ftmpi_wire::job_status::ServerStatus;
@@ -246,7 +246,8 @@ impl Servers {
                 let _ = events.send(LauncherEvent::ServerEnded { index, launch, why });
                 return;
             }
-            let why = run_server(command, key_line, killed, (index, launch), &events).await;
+            let key = (key_line, SERVER_REACH_LIMIT);
+            let why = run_server(command, key, killed, (index, launch), &events).await;
             let _ = events.send(LauncherEvent::ServerEnded { index, launch, why });
         }));
     }
@@ -311,6 +312,12 @@ impl Servers {
             },
         };
         self.servers.iter().map(status).collect()
+    }
+
+    /// Servers that do not serve: what each is called, and its host if that is another one.
+    pub fn not_up(&self) -> Vec<(String, Option<&str>)> {
+        let missing = self.servers.iter().enumerate().filter(|(_, server)| !server.up);
+        missing.map(|(index, server)| (self.title(index), server.host.as_deref())).collect()
     }
 
     /// Whether every server listens.

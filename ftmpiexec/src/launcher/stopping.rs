@@ -36,6 +36,8 @@ pub struct RunState {
     pub servers_up: bool,
     /// A rank was started.
     pub started: bool,
+    /// It was said what a long start waits for.
+    pub start_explained: bool,
     /// A signal or `--timeout` ends the job.
     pub interrupted: bool,
     /// Last images are being taken.

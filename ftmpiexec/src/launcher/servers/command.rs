@@ -1,5 +1,6 @@
 //! The command lines of servers, and what they leave on other hosts and in the object store.
 
+use super::process::REACHED;
 use super::{Server, ServerError, Servers};
 use crate::cli::{Plan, Starter};
 use crate::inject::{Fault, ServerKind};
@@ -117,7 +118,9 @@ impl CommandBuilder {
                 let file = self.remote_binaries.join(program).into_os_string();
                 let words: Vec<OsString> =
                     std::iter::once(file).chain(arguments).map(|word| shell_word(&word)).collect();
-                let mut script = OsString::from("read -r FTMPI_KEY; export FTMPI_KEY; exec ");
+                let mut script = OsString::from(format!(
+                    "read -r FTMPI_KEY; export FTMPI_KEY; echo {REACHED}; exec "
+                ));
                 script.push(words.join(OsStr::new(" ")));
                 script.push(" --exit-with-parent");
                 self.command_on(host, &["sh".as_ref(), "-c".as_ref(), &script])

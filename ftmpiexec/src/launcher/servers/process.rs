@@ -1,4 +1,7 @@
 //! The process of a server: its key goes in, its address and its lines come out.
+//!
+//! Guarantee: a host that does not take the key within a limit ends the start. What the server does
+//! afterwards, such as reading what it has stored, may take any time.
 
 use super::{StopMode, server_stderr};
 use crate::launcher::events::LauncherEvent;
@@ -6,14 +9,20 @@ use crate::no_process::no_process;
 use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX, SERVER_ASK_LIMIT};
 use ftmpi_servers::server_process::{LOGS_NEED_ROOM, STORAGE_TROUBLE, STORAGE_WORKS};
 use rustix::process::Pid;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::Command;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
-/// Runs a server to its end; the result says why it ended, with its last line.
+/// What another host says when it has the key.
+pub(super) const REACHED: &str = "reached";
+
+/// Runs a server to its end; the result says why it ended, with its last line. `key_line`: the key
+/// for another host, which must say [`REACHED`] within `limit`.
 pub(super) async fn run_server(
     mut command: Command,
-    key_line: Option<String>,
+    (key_line, limit): (Option<String>, Duration),
     killed: oneshot::Receiver<StopMode>,
     (index, launch): (usize, u64),
     events: &mpsc::UnboundedSender<LauncherEvent>,
@@ -23,11 +32,13 @@ pub(super) async fn run_server(
         Err(e) => return no_process(&e),
     };
     let mut stdin = child.stdin.take();
+    let remote = key_line.is_some();
+    let reached = Arc::new(Notify::new());
     if let (Some(stdin), Some(line)) = (stdin.as_mut(), key_line) {
         let _ = stdin.write_all(line.as_bytes()).await;
     }
     if let Some(stdout) = child.stdout.take() {
-        let events = events.clone();
+        let (events, reached) = (events.clone(), reached.clone());
         tokio::spawn(async move {
             let mut lines = BufReader::new(stdout);
             while let Some(line) = server_stderr::next_line(&mut lines).await {
@@ -41,6 +52,9 @@ pub(super) async fn run_server(
                 } else if let Some(why) = line.strip_prefix(LOGS_NEED_ROOM) {
                     let why = why.chars().take(LINE_CHARS_MAX).collect();
                     LauncherEvent::LogsNeedRoom { index, launch, why }
+                } else if line == REACHED {
+                    reached.notify_one();
+                    continue;
                 } else if line == STORAGE_WORKS {
                     LauncherEvent::ServerStorage { index, launch, trouble: None }
                 } else {
@@ -67,8 +81,18 @@ pub(super) async fn run_server(
         }
         last
     });
+    let late = async {
+        if !remote || tokio::time::timeout(limit, reached.notified()).await.is_ok() {
+            std::future::pending::<()>().await;
+        }
+    };
     let status = tokio::select! {
         status = child.wait() => status,
+        () = late => {
+            let _ = child.start_kill();
+            let _ = child.wait().await;
+            return format!("its host did not answer within {} s", limit.as_secs_f32());
+        }
         mode = killed => {
             // The end of its input tells a server on another host.
             drop(stdin.take());
@@ -87,5 +111,30 @@ pub(super) async fn run_server(
     match tokio::time::timeout(LAST_LINE_LIMIT, last_line).await {
         Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
         _ => ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+
+    /// How a script in place of ssh ends.
+    async fn end_of(script: &str, limit: Duration) -> String {
+        let (_kill, killed) = oneshot::channel();
+        let (events, _) = mpsc::unbounded_channel();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        run_server(command, (Some("key\n".to_owned()), limit), killed, (0, 0), &events).await
+    }
+
+    #[tokio::test]
+    async fn a_host_that_does_not_take_the_key_ends_the_start() {
+        let why = end_of("exec sleep 600", Duration::from_millis(50)).await;
+        assert_eq!(why, "its host did not answer within 0.05 s");
+        let script = format!("read -r key; echo {REACHED}; echo broken >&2; exit 3");
+        let why = end_of(&script, Duration::from_secs(600)).await;
+        assert_eq!(why, "exit status: 3: broken");
     }
 }
