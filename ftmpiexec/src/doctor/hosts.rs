@@ -6,21 +6,35 @@ use crate::cli::{Allocation, CommandLine, Plan, Starter};
 use crate::host_limits::HostLimits;
 use crate::restore_facts::{self, HostFacts, RestoreFacts};
 use ftmpi_checkpoint::launch::StackLimit;
+use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::io::Read;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A host answers within this time, or counts as one that cannot be reached.
 const LIMIT: Duration = Duration::from_secs(20);
+/// A wait that is longer is explained.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Between two looks whether a command has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long the end of the output of a command that has ended is waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// What is kept of the output of a host: the shell there may print much.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// What a finding about a host is called.
 const HOST: &str = "host";
 
-/// Asks every other host for its facts, all at the same time.
-pub fn look(line: &CommandLine) -> Vec<Finding> {
+/// Asks every other host for its facts, as many at the same time as agents are started. `say` gets
+/// what is found of each host, in the order of the hosts.
+pub fn look(line: &CommandLine, mut say: impl FnMut(Vec<Finding>)) {
     let placement = &line.cli.placement;
     let named = placement.hosts.is_some() || placement.machinefile.is_some();
     if !named && Allocation::current(placement.rmk).is_ok_and(|found| found.is_none()) {
-        return Vec::new();
+        return;
     }
     // A plan needs a program; the hosts do not depend on it.
     let mut line = line.clone();
@@ -31,17 +45,60 @@ pub fn look(line: &CommandLine) -> Vec<Finding> {
     }
     let plan = match Plan::new(&line) {
         Ok(plan) => plan,
-        Err(error) => return vec![Finding::bad("hosts", error.to_string())],
+        Err(error) => return say(vec![Finding::bad("hosts", error.to_string())]),
     };
-    let asking: Vec<_> = plan
-        .machines
-        .iter()
-        .map(|machine| {
-            let (plan, name) = (plan.clone(), machine.name.clone());
-            std::thread::spawn(move || ask(&plan, &name))
-        })
-        .collect();
-    asking.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+    let names: Vec<&str> = plan.machines.iter().map(|machine| machine.name.as_str()).collect();
+    let next = AtomicUsize::new(0);
+    let (tell, told) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..names.len().min(plan.launch_at_once as usize) {
+            let (tell, next, names, plan) = (tell.clone(), &next, &names, &plan);
+            scope.spawn(move || {
+                while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let _ = tell.send((*name, ask(plan, name)));
+                }
+            });
+        }
+        drop(tell);
+        say_in_order(&names, &told, say);
+    });
+}
+
+/// Says what is found of each host when it and all hosts before it have answered. A long silence is
+/// explained.
+fn say_in_order(
+    names: &[&str],
+    told: &mpsc::Receiver<(&str, Vec<Finding>)>,
+    mut say: impl FnMut(Vec<Finding>),
+) {
+    let mut found: HashMap<&str, Vec<Finding>> = HashMap::new();
+    let (mut said, mut explained) = (0, false);
+    while said < names.len() {
+        match told.recv_timeout(SILENCE) {
+            Ok((name, findings)) => {
+                found.insert(name, findings);
+            }
+            Err(RecvTimeoutError::Timeout) if !explained => {
+                explained = true;
+                let missing: Vec<&str> = names[said..]
+                    .iter()
+                    .filter(|name| !found.contains_key(*name))
+                    .copied()
+                    .collect();
+                eprintln!(
+                    "ftmpiexec: waiting for {}, {} s for each at the most",
+                    missing.join(", "),
+                    LIMIT.as_secs()
+                );
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        while let Some(findings) = names.get(said).and_then(|name| found.remove(name)) {
+            say(findings);
+            said += 1;
+        }
+    }
 }
 
 fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
@@ -57,30 +114,14 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
     for variable in plan.starter.hidden_variables() {
         command.env_remove(variable);
     }
-    let child = command
-        .args(&words[1..])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = match child {
-        Ok(child) => child,
+    let answer = match answer_of(command.args(&words[1..])) {
+        Ok(answer) => answer,
         Err(e) => {
             let text = format!("{name}: {} cannot be started: {e}", words[0].display());
             return vec![Finding::bad(HOST, text)];
         }
     };
-    while begin.elapsed() < LIMIT {
-        match child.try_wait() {
-            Ok(None) => std::thread::sleep(Duration::from_millis(20)),
-            _ => break,
-        }
-    }
-    let _ = child.kill();
-    let Ok(output) = child.wait_with_output() else {
-        return vec![Finding::bad(HOST, format!("{name}: no answer"))];
-    };
-    if let Ok(there) = serde_json::from_slice::<HostFacts>(&output.stdout) {
+    if let Some(there) = facts(&answer.output) {
         let here = HostFacts::of_this_host();
         let mut found = compare(name, &here.restore, &there.restore, begin.elapsed());
         if here.restore.version == there.restore.version {
@@ -88,8 +129,12 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
         }
         return found;
     }
-    let error = String::from_utf8_lossy(&output.stderr);
-    let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no answer");
+    let error = String::from_utf8_lossy(&answer.error);
+    let none = match answer.in_time {
+        true => "no answer".to_owned(),
+        false => format!("no answer within {} s", LIMIT.as_secs()),
+    };
+    let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(&none);
     vec![Finding::bad(
         HOST,
         format!(
@@ -102,6 +147,63 @@ fn ask(plan: &Plan, name: &str) -> Vec<Finding> {
             }
         ),
     )]
+}
+
+/// The facts in what a host printed. Its shell may have printed something before them.
+fn facts(output: &[u8]) -> Option<HostFacts> {
+    output.rsplit(|byte| *byte == b'\n').find_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// What a command printed.
+struct Answer {
+    output: Vec<u8>,
+    error: Vec<u8>,
+    /// It ended by itself.
+    in_time: bool,
+}
+
+/// Runs a command, for [`LIMIT`] at the most. A process that it leaves behind may hold its output
+/// open; nobody waits for that process.
+fn answer_of(command: &mut Command) -> std::io::Result<Answer> {
+    let begin = Instant::now();
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (output, error) =
+        (Gathered::begin(child.stdout.take()), Gathered::begin(child.stderr.take()));
+    let mut in_time = false;
+    while !in_time && begin.elapsed() < LIMIT {
+        std::thread::sleep(LOOK);
+        in_time = !matches!(child.try_wait(), Ok(None));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok(Answer { output: output.end(), error: error.end(), in_time })
+}
+
+/// What comes out of a pipe.
+struct Gathered(Arc<Mutex<Vec<u8>>>, mpsc::Receiver<()>);
+
+impl Gathered {
+    fn begin(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let (text, (ended, end)) = (Arc::new(Mutex::new(Vec::new())), mpsc::channel());
+        let into = text.clone();
+        std::thread::spawn(move || {
+            let (mut pipe, mut piece) = (pipe, [0; 4096]);
+            while let Some(Ok(bytes @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut piece)) {
+                let mut text = into.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = ANSWER_BYTES_MAX.saturating_sub(text.len());
+                text.extend_from_slice(&piece[..bytes.min(room)]);
+            }
+            let _ = ended.send(());
+        });
+        Self(text, end)
+    }
+
+    /// What came until the pipe ended, or until now.
+    fn end(self) -> Vec<u8> {
+        let _ = self.1.recv_timeout(LAST_WORDS);
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// What the answer of a host means for a job that has images on this host and on that one.
@@ -188,6 +290,32 @@ mod tests {
         assert!(less.text.contains("less than this host") && less.grade == Grade::Limited);
         let hindered = look(&HostLimits { files: Some(300), ..here.clone() }).unwrap();
         assert!(hindered.text.contains("n7: it cannot take a rank"), "{}", hindered.text);
+    }
+
+    #[test]
+    fn a_process_that_is_left_behind_and_a_talkative_shell_hide_no_answer() {
+        let begin = Instant::now();
+        let facts_here = serde_json::to_string(&HostFacts::of_this_host()).unwrap();
+        let script =
+            format!("sleep 300 & echo $! >&2; echo welcome; echo '{facts_here}'; echo bye");
+        let answer = answer_of(Command::new("sh").args(["-c", &script])).unwrap();
+        let left = String::from_utf8(answer.error.clone()).unwrap();
+        let _ = Command::new("kill").arg(left.trim()).status();
+        assert!(answer.in_time && begin.elapsed() < LIMIT, "{:?}", begin.elapsed());
+        assert!(facts(&answer.output).is_some(), "{}", String::from_utf8_lossy(&answer.output));
+        assert!(facts(b"welcome\n").is_none());
+    }
+
+    #[test]
+    fn hosts_are_named_in_their_order() {
+        let (tell, told) = mpsc::channel();
+        for name in ["c", "a", "b"] {
+            tell.send((name, vec![Finding::good(HOST, name)])).unwrap();
+        }
+        drop(tell);
+        let mut said = Vec::new();
+        say_in_order(&["a", "b", "c"], &told, |found| said.push(found[0].text.clone()));
+        assert_eq!(said, ["a", "b", "c"]);
     }
 
     #[test]

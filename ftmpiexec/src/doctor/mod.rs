@@ -44,14 +44,21 @@ impl Finding {
     }
 }
 
-/// Looks at everything and prints it. Returns the exit code: 0, or 1 if a job would fail.
+/// Looks at everything and prints each finding when it is known: hosts and slow disks take their
+/// time. Returns the exit code: 0, or 1 if a job would fail.
 pub fn run(line: &CommandLine) -> i32 {
-    let mut findings = system::look(&line.cli);
-    findings.extend(hosts::look(line));
+    let mut findings = Vec::new();
+    let mut say = |found: Vec<Finding>| {
+        ftmpi_options::terminal::print(&text(&found));
+        findings.extend(found);
+    };
+    say(system::look(&line.cli));
+    say(system::storage(&line.cli));
+    hosts::look(line, &mut say);
     for part in line.parts.iter().filter(|part| !part.command.is_empty()) {
-        findings.extend(program::look(part));
+        say(program::look(part));
     }
-    ftmpi_options::terminal::print(&text(&findings));
+    ftmpi_options::terminal::print(verdict(&findings));
     i32::from(worst(&findings) == Grade::Bad)
 }
 
@@ -59,7 +66,7 @@ fn worst(findings: &[Finding]) -> Grade {
     findings.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Good)
 }
 
-/// One finding on each line, and what follows from them.
+/// One finding on each line.
 fn text(findings: &[Finding]) -> String {
     let mut out = String::new();
     for finding in findings {
@@ -70,12 +77,16 @@ fn text(findings: &[Finding]) -> String {
         };
         let _ = writeln!(out, "{style}{mark:<7}{style:#}  {:<18} {}", finding.what, finding.text);
     }
-    out.push_str(match worst(findings) {
+    out
+}
+
+/// What follows from the findings.
+fn verdict(findings: &[Finding]) -> &'static str {
+    match worst(findings) {
         Grade::Good => "Nothing stands in the way.\n",
         Grade::Limited => "Jobs will run, with the limits named above.\n",
         Grade::Bad => "Jobs will fail until what is marked BAD is repaired.\n",
-    });
-    out
+    }
 }
 
 #[cfg(test)]
@@ -85,13 +96,13 @@ mod tests {
     #[test]
     fn the_worst_finding_decides() {
         let mut findings = vec![Finding::good("kernel", "Linux")];
-        assert!(text(&findings).ends_with("Nothing stands in the way.\n"));
+        assert_eq!(verdict(&findings), "Nothing stands in the way.\n");
         findings.push(Finding::limited("restore", "node7: different"));
-        assert!(text(&findings).contains("with the limits named above"));
+        assert!(verdict(&findings).contains("with the limits named above"));
         findings.push(Finding::bad("host", "node8: no answer"));
         assert_eq!(worst(&findings), Grade::Bad);
         let lines: Vec<_> = text(&findings).lines().map(str::to_owned).collect();
-        assert_eq!(lines.len(), 4);
+        assert_eq!(lines.len(), 3);
         assert!(lines[2].contains("BAD") && lines[2].contains("node8: no answer"), "{}", lines[2]);
     }
 }

@@ -17,20 +17,14 @@ use std::time::{Duration, Instant};
 const PROBE_BYTES: usize = 64 << 20;
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// Looks at this host.
+/// Looks at this host, but for its [`storage`].
 pub fn look(cli: &Cli) -> Vec<Finding> {
     let mut findings = vec![kernel(), installation()];
-    let tolerant = match cli::traits(cli) {
-        Ok(traits) => {
-            findings.push(threads(traits));
-            traits.is_fault_tolerant()
-        }
-        Err(error) => {
-            findings.push(Finding::bad("protocol", error.to_string()));
-            true
-        }
-    };
-    if tolerant {
+    match cli::traits(cli) {
+        Ok(traits) => findings.push(threads(traits)),
+        Err(error) => findings.push(Finding::bad("protocol", error.to_string())),
+    }
+    if is_tolerant(cli) {
         findings.push(layout());
         findings.push(restore());
         findings.push(overcommit());
@@ -38,10 +32,12 @@ pub fn look(cli: &Cli) -> Vec<Finding> {
     }
     findings.push(descriptors());
     findings.push(processors(cli));
-    if tolerant {
-        findings.extend(storage(cli));
-    }
     findings
+}
+
+/// Whether the job needs images and storage.
+fn is_tolerant(cli: &Cli) -> bool {
+    cli::traits(cli).map_or(true, |traits| traits.is_fault_tolerant())
 }
 
 /// What `MPI_Init_thread` grants at most.
@@ -216,7 +212,10 @@ fn processors(cli: &Cli) -> Finding {
     }
 }
 
-fn storage(cli: &Cli) -> Vec<Finding> {
+pub fn storage(cli: &Cli) -> Vec<Finding> {
+    if !is_tolerant(cli) {
+        return Vec::new();
+    }
     const WHAT: &str = "job directory";
     let directory = cli.batch.job_dir.clone().unwrap_or_else(|| ".".into());
     let directory = directory.canonicalize().unwrap_or(directory);
