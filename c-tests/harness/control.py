@@ -237,7 +237,7 @@ def stalls(setting: Setting, full: bool) -> None:
     if program is None:
         setting.results.bad("stalls", made.output_tail())
         return
-    deadlock = ["deadlock: rank 0 on a waits for rank 1 in MPI_Recv (tag 40) since", "a fault of the program"]
+    deadlock = ["deadlock: rank 0 on a waits for rank 1 in MPI_Recv (tag 40) for", "a fault of the program"]
     stalled(setting, program, "a deadlock", ["circle"], circle, *deadlock)
     stalled(setting, program, "a stopped rank", ["rings", "6"], stop_one, "rank 1 on a is stopped", "kill -CONT",
             "rank 1 goes on")
@@ -353,7 +353,7 @@ def single_runs(setting: Setting) -> None:
         setting.results.check(f"ftmpi-ctl: {label}", problem, f"{outcome.seconds:.1f} s")
     health(setting, program)
     tool = setting.dist / "bin" / "ftmpi-ctl"
-    for words, text in ((["4194304", "status"], "ftmpi-ctl list"), ([str(setting.work), "status"], "no launcher works"),
+    for words, text in ((["4194304", "status"], "ftmpi-ctl list"), ([str(setting.work), "status"], "is not the directory of a job"),
                         (["migrate", "3", "b"], "rank=3 to=node7"), (["statsu"], "status")):
         made_call = subprocess.run([str(tool), *words], capture_output=True, text=True, timeout=30)
         good = made_call.returncode == 2 and text in made_call.stderr and "panicked" not in made_call.stderr

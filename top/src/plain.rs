@@ -70,7 +70,7 @@ mod tests {
         assert!(lines[2].starts_with("host node1: up"), "{}", lines[2]);
         assert_eq!(
             lines[4],
-            "  rank 1 waits for rank 2 in MPI_Recv (tag 7) since 3 s; image 3, 8.5 s old; log 1.5 MB"
+            "  rank 1 waits for rank 2 in MPI_Recv (tag 7) for 3 s; image 3, 8.5 s old; log 1.5 MB"
         );
         assert!(lines[6].contains("rank 2 catches up") && lines[6].contains("no image"));
         assert!(lines[7].ends_with("; standby on node1"), "{}", lines[7]);

@@ -290,7 +290,7 @@ impl Wait {
         };
         let call = self.call.as_deref().map_or_else(String::new, |call| format!(" in {call}"));
         let tag = self.tag.map_or_else(String::new, |tag| format!(" (tag {tag})"));
-        format!("waits for {what}{call}{tag} since {:.0} s", self.since_s)
+        format!("waits for {what}{call}{tag} for {:.0} s", self.since_s)
     }
 }
 

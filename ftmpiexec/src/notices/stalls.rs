@@ -52,7 +52,7 @@ pub fn stall(news: &StallNews, all: &[RankStatus]) -> String {
 
 fn stopped(rank: &RankStatus) -> String {
     format!(
-        "rank {} on {} is stopped (SIGSTOP, or a debugger) since {:.0} s",
+        "rank {} on {} is stopped (SIGSTOP, or a debugger) for {:.0} s",
         rank.rank, rank.host, rank.state_s
     )
 }
@@ -66,7 +66,7 @@ fn advice(root: &RankStatus, state: RankState) -> String {
     }
 }
 
-/// `rank 0 on a waits for rank 1 in MPI_Recv since 61 s, and 2 more`
+/// `rank 0 on a waits for rank 1 in MPI_Recv for 61 s, and 2 more`
 fn waiters(waiting: &[u32], all: &[RankStatus]) -> String {
     let longest = |rank: &&u32| {
         let since = all[**rank as usize].wait.as_ref().map_or(0.0, |wait| wait.since_s);
@@ -86,7 +86,7 @@ fn verb(of: &[Rank]) -> &'static str {
     if of.len() == 1 { "does" } else { "do" }
 }
 
-/// `rank 0 on a waits for rank 1 in MPI_Recv (tag 7) since 61 s`
+/// `rank 0 on a waits for rank 1 in MPI_Recv (tag 7) for 61 s`
 fn wait_of(rank: &RankStatus) -> String {
     let begin = format!("rank {} on {}", rank.rank, rank.host);
     match &rank.wait {
@@ -136,8 +136,8 @@ mod tests {
     fn a_deadlock_names_its_ranks_calls_and_times() {
         let all = [rank(0, RankState::Waiting, &[1]), rank(1, RankState::Waiting, &[0])];
         let text = stall(&StallNews::Begins(Stall::Deadlock(vec![0, 1])), &all);
-        let wanted = "deadlock: rank 0 on a waits for rank 1 in MPI_Recv (tag 7) since 61 s, rank 1 \
-                      on b waits for rank 0 in MPI_Recv (tag 7) since 61 s; none of them can go on";
+        let wanted = "deadlock: rank 0 on a waits for rank 1 in MPI_Recv (tag 7) for 61 s, rank 1 \
+                      on b waits for rank 0 in MPI_Recv (tag 7) for 61 s; none of them can go on";
         assert!(text.starts_with(wanted), "{text}");
     }
 
@@ -174,8 +174,8 @@ mod tests {
         let state = RankState::Stopped;
         let stalled = Stall::For { root: 1, state, waiting: vec![0, 2] };
         let text = stall(&StallNews::Begins(stalled), &all);
-        assert!(text.starts_with("rank 1 on b is stopped (SIGSTOP, or a debugger) since 61 s; "));
-        assert!(text.contains("waits for rank 1 in MPI_Recv (tag 7) since 61 s, and so does rank"));
+        assert!(text.starts_with("rank 1 on b is stopped (SIGSTOP, or a debugger) for 61 s; "));
+        assert!(text.contains("waits for rank 1 in MPI_Recv (tag 7) for 61 s, and so does rank"));
         assert!(text.ends_with("(said once; kill -CONT 4711 on b lets it go on)"), "{text}");
     }
 }

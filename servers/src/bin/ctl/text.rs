@@ -125,11 +125,11 @@ fn hosts(status: &JobStatus) -> String {
 fn what(rank: &RankStatus) -> String {
     let doing = match &rank.wait {
         Some(wait) if rank.state == RankState::Waiting => wait.in_words(),
-        _ => format!("{} since {}", rank.state.name(), time(rank.state_s)),
+        _ => format!("{} for {}", rank.state.name(), time(rank.state_s)),
     };
     let image = rank
         .taking_image_s
-        .map_or_else(String::new, |since| format!("; image under way since {}", time(since)));
+        .map_or_else(String::new, |since| format!("; image under way for {}", time(since)));
     let standby = rank.standby.as_ref().map(StandbyStatus::in_words);
     let standby = standby.map_or_else(String::new, |words| format!("; {words}"));
     format!("{doing}{image}{standby}")
