@@ -49,6 +49,9 @@ def other_hosts(setting: Setting) -> None:
     where = setting.new_folder("other-hosts")
     other_limits(setting, where, program)
     few_at_once(setting, where)
+    doctor_of_hosts(setting, where)
+    if setting.full:
+        slow_start(setting, where)
     session_that_hangs(setting, where)
     baseline(setting, where)
 
@@ -97,6 +100,44 @@ exec sh -c "$*"
     if problem is None and highest not in (1, 2):
         problem = f"{highest} sessions began at the same time"
     setting.results.check("at most so many sessions begin at the same time as --launch-at-once says", problem)
+
+
+def doctor_of_hosts(setting: Setting, where: Path) -> None:
+    """A host whose shell prints text and leaves a process behind is asked all the same; one that cannot be reached is named."""
+    talks = script(where / "talks.sh", f"""#!/bin/sh
+host=$1; shift
+[ $host = gone.invalid ] && {{ echo no route to $host >&2; exit 255; }}
+echo welcome to $host
+sleep 600 & echo $! >{where}/left
+exec sh -c "$*"
+""")
+    outcome = run([setting.launcher, "--doctor", "-hosts", "gone.invalid,b.invalid", "--rsh", talks], timeout=60, cwd=where)
+    kill([int((where / "left").read_text())])
+    lines = [line.split(None, 2) for line in outcome.out.splitlines() if ".invalid:" in line]
+    marks = [(mark, text.split(":")[0]) for mark, _, text in lines]
+    problem = problem_of(outcome, 1, "no route to gone.invalid")
+    if problem is None and marks[:2] != [("BAD", "gone.invalid"), ("ok", "b.invalid")]:
+        problem = outcome.output_tail()
+    setting.results.check("the doctor asks hosts with talkative shells, and names those that do not answer", problem)
+
+
+def slow_start(setting: Setting, where: Path) -> None:
+    """One host is slow, and the host of a server too: said while the job waits for both, and then the job begins."""
+    lines = where / "start-lines"
+    slow = script(where / "waits.sh", f"""#!/bin/sh
+host=$1; shift
+[ $host = a.invalid ] || for i in $(seq 600); do grep -q 'the job has not begun' {lines} && break; sleep 0.1; done
+exec sh -c "$*"
+""")
+    (where / "machines").write_text("a.invalid\nb.invalid\nstore.invalid:0 checkpoint-server\n")
+    words = [*setting.mpiexec(2, "-f", where / "machines", "--rsh", slow, "--protocol", "coordinated"), "true"]
+    outcome = run(["sh", "-c", f"exec \"$@\" 2>{lines}", "sh", *words], timeout=120, cwd=where)
+    said = [line for line in lines.read_text().splitlines() if "the job has not begun" in line]
+    problem = problem_of(outcome)
+    wanted = "it waits for the agent of b.invalid and the checkpoint-server on store.invalid ("
+    if problem is None and (len(said) != 1 or wanted not in said[0]):
+        problem = lines.read_text()[-600:]
+    setting.results.check("a start that takes long names what it waits for", problem)
 
 
 def session_that_hangs(setting: Setting, where: Path) -> None:
