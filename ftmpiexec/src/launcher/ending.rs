@@ -14,11 +14,22 @@ use crate::agent_protocol::{FromAgent, ToAgent};
 use crate::history::Subject;
 use crate::inject::ServerKind;
 use crate::report::file;
-use crate::tuning::{ANSWER_FLUSH, FAREWELL, FAREWELL_SAVING};
+use crate::tuning::{ANSWER_FLUSH, FAREWELL, FAREWELL_SAVING, SIGNAL_CODE_BASE};
 use ftmpi_wire::Rank;
 use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::sync::mpsc;
+
+/// Signals by which programs die of their own faults.
+const FAULTS_OF_PROGRAMS: [i32; 7] = [
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGSEGV,
+    libc::SIGSYS,
+];
 
 /// The queue of events.
 type Inbox = mpsc::UnboundedReceiver<LauncherEvent>;
@@ -32,6 +43,7 @@ impl Launcher {
         mut signals: Signals,
     ) -> anyhow::Result<i32> {
         let Outcome { mut code, text, keep } = self.run.take_outcome();
+        let keep = keep && !self.would_begin_again(code);
         let wall = self.now();
         let over = self.is_over_for_good(code, keep);
         let mut interrupted = None;
@@ -80,6 +92,14 @@ impl Launcher {
         }
         let kept = self.printer.finish();
         Ok(if kept || code != 0 { code } else { 1 })
+    }
+
+    /// Whether a job without a directory of the user's died of a fault of the program before its
+    /// first image. To go on with it would be to run the program again, so nothing is left behind.
+    fn would_begin_again(&self, code: i32) -> bool {
+        let temporary = self.store.temporary().is_some() && self.plan.continued.is_none();
+        let fault = FAULTS_OF_PROGRAMS.contains(&(code - SIGNAL_CODE_BASE));
+        temporary && fault && self.recorder.images() == 0
     }
 
     /// Whether no later launcher can go on with the job. Only then may what a return would need be
