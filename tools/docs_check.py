@@ -170,6 +170,11 @@ class Check:
             for name in re.findall(r"\bFTMPI_[A-Z_]+\b", line):
                 if name not in self.source_text:
                     self.fault(page, at, f"nothing reads {name}")
+        if page.name == "docs/reference/environment.md":
+            hints = self.texts["options/src/ftmpiexec/hydra_variables.rs"].split("pub struct Hint")[0]
+            for name in re.findall(r'"([A-Z][A-Z0-9_]+)"', hints):
+                if f"`{name}`" not in "\n".join(page.lines):
+                    self.fault(page, 1, f"the variable {name} is missing")
 
     def messages(self, page):
         """The first cells of the tables below `By message` occur in the sources."""
