@@ -126,7 +126,7 @@ pub struct FaultTolerance {
     pub health_command: Option<String>,
     /// Time between two runs of --health-command
     ///
-    /// A run ends after this time, or after 30s.
+    /// A run that takes longer than this time, or than 30s, is ended, and the host counts as bad.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub health_interval: Duration,
     /// How events that travel with messages are chosen

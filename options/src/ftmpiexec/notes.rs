@@ -184,9 +184,13 @@ fn exit_codes() -> Vec<Block> {
     vec![terms(&[
         ("0", "every rank ended with 0"),
         ("the program's", "of the first rank that did not end with 0"),
-        ("1", "--doctor found that a job would fail"),
+        ("1", "the job cannot go on: the last line says why; --doctor: a job would fail"),
         ("2", "wrong options, or the job could not be started"),
-        ("75", "the job was stopped by a signal or a time limit, and --restart continues it"),
+        (
+            "75",
+            "the job was stopped, and --restart continues it: a signal, a time limit, or a server, \
+             the network or room for output was missing",
+        ),
         ("124", "the time limit of --timeout, without --job-dir and --grace"),
         ("126", "the program cannot be executed"),
         ("127", "there is no such program"),
