@@ -260,8 +260,9 @@ fn candidates(run: &Run, ranks: f64, hosts: f64) -> Vec<Candidate> {
 pub fn run(line: &CommandLine, report: &Path) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(report)
         .with_context(|| format!("--advise {}", report.display()))?;
-    let report_json: Value = serde_json::from_str(&text)
-        .with_context(|| format!("--advise {}: it is no JSON", report.display()))?;
+    let report_json: Value = serde_json::from_str(&text).with_context(|| {
+        format!("--advise {}: it is no file of --report run.json", report.display())
+    })?;
     let mut run =
         Run::of(&report_json).with_context(|| format!("--advise {}", report.display()))?;
     run.measure_log();

@@ -123,8 +123,7 @@ fn reached_at(address: SocketAddr) -> String {
         false if address.is_ipv6() => format!("[{}]", address.ip()),
         false => address.ip().to_string(),
     };
-    let token = token.map_or(String::new(), |token| format!("?token={token}"));
-    format!("dashboard at http://{host}:{}/{token}", address.port())
+    format!("{host}:{}", address.port())
 }
 
 /// The process of a page ended, and why.
@@ -490,7 +489,7 @@ pub fn end_reason(reason: EndReason) -> String {
             self::cause(&cause),
             count(limit, "failure")
         ),
-        EndReason::HostUnreachable { host, why } => format!("host {host}: {why}"),
+        EndReason::HostUnreachable { host, why } => network::unreachable(&host, &why),
         EndReason::NoHostLeft { host, why } => {
             format!("host {host}: {why}; no other host is left for its ranks")
         }

@@ -8,7 +8,7 @@
 //! An entry has the process number of the launcher as its name. It is a link to the directory of
 //! the job, or a folder with the socket alone where the job has no directory.
 
-use crate::job_state::{JobLock, directory_of_job};
+use crate::job_state::{JobLock, PLAN, directory_of_job};
 use crate::private_directory::{Standing, make};
 use ftmpi_wire::job_control::{Answer, REQUEST_BYTES_MAX, Request, SOCKET, Verb};
 use std::fs::File;
@@ -36,6 +36,9 @@ pub enum ControlError {
          shows the running jobs"
     )]
     Unknown(String),
+    /// A directory without a job was named.
+    #[error("{0} is not the directory of a job; ftmpi-ctl list shows the running jobs")]
+    NotAJob(String),
     /// Nobody works on the job.
     #[error("no launcher works on the job in {0}; to go on with it: ftmpiexec --restart {0}")]
     NotRunning(String),
@@ -209,6 +212,7 @@ fn not_there(directory: &Path) -> ControlError {
     let name = directory.display().to_string();
     match JobLock::try_take(directory) {
         Ok(JobLock::Held(owner)) => ControlError::Elsewhere { directory: name, owner },
+        _ if !directory.join(PLAN).exists() => ControlError::NotAJob(name),
         _ => ControlError::NotRunning(name),
     }
 }
@@ -345,8 +349,10 @@ mod tests {
     fn what_goes_wrong_has_a_next_step() {
         let folder = tempfile::tempdir().unwrap();
         let why = |e: &ControlError| e.to_string();
-        let gone = ask(folder.path(), Verb::Status, None).map(drop).unwrap_err();
-        assert!(why(&gone).contains("ftmpiexec --restart"), "{gone}");
+        let asked = || ask(folder.path(), Verb::Status, None).map(drop).unwrap_err();
+        assert!(why(&asked()).contains("ftmpi-ctl list"), "{}", asked());
+        std::fs::write(folder.path().join(PLAN), "").unwrap();
+        assert!(why(&asked()).contains("ftmpiexec --restart"), "{}", asked());
         let other = answering(folder.path(), "{\"error\":\"`x` is unknown here\"}\n");
         let answers = all(folder.path());
         assert!(matches!(answers[..], [Err(ControlError::OtherVersion(_))]), "{answers:?}");

@@ -99,17 +99,21 @@ pub struct Gate {
     pub to: Moment,
 }
 
+/// What is wrong with another file.
+const NO_TRACE: &str =
+    "it is no recorded run; write one with ftmpiexec --trace run.trace --trace-messages";
+
 impl Recording {
     /// Reads the text of a file.
     ///
     /// # Errors
     /// It is no file of `--trace`.
     pub fn read(text: &str) -> anyhow::Result<Self> {
-        let file: Value = serde_json::from_str(text).context("it is no JSON")?;
+        let file: Value = serde_json::from_str(text).context(NO_TRACE)?;
         let events = file.get("traceEvents").and_then(Value::as_array);
         let about = file.get("otherData").filter(|about| about["program"] == "ftmpiexec");
         let (Some(events), Some(about)) = (events, about) else {
-            bail!("it is no file of --trace");
+            bail!(NO_TRACE);
         };
         let shown = &about["messages"];
         let mut recording = Self {

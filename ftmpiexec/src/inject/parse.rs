@@ -143,7 +143,7 @@ impl Fault {
     pub fn parse(text: &str) -> Result<Self, FaultError> {
         let wrong = |why: &str| FaultError::Syntax { text: text.to_owned(), why: why.to_owned() };
         let (action, list) = text.split_once(':').ok_or_else(|| {
-            wrong("write kill:… or delay:…, for example kill:rank=2,at=3s (see --help)")
+            wrong("write what happens, such as kill:rank=2,at=3s (ftmpiexec --help testing lists all)")
         })?;
         if action == "model" {
             return model(list).map(Self::Model);
@@ -162,7 +162,8 @@ impl Fault {
             "host" => Self::HostDown { host: name.to_owned(), span: settings.span()? },
             _ => {
                 let why = format!(
-                    "`{action}` is unknown; there is kill, stop, delay, slow, cut, host and model"
+                    "`{action}` is unknown; there is kill, stop, delay, slow, cut, host and model (ftmpiexec \
+                     --help testing)"
                 );
                 return Err(wrong(&why));
             }

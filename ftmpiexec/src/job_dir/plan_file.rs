@@ -206,7 +206,7 @@ impl Saved {
         let path = directory.join(NAME);
         if !path.exists() {
             anyhow::bail!(
-                "{} is not the directory of a job (there is no {})",
+                "{} is not the directory of a job (there is no {}); name the directory of --job-dir",
                 directory.display(),
                 path.display()
             );

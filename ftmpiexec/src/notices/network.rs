@@ -14,6 +14,11 @@ pub fn own_link_down(patience: Duration) -> String {
     )
 }
 
+/// A host that the job needs from its start has no agent.
+pub fn unreachable(host: &str, why: &str) -> String {
+    format!("host {host}: {why}; ftmpiexec --doctor -hosts {host} looks for the cause")
+}
+
 /// Hosts answer again.
 pub fn own_link_back(after: Duration) -> String {
     format!("hosts answer again, after {} s", after.as_secs())

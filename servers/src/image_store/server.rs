@@ -82,7 +82,8 @@ impl Server {
         catalogue.leave_room(self.disk.free_bytes());
         catalogue.look_at_room(&mut removed);
         if !removed.is_empty() {
-            let text = "the disk is nearly full: older images make room for the program";
+            let text = "the disk is nearly full: older images make room for the program; free some of \
+                        it, or name a --job-dir on a larger disk";
             server_process::log_line(NAME, text);
         }
         for output in removed {

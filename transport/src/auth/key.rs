@@ -40,7 +40,7 @@ pub enum KeyError {
     #[error("the job's key must be {} hexadecimal digits", 2 * KEY_BYTES)]
     NotAKey,
     /// The variable is not set.
-    #[error("no key was given: neither a key file nor the variable {KEY_ENV}")]
+    #[error("no key was given: write --key-file FILE, or set the variable {KEY_ENV}")]
     Missing,
 }
 

@@ -60,7 +60,7 @@ pub struct Job {
 
 /// Looks through the directory of a job (or of one server).
 pub fn look(directory: &Path) -> anyhow::Result<Job> {
-    let about = || format!("{}", directory.display());
+    let about = || format!("the directory of a job, {}, cannot be read", directory.display());
     let mut folders = vec![directory.to_owned()];
     let mut known = false;
     for entry in std::fs::read_dir(directory).with_context(about)? {
@@ -106,7 +106,10 @@ pub fn look(directory: &Path) -> anyhow::Result<Job> {
         images.sort_by_key(|image| (image.image, image.incarnation));
     }
     if !known {
-        bail!("{} is not the directory of a job", directory.display());
+        bail!(
+            "{} is not the directory of a job; name the directory of --job-dir",
+            directory.display()
+        );
     }
     Ok(job)
 }

@@ -1,10 +1,14 @@
 //! `request`: asks the launcher of a running job for images, through the socket in its directory.
 
 use anyhow::{Context, bail};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
+
+/// A wait that is longer is explained.
+const SILENCE: Duration = Duration::from_secs(10);
 
 pub fn request(directory: &Path, json: bool) -> anyhow::Result<bool> {
     // Socket paths must be short. The path of a descriptor is short, wherever the directory is.
@@ -13,21 +17,20 @@ pub fn request(directory: &Path, json: bool) -> anyhow::Result<bool> {
     let path = format!("/proc/self/fd/{}/control", folder.as_raw_fd());
     let mut socket = match UnixStream::connect(&path) {
         Ok(socket) => socket,
-        Err(e)
-            if matches!(
-                e.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused
-            ) =>
-        {
-            bail!("no launcher works on the job in {}", directory.display())
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+            bail!(
+                "no launcher works on a job in {}; ftmpi-ctl list shows the running jobs",
+                directory.display()
+            )
         }
         Err(e) => return Err(e).with_context(|| format!("{}", directory.display())),
     };
     socket.write_all(b"images\n")?;
+    socket.set_read_timeout(Some(SILENCE))?;
     let (mut failed, mut done) = (0, false);
     let mut answers = Vec::new();
-    for line in BufReader::new(socket).lines() {
-        let line = line.context("the launcher ended")?;
+    let mut lines = BufReader::new(socket);
+    while let Some(line) = next_line(&mut lines).context("the launcher ended")? {
         let answer: serde_json::Value = serde_json::from_str(&line).context("its answer")?;
         if answer["done"] == true {
             done = true;
@@ -55,4 +58,24 @@ pub fn request(directory: &Path, json: bool) -> anyhow::Result<bool> {
         bail!("the job ended before every rank had its image");
     }
     Ok(failed == 0)
+}
+
+/// The next line of an answer. A long wait for it is explained once.
+fn next_line(lines: &mut BufReader<UnixStream>) -> std::io::Result<Option<String>> {
+    let (mut line, mut explained) = (String::new(), false);
+    loop {
+        match lines.read_line(&mut line) {
+            Ok(0) => return Ok(None),
+            Ok(_) => return Ok(Some(line)),
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if !std::mem::replace(&mut explained, true) {
+                    eprintln!(
+                        "ftmpi-ckpt: the next image is waited for; it may be large, or the rank or the \
+                         launcher is stopped (ftmpi-ctl status)"
+                    );
+                }
+            }
+            Err(e) => return Err(e),
+        }
+    }
 }
