@@ -7,6 +7,7 @@ mod continued;
 pub mod interruption;
 mod moves;
 pub mod network;
+mod pages;
 pub mod recovery;
 mod stalls;
 
@@ -17,10 +18,10 @@ pub use moves::{
     end_asked, job_on_one_machine, last_images_asked, migration, no_images_here, no_such_host,
     no_such_rank, no_use_of_hosts, node_joined, nothing_to_go_on_from, refusal, stopped_to_go_on,
 };
+pub use pages::{dashboard_at, metrics_at, page_ended};
 pub use stalls::stall;
 
 use crate::heartbeat::Times;
-use crate::page_process::{Ended, Page};
 use crate::program::is_open_mpi;
 use crate::text::{count, count_of, ranks};
 use ftmpi_protocols::dispatcher::{Cause, EndReason, Ending, ImageFacts, LastImages, Notice};
@@ -28,7 +29,6 @@ use ftmpi_protocols::judge::Named;
 use ftmpi_protocols::waves::Over;
 use ftmpi_wire::{ImageNo, Incarnation, Rank};
 use std::fmt::Display;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -103,36 +103,6 @@ pub fn without_scheduler(why: &str) -> String {
 /// Images stay in the object store after the end of the job.
 pub fn objects_left(why: &str) -> String {
     format!("images of the job are left in the object store: {why}")
-}
-
-/// The metrics of the job are served at this address.
-pub fn metrics_at(address: SocketAddr) -> String {
-    format!("metrics at http://{}/metrics", reached_at(address))
-}
-
-/// The dashboard of the job is at this address.
-pub fn dashboard_at(address: SocketAddr, token: Option<&str>) -> String {
-    let token = token.map_or(String::new(), |token| format!("?token={token}"));
-    format!("dashboard at http://{}/{token}", reached_at(address))
-}
-
-/// Host and port for a browser: the name of this host, if a page listens on all its addresses.
-fn reached_at(address: SocketAddr) -> String {
-    let host = match address.ip().is_unspecified() {
-        true => rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        false if address.is_ipv6() => format!("[{}]", address.ip()),
-        false => address.ip().to_string(),
-    };
-    format!("{host}:{}", address.port())
-}
-
-/// The process of a page ended, and why.
-pub fn page_ended(page: Page, ended: Ended, why: &str) -> String {
-    let then = match ended {
-        Ended::StartsAgain => "it is started again",
-        Ended::ForGood => "the job goes on without it",
-    };
-    format!("{} ended ({why}); {then}", page.title())
 }
 
 // ---- ranks --------------------------------------------------------------------------------------
@@ -571,18 +541,6 @@ mod tests {
         assert!(going_on(1, 1, 0).contains("1 of 1 rank from images"));
         let text = images_do_not_fit(&[Rank(0), Rank(1)], "b", &["no avx2".into()]);
         assert!(text.starts_with("ranks 0-1: images cannot be restored on b: it has no avx2;"));
-    }
-
-    #[test]
-    fn a_page_on_all_addresses_is_named_by_the_host() {
-        let at = |address: &str| metrics_at(address.parse().unwrap());
-        assert_eq!(at("127.0.0.1:9400"), "metrics at http://127.0.0.1:9400/metrics");
-        assert_eq!(at("[::1]:9400"), "metrics at http://[::1]:9400/metrics");
-        for everywhere in ["0.0.0.0:9400", "[::]:9400"] {
-            let text = at(everywhere);
-            assert!(!text.contains("0.0.0.0") && !text.contains("::"), "{text}");
-            assert!(text.ends_with(":9400/metrics"), "{text}");
-        }
     }
 
     #[test]
