@@ -263,10 +263,23 @@ fn a_seed_replays_exactly() {
     }
 }
 
+/// Bugs that few seeds catch, each with one that did. It is tried first: where it does so no
+/// longer, all are searched, which takes ten seconds more.
+const RARE: [(Mutant, u64); 3] = [
+    (Mutant::AnsweredBeforeDurable, 1844),
+    (Mutant::MarkBeforeRings, 1206),
+    (Mutant::LeavesEarly, 297),
+];
+
 fn caught(mutants: impl Iterator<Item = &'static Mutant>) {
     quiet_panics();
     for &mutant in mutants {
-        assert!(catch(mutant, 1..SEEDS).is_some(), "{mutant:?} is not caught by {SEEDS} seeds");
+        let known = RARE.iter().find(|(rare, _)| *rare == mutant).map(|(_, seed)| *seed);
+        let at_once = known.is_some_and(|seed| catch(mutant, seed..seed + 1).is_some());
+        assert!(
+            at_once || catch(mutant, 1..SEEDS).is_some(),
+            "{mutant:?} is not caught by {SEEDS} seeds"
+        );
     }
 }
 
