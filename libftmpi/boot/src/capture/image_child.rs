@@ -330,7 +330,7 @@ fn zero_bytes(start: u64, end: u64) -> u64 {
         // SAFETY: a page of this process's own copy, readable (see `pages_of`), written by nobody.
         let words = unsafe { &*(at as *const [u64; 512]) };
         // The first words show it for most pages.
-        if words[0] | words[64] != 0 || words.iter().fold(0, |all, word| all | word) != 0 {
+        if words[0] != 0 || words[64] != 0 || words.iter().fold(0, |all, word| all | word) != 0 {
             break;
         }
         at += PAGE;
@@ -342,12 +342,62 @@ fn zero_bytes(start: u64, end: u64) -> u64 {
 fn next_zeros(start: u64, end: u64) -> u64 {
     let mut at = start;
     while at < end {
+        // From behind: where there are few zeros, most pages need no look.
         let stop = (at + ZERO_BYTES_MIN).min(end);
-        let zeros = zero_bytes(at, stop);
-        if at + zeros == stop {
+        let mut zeros = stop;
+        while zeros > at && zero_bytes(zeros - PAGE, zeros) == PAGE {
+            zeros -= PAGE;
+        }
+        if zeros == at {
             break;
         }
-        at += zeros + PAGE;
+        at = zeros;
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGES: usize = 80;
+
+    #[repr(align(4096))]
+    struct Memory([[u64; 512]; PAGES]);
+
+    /// Rows of zeros of many lengths, at all places.
+    #[test]
+    fn the_first_long_row_of_zeros_is_found() {
+        let mut memory = Memory([[0; 512]; PAGES]);
+        let mut random = 88_172_645_463_325_252_u64;
+        let mut draw = |below: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % below) as usize
+        };
+        for round in 0..1000 {
+            let (mut left, mut zeros) = (0, false);
+            let mut is_zero = [false; PAGES];
+            for (page, is_zero) in is_zero.iter_mut().enumerate() {
+                if left == 0 {
+                    (left, zeros) = (1 + draw(if round % 2 == 0 { 24 } else { 3 }), !zeros);
+                }
+                left -= 1;
+                *is_zero = zeros;
+                memory.0[page] = [0; 512];
+                memory.0[page][draw(512)] = u64::from(!zeros);
+            }
+            let start = memory.0.as_ptr() as u64;
+            for (from, to) in [(0, PAGES), (round % 30, PAGES - round % 7), (5, 5), (70, PAGES)] {
+                let is_row = |at: &usize| {
+                    let stop = (at + (ZERO_BYTES_MIN / PAGE) as usize).min(to);
+                    is_zero[*at..stop].iter().all(|zero| *zero)
+                };
+                let wanted = (from..to).find(is_row).unwrap_or(to);
+                let page = |at: usize| start + at as u64 * PAGE;
+                assert_eq!(next_zeros(page(from), page(to)), page(wanted), "round {round}");
+            }
+        }
+    }
 }
