@@ -2,8 +2,6 @@
 
 /// Raw bytes for each worker before a batch begins: enough that handing it over costs little.
 pub(crate) const BATCH_BYTES: usize = 1 << 20;
-/// Bytes of one read of a container that is assembled.
-pub(crate) const READ_BYTES: usize = 256 << 10;
 /// Incremental images that follow each other before there is a complete one again: a restore reads
 /// from all of them.
 pub(crate) const CHAIN_IMAGES_MAX: u32 = 16;

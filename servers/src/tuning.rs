@@ -221,10 +221,14 @@ pub mod scheduler {
 pub(crate) mod files {
     /// Bytes of one direct write or of one read ahead.
     pub const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
+    /// Bytes of one read of a cached file.
+    pub const READ_BYTES: usize = if cfg!(test) { 2 << 10 } else { 256 << 10 };
     /// Blocks that wait for the disk, or for their reader. As many again are in use.
     pub const WAITING_BLOCKS: usize = 2;
     /// Bytes through the page cache after which the disk is asked to write.
     pub const WRITEBACK_BYTES: u64 = 32 << 20;
+    /// Threads that read a file ahead: with one, the disk is idle between two reads.
+    pub const READERS: usize = 2;
     /// Blocks of a file from which on it is read ahead: for smaller ones a thread does not pay.
     pub const READ_AHEAD_MIN_BLOCKS: u64 = 4;
     /// Bytes that are written again at a time after a sync that failed.

@@ -11,11 +11,10 @@ use super::decode::Reader;
 use super::error::ContainerError;
 use super::header::{header_bytes, u32_at};
 use super::trailer::{Summary, emit_note, emit_seal, emit_trailer};
-use crate::tuning::READ_BYTES;
 use ftmpi_wire::ImageId;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufRead, Seek};
 
 /// Why an image cannot be assembled.
 #[derive(Debug, thiserror::Error)]
@@ -51,13 +50,12 @@ pub struct Assembler<F, O> {
 struct Pass {
     reader: Reader,
     checksums: Option<Checksums>,
-    piece: Vec<u8>,
     ended: bool,
 }
 
 impl Pass {
     fn new() -> Self {
-        Self { reader: Reader::new(), checksums: None, piece: Vec::new(), ended: false }
+        Self { reader: Reader::new(), checksums: None, ended: false }
     }
 }
 
@@ -67,8 +65,9 @@ impl<F: std::fmt::Debug, O> std::fmt::Debug for Assembler<F, O> {
     }
 }
 
-impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
-    /// Assembles the container in `own`. `open` opens each container that holds chunks of it, once.
+impl<F: BufRead + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
+    /// Assembles the container in `own`, in steps of what that has in its buffer. `open` opens each
+    /// container that holds chunks of it, once.
     pub fn new(own: F, open: O) -> Self {
         let chunk_decoder = ChunkDecoder::new(None);
         Self { own, open, bases: HashMap::new(), pass: Pass::new(), chunk_decoder }
@@ -103,8 +102,8 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
         if pass.ended {
             return Ok(false);
         }
-        pass.piece.resize(READ_BYTES, 0);
-        let count = own.read(&mut pass.piece).map_err(AssembleError::Read)?;
+        let piece = next_bytes(own).map_err(AssembleError::Read)?;
+        let count = piece.len();
         if count == 0 {
             pass.ended = true;
             let reader = std::mem::replace(&mut pass.reader, Reader::new());
@@ -127,7 +126,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
         let (mut header_due, mut checksums) = (pass.checksums.is_none(), pass.checksums);
         let mut stored_elsewhere = Vec::new();
         // The header is known when the first chunk comes, or at the end.
-        let result = pass.reader.push(&pass.piece[..count], &mut |id, chunk| {
+        let result = pass.reader.push(piece, &mut |id, chunk| {
             let checksums = checksums.get_or_insert_with(|| checksums_of(id));
             if std::mem::take(&mut header_due) {
                 out.put(&header_bytes(id));
@@ -163,6 +162,7 @@ impl<F: Read + Seek, O: FnMut(ImageId) -> io::Result<F>> Assembler<F, O> {
             put(checksums, Chunk { raw_len, flags, crc, stored, ..chunk }, out);
             Ok(())
         });
+        own.consume(count);
         if let Some(error) = failed {
             pass.ended = true;
             return Err(error);
@@ -228,6 +228,17 @@ impl Target<'_> {
             out.extend_from_slice(bytes);
         }
     }
+}
+
+/// The next bytes of a file; none at its end.
+fn next_bytes(file: &mut impl BufRead) -> io::Result<&[u8]> {
+    while let Err(e) = file.fill_buf() {
+        if e.kind() != io::ErrorKind::Interrupted {
+            return Err(e);
+        }
+    }
+    // The bytes are there by now.
+    file.fill_buf()
 }
 
 fn raw_of(

@@ -1,15 +1,18 @@
 //! A file that is read from begin to end, around the page cache if it is not there.
 //!
 //! What was written around the cache ([`super::Appender`]) would be read through it, page after
-//! page, for a single use. A thread reads the next blocks meanwhile. Cached files, and files
-//! without direct access, are read as usual.
+//! page, for a single use. Two threads read the next blocks meanwhile. Cached files, and files
+//! without direct access, are read as usual. What is read ahead is given without a copy
+//! ([`BufRead`]).
 
 use super::append::Block;
-use crate::tuning::files::{BLOCK_BYTES, READ_AHEAD_MIN_BLOCKS, WAITING_BLOCKS};
+use crate::tuning::files::{
+    BLOCK_BYTES, READ_AHEAD_MIN_BLOCKS, READ_BYTES, READERS, WAITING_BLOCKS,
+};
 use rustix::fs::OFlags;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use std::fs::File;
-use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, IoSliceMut, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{self, Receiver, Sender};
 
@@ -17,18 +20,69 @@ use std::sync::mpsc::{self, Receiver, Sender};
 #[derive(Debug)]
 pub enum Source {
     /// The file is read when bytes are asked for.
-    Cached(File),
+    Cached(Cached),
     /// The file is read ahead, and cannot be sought in.
     Ahead(Ahead),
 }
 
+/// A file, and the bytes of it that were read for [`BufRead`].
+#[derive(Debug)]
+pub struct Cached {
+    file: File,
+    buffer: Vec<u8>,
+    /// Bytes in the buffer, and those that were given.
+    filled: usize,
+    given: usize,
+}
+
+impl Cached {
+    fn unread(&self) -> &[u8] {
+        &self.buffer[self.given..self.filled]
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        if self.given == self.filled {
+            self.buffer.resize(READ_BYTES, 0);
+            (self.given, self.filled) = (0, 0);
+            self.filled = self.file.read(&mut self.buffer)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let unread = self.unread();
+        if unread.is_empty() {
+            return self.file.read(into);
+        }
+        let count = unread.len().min(into.len());
+        into[..count].copy_from_slice(&unread[..count]);
+        self.given += count;
+        Ok(count)
+    }
+
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Current(by) => SeekFrom::Current(by - self.unread().len() as i64),
+            to => to,
+        };
+        (self.given, self.filled) = (0, 0);
+        self.file.seek(to)
+    }
+}
+
 impl Source {
+    /// Reads when bytes are asked for.
+    #[must_use]
+    pub fn cached(file: File) -> Self {
+        Self::Cached(Cached { file, buffer: Vec::new(), filled: 0, given: 0 })
+    }
+
     /// Reads from the start of the file, in the better way.
     #[must_use]
     pub fn sequential(file: File) -> Self {
         let len = file.metadata().map_or(0, |about| about.len());
         if len < READ_AHEAD_MIN_BLOCKS * BLOCK_BYTES as u64 || is_cached(&file, len) {
-            return Self::Cached(file);
+            return Self::cached(file);
         }
         match file.try_clone().and_then(Ahead::begin) {
             Ok(ahead) => Self::Ahead(ahead),
@@ -37,8 +91,30 @@ impl Source {
                 if let Ok(flags) = rustix::fs::fcntl_getfl(&file) {
                     let _ = rustix::fs::fcntl_setfl(&file, flags - OFlags::DIRECT);
                 }
-                Self::Cached(file)
+                Self::cached(file)
             }
+        }
+    }
+}
+
+impl BufRead for Source {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self {
+            Self::Cached(cached) => {
+                cached.fill()?;
+                Ok(cached.unread())
+            }
+            Self::Ahead(ahead) => {
+                ahead.fill()?;
+                Ok(ahead.unread())
+            }
+        }
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        match self {
+            Self::Cached(cached) => cached.given += bytes,
+            Self::Ahead(ahead) => ahead.given += bytes,
         }
     }
 }
@@ -46,7 +122,7 @@ impl Source {
 impl Read for Source {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Cached(file) => file.read(into),
+            Self::Cached(cached) => cached.read(into),
             Self::Ahead(ahead) => ahead.read(into),
         }
     }
@@ -55,7 +131,7 @@ impl Read for Source {
 impl Seek for Source {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
-            Self::Cached(file) => file.seek(to),
+            Self::Cached(cached) => cached.seek(to),
             Self::Ahead(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
@@ -71,30 +147,35 @@ fn is_cached(file: &File, len: u64) -> bool {
     })
 }
 
-/// The blocks that a thread has read.
+/// The blocks that threads have read. They take turns, so that the disk has the next read before it
+/// has ended one.
 #[derive(Debug)]
 pub struct Ahead {
-    full: Receiver<io::Result<Block>>,
-    /// Blocks to be filled again.
-    empty: Sender<Block>,
+    readers: Vec<Reader>,
+    /// The reader that has the next block.
+    turn: usize,
     block: Option<Block>,
     /// Bytes of the block that were given.
     given: usize,
     ended: bool,
 }
 
-impl Ahead {
-    fn begin(file: File) -> io::Result<Self> {
-        let flags = rustix::fs::fcntl_getfl(&file)?;
-        rustix::fs::fcntl_setfl(&file, flags | OFlags::DIRECT)?;
-        let (send, full) = mpsc::sync_channel(WAITING_BLOCKS);
+/// A thread that reads each block whose number has the same rest by [`READERS`].
+#[derive(Debug)]
+struct Reader {
+    full: Receiver<io::Result<Block>>,
+    /// Blocks to be filled again.
+    empty: Sender<Block>,
+}
+
+impl Reader {
+    fn begin(file: File, first: usize) -> io::Result<Self> {
+        let (send, full) = mpsc::sync_channel(WAITING_BLOCKS / READERS);
         let (empty, again) = mpsc::channel::<Block>();
         let work = move || {
-            let mut at = 0;
-            loop {
+            for number in (first..).step_by(READERS) {
                 let mut block = again.try_recv().unwrap_or_else(|_| Block::new());
-                let outcome = fill(&file, &mut block, at);
-                at += block.bytes().len() as u64;
+                let outcome = fill(&file, &mut block, (number * BLOCK_BYTES) as u64);
                 let is_last = outcome.is_err() || !block.is_full();
                 // The reader may have stopped.
                 if send.send(outcome.map(|()| block)).is_err() || is_last {
@@ -103,32 +184,49 @@ impl Ahead {
             }
         };
         std::thread::Builder::new().name("read-ahead".into()).spawn(work)?;
-        Ok(Self { full, empty, block: None, given: 0, ended: false })
+        Ok(Self { full, empty })
+    }
+}
+
+impl Ahead {
+    fn begin(file: File) -> io::Result<Self> {
+        let flags = rustix::fs::fcntl_getfl(&file)?;
+        rustix::fs::fcntl_setfl(&file, flags | OFlags::DIRECT)?;
+        let reader = |first| Reader::begin(file.try_clone()?, first);
+        let readers = (0..READERS).map(reader).collect::<io::Result<_>>()?;
+        Ok(Self { readers, turn: 0, block: None, given: 0, ended: false })
     }
 
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if let Some(block) = &self.block {
-                let rest = &block.bytes()[self.given..];
-                let count = rest.len().min(into.len());
-                into[..count].copy_from_slice(&rest[..count]);
-                self.given += count;
-                if count > 0 || into.is_empty() {
-                    return Ok(count);
-                }
-            }
-            if self.ended {
-                return Ok(0);
-            }
+    fn unread(&self) -> &[u8] {
+        self.block.as_ref().map_or(&[], |block| &block.bytes()[self.given..])
+    }
+
+    /// Waits for the next block if everything before was given.
+    fn fill(&mut self) -> io::Result<()> {
+        while self.unread().is_empty() && !self.ended {
+            let lost = || io::Error::other("an earlier read failed");
+            let reader = self.readers.get(self.turn).ok_or_else(lost)?;
+            self.turn = (self.turn + 1) % READERS;
             if let Some(block) = self.block.take() {
-                let _ = self.empty.send(block);
+                let _ = reader.empty.send(block);
             }
-            let lost = |_| io::Error::other("the thread that reads is gone");
-            let block = self.full.recv().map_err(lost)??;
+            let block = reader.full.recv().unwrap_or_else(|_| Err(lost()));
+            // Nothing follows what could not be read.
+            let block = block.inspect_err(|_| self.readers.clear())?;
             self.ended = !block.is_full();
             self.given = 0;
             self.block = Some(block);
         }
+        Ok(())
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.fill()?;
+        let unread = self.unread();
+        let count = unread.len().min(into.len());
+        into[..count].copy_from_slice(&unread[..count]);
+        self.given += count;
+        Ok(count)
     }
 }
 
@@ -176,12 +274,24 @@ mod tests {
             let Ok(ahead) = Ahead::begin(File::open(&path).unwrap()) else { return Ok(()) };
             for mut source in [Source::Ahead(ahead), Source::sequential(File::open(&path).unwrap())] {
                 let (mut all, mut piece) = (Vec::new(), vec![0; step]);
-                loop {
-                    let count = source.read(&mut piece).unwrap();
+                for turn in 0.. {
+                    let count = match turn % 3 {
+                        0 => source.read(&mut piece).unwrap(),
+                        _ => {
+                            let there = source.fill_buf().unwrap();
+                            let count = there.len().min(step);
+                            piece[..count].copy_from_slice(&there[..count]);
+                            source.consume(count);
+                            count
+                        }
+                    };
                     if count == 0 {
                         break;
                     }
                     all.extend_from_slice(&piece[..count]);
+                    if let (Source::Cached(_), 4) = (&source, turn % 5) {
+                        assert_eq!(source.stream_position().unwrap(), all.len() as u64);
+                    }
                 }
                 assert!(all == bytes(len));
                 assert_eq!(source.read(&mut piece).unwrap(), 0);

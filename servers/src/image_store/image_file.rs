@@ -57,8 +57,8 @@ impl ImageReader {
 }
 
 pub(in crate::image_store) fn whole(file: File, dir: PathBuf) -> Box<Reader> {
-    let open = move |base| open_container(&dir, base).map(Source::Cached);
-    Box::new(Assembler::new(Source::Cached(file), Box::new(open)))
+    let open = move |base| open_container(&dir, base).map(Source::cached);
+    Box::new(Assembler::new(Source::cached(file), Box::new(open)))
 }
 
 /// The extensions that a container may have.

@@ -104,7 +104,7 @@ pub fn open_same_host(rank: Rank, near: &SameHostFile) -> Option<ImageReader> {
     let mut bases = HashMap::new();
     for &(incarnation, image) in &note.bases {
         let id = ImageId { rank, incarnation, image };
-        bases.insert(id, Source::Cached(open_container(&dir, id).ok()?));
+        bases.insert(id, Source::cached(open_container(&dir, id).ok()?));
     }
     (&file).rewind().ok()?;
     let open = move |base| bases.remove(&base).ok_or_else(|| io::ErrorKind::NotFound.into());

@@ -4,6 +4,7 @@ use anyhow::{Context, bail};
 use ftmpi_checkpoint::container::{
     Assembler, Decoder, Secret, Summary, Verifier, is_sealed, note_of,
 };
+use ftmpi_servers::files::Source;
 use ftmpi_servers::image_note;
 use ftmpi_servers::image_store::{open_container, parse_image_name};
 use ftmpi_transport::auth::JobKey;
@@ -150,7 +151,8 @@ pub fn check(image: &Image, bar: &ProgressBar) -> anyhow::Result<Summary> {
     let about = || format!("image {} of rank {}", image.image, image.rank);
     let file = File::open(&image.path).with_context(about)?;
     let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
-    let mut whole = Assembler::new(file, |base| open_container(&dir, base));
+    let open = |base| open_container(&dir, base).map(Source::cached);
+    let mut whole = Assembler::new(Source::cached(file), open);
     let (mut verifier, mut piece) = (Verifier::new(), Vec::new());
     while whole.read(&mut piece).with_context(about)? {
         bar.inc(piece.len() as u64);
@@ -170,7 +172,8 @@ pub fn read(
     let about = || format!("image {} of rank {}", image.image, image.rank);
     let file = File::open(&image.path).with_context(about)?;
     let dir = image.path.parent().unwrap_or(Path::new(".")).to_owned();
-    let mut whole = Assembler::new(file, |base| open_container(&dir, base));
+    let open = |base| open_container(&dir, base).map(Source::cached);
+    let mut whole = Assembler::new(Source::cached(file), open);
     let mut decoder = Decoder::with_secret(secret.clone());
     let (mut piece, mut out) = (Vec::new(), Vec::new());
     while whole.read(&mut piece).with_context(about)? {
