@@ -12,3 +12,8 @@ pub(crate) const CHAIN_BYTES_PERCENT_MAX: u64 = 150;
 pub(crate) const SAMPLE_BYTES: usize = 4096;
 /// Samples of a chunk: testing all of it would take as long as compressing it.
 pub(crate) const SAMPLES: usize = 3;
+/// Samples of a chunk where the image before did not become smaller. Their place differs from chunk
+/// to chunk.
+pub(crate) const SAMPLES_OF_NOISE: usize = 1;
+/// An image becomes smaller if more than one of so many bytes are compressed.
+pub(crate) const SHRINKS_FROM: u64 = 32;

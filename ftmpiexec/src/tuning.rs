@@ -191,12 +191,15 @@ pub const IMAGES_AT_ONCE: usize = 200;
 pub const IMAGES_MEMORY_SHARE: u64 = 16;
 /// Bytes of memory that an image on its way needs: its pipe, and pieces between the tasks.
 pub const IMAGE_MEMORY_BYTES: u64 = 4 << 20;
-/// Bytes of one piece of a container.
+/// Bytes of one piece of a container that is sent.
 pub const IMAGE_PIECE_BYTES: usize = 256 << 10;
-/// Bytes that are read ahead for the headers of records.
-pub const IMAGE_HEADER_BYTES: usize = 16 << 10;
-/// Pieces between the tasks of a transfer.
+/// Bytes of one read of a raw stream: half of the pipe, and no more than stay in a processor's cache
+/// until they are packed.
+pub const IMAGE_READ_BYTES: usize = 512 << 10;
+/// Pieces between the tasks of a restore.
 pub const IMAGE_PIECES: usize = 8;
+/// Parts of about 1 MiB between the tasks that store an image.
+pub const IMAGE_PARTS: usize = 2;
 /// Bytes of the pipe between a rank and its agent.
 pub const IMAGE_PIPE_BYTES: usize = 1 << 20;
 /// Ranks that a host restores side by side, for each processor: one reads the image of a rank while

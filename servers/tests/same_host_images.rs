@@ -3,9 +3,10 @@
 mod common;
 
 use common::{Server, WITHIN, block_on};
-use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder};
+use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, Verifier};
 use ftmpi_servers::client::{ClientError, Committed, Fetched, ImageStore};
-use ftmpi_servers::image_store::{SameHostWriter, WriteProgress};
+use ftmpi_servers::files::Pieces;
+use ftmpi_servers::image_store::{Part, SameHostWriter, WriteProgress};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::image_store::{Note, Room};
 use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
@@ -52,12 +53,32 @@ fn container(image: u64, chunks: u64, known: Option<ChunkIndex>) -> (Vec<u8>, Ch
     (out, known)
 }
 
+/// These bytes as an encoder hands them over, with the places that are among them.
+fn parts(bytes: &[u8]) -> Vec<Part> {
+    let (mut pieces, mut verifier, mut parts) = (Pieces::new(300_000), Verifier::new(), Vec::new());
+    for more in bytes.chunks(300_000) {
+        let mut places = Vec::new();
+        // What is damaged has no places behind the damage.
+        let _ = verifier.push_with(more, &mut |place| place.append_to(&mut places));
+        pieces.memory().extend_from_slice(more);
+        let piece = pieces.take().unwrap_or_else(|| pieces.take_rest().unwrap());
+        parts.push(Part { piece, places });
+    }
+    parts.extend(pieces.take_rest().map(|piece| Part { piece, places: Vec::new() }));
+    parts
+}
+
+/// Writes all of it; reports are left out.
+fn write_all(writing: &mut SameHostWriter, bytes: &[u8]) {
+    parts(bytes).into_iter().for_each(|part| drop(writing.push(part).unwrap()));
+}
+
 /// Writes an image into the server's file, and reports it.
 async fn put(store: &mut ImageStore, image: u64, bytes: &[u8]) -> Result<Committed, ClientError> {
     let (mut put, writing) = store.begin_same_host(R, INCARNATION, ImageNo(image)).await?;
     let mut writing = writing.expect("the server is on this machine");
-    for piece in bytes.chunks(300_000) {
-        if let Some(news) = writing.push(piece).unwrap() {
+    for part in parts(bytes) {
+        if let Some(news) = writing.push(part).unwrap() {
             put.written(news).await?;
         }
     }
@@ -174,7 +195,7 @@ fn an_announced_file_must_exist() {
             let (mut put, writing) =
                 store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
             let mut writing = writing.unwrap();
-            writing.push(&bytes).unwrap();
+            write_all(&mut writing, &bytes);
             writing.finish().unwrap();
             let outcome = put.written(WriteProgress { bytes: told, places: Vec::new() }).await;
             let text = match outcome {
@@ -194,29 +215,45 @@ fn an_announced_file_must_exist() {
         // A file that holds another image, and a file that is cut.
         let (other, _) = container(2, 20, None);
         assert!(refusal(self::put(&mut store, 1, &other).await).contains("image"));
-        let (put, writing) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
-        let mut writing = writing.unwrap();
-        writing.push(&bytes[..bytes.len() - 1]).unwrap();
-        assert!(writing.finish().is_err());
-        put.abandon().await.unwrap();
+        let text = refusal(self::put(&mut store, 1, &bytes[..bytes.len() - 1]).await);
+        assert!(text.contains("its end is damaged"), "{text}");
         assert_eq!((count(dir.path(), "part"), count(dir.path(), "image")), (0, 0));
         self::put(&mut store, 1, &bytes).await.unwrap();
     });
 }
 
+/// The server looks at both ends. What is between them was made by the encoder a moment ago, and is
+/// verified when it is read.
 #[test]
-fn damage_on_the_way_is_seen_by_its_writer() {
+fn damage_on_the_way_is_not_restored() {
     let dir = tempfile::tempdir().unwrap();
     let server = start(dir.path(), &[]);
     block_on(async {
         let mut store = connect(&server).await;
-        let (mut bytes, _) = container(1, 20, None);
-        let at = bytes.len() / 2;
-        bytes[at] ^= 1;
-        let (put, writing) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
-        assert!(writing.unwrap().push(&bytes).is_err());
-        put.abandon().await.unwrap();
-        assert_eq!(raw(&mut store).await, None);
+        let (good, _) = container(1, 20, None);
+        for at in [20, good.len() - 30] {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1;
+            refusal(put(&mut store, 1, &bytes).await);
+            assert_eq!(raw(&mut store).await, None);
+        }
+        let mut bytes = good.clone();
+        bytes[good.len() / 2] ^= 1;
+        put(&mut store, 1, &bytes).await.unwrap();
+        let (pieces, _queue) = tokio::sync::mpsc::channel(1);
+        let found = store.get_pieces(R, ImageNo(1), true, pieces).await.unwrap();
+        let Some(Fetched::SameHost(mut file)) = found else { panic!("{found:?}") };
+        let mut raw = Vec::new();
+        let why = loop {
+            match file.read_raw(&mut raw) {
+                Ok(more) => assert!(more),
+                Err(why) => break why,
+            }
+        };
+        assert!(why.to_string().contains("checksum"), "{why}");
+        // The server finds it, too, before it sends the image.
+        let (pieces, _queue) = tokio::sync::mpsc::channel(1);
+        assert!(store.get_pieces(R, ImageNo(1), false, pieces).await.unwrap().is_none());
     });
 }
 
@@ -232,7 +269,7 @@ fn limits_and_incarnations_hold_here_too() {
         let bytes = container(3, 2, None).0;
         let (mut late, writing) = store.begin_same_host(R, INCARNATION, ImageNo(3)).await.unwrap();
         let mut writing = writing.unwrap();
-        writing.push(&bytes).unwrap();
+        write_all(&mut writing, &bytes);
         new.declare(R, Incarnation(1)).await.unwrap();
         let outcome = late.written(writing.finish().unwrap()).await;
         let text = match outcome {
@@ -258,13 +295,13 @@ fn a_server_that_dies_leaves_nothing_half_done() {
         let mut store = connect(&server).await;
         let (_, writing) = store.begin_same_host(R, INCARNATION, ImageNo(1)).await.unwrap();
         let mut writing = writing.unwrap();
-        writing.push(&bytes[..bytes.len() / 2]).unwrap();
+        write_all(&mut writing, &bytes[..bytes.len() / 2]);
         server.kill();
         writing
     });
     let server = Server::start(SERVER, dir.path(), &key, &[]);
     // The writer continues, into a file that has no name any more.
-    writing.push(&bytes[bytes.len() / 2..]).unwrap();
+    write_all(&mut writing, &bytes[bytes.len() / 2..]);
     writing.finish().unwrap();
     block_on(async {
         let mut store = connect(&server).await;

@@ -48,7 +48,8 @@ pub enum Request {
     },
     /// Bytes of the container, in order.
     Data(#[serde(with = "serde_bytes")] Vec<u8>),
-    /// So many more bytes of the container, verified, are or will soon be in the named file.
+    /// So many more bytes of the container, as their encoder made them, are or will soon be in the
+    /// named file.
     Written {
         /// How many.
         bytes: u64,

@@ -42,6 +42,8 @@ impl Compression {
 pub(super) struct ChunkOptions {
     pub rank: Rank,
     pub compression: Compression,
+    /// Samples of each chunk that LZ4 tries first.
+    pub samples: usize,
     pub secret: Option<(Secret, [u8; SALT_BYTES])>,
 }
 
@@ -95,7 +97,9 @@ impl ChunkEncoder {
         let start = encoded.len();
         let head = start + if options.secret.is_some() { NONCE_BYTES } else { 0 };
         encoded.resize(head, 0);
-        let mut flags = self.compress(options.compression, raw, head, encoded);
+        let first_sample = if options.samples < SAMPLES { number as usize % SAMPLES } else { 0 };
+        let samples = first_sample..first_sample + options.samples;
+        let mut flags = self.compress(options.compression, samples, raw, (head, encoded));
         if let Some((secret, salt)) = &options.secret {
             if flags == FLAG_STORED {
                 encoded.extend_from_slice(raw);
@@ -116,13 +120,13 @@ impl ChunkEncoder {
     fn compress(
         &mut self,
         how: Compression,
+        samples: Range<usize>,
         raw: &[u8],
-        head: usize,
-        encoded: &mut Vec<u8>,
+        (head, encoded): (usize, &mut Vec<u8>),
     ) -> u32 {
         let (room, flags) = match how {
             Compression::Stored => return FLAG_STORED,
-            Compression::Lz4 if looks_incompressible(raw) => return FLAG_STORED,
+            Compression::Lz4 if looks_incompressible(raw, samples) => return FLAG_STORED,
             Compression::Lz4 => (lz4_flex::block::get_maximum_output_size(raw.len()), FLAG_LZ4),
             Compression::Zstd(_) => (zstd::zstd_safe::compress_bound(raw.len()), FLAG_ZSTD),
         };
@@ -159,14 +163,15 @@ fn is_worthwhile(len: usize, raw_len: usize) -> bool {
     len < raw_len - raw_len / 16
 }
 
-/// Whether LZ4 cannot make samples of a chunk smaller.
-fn looks_incompressible(raw: &[u8]) -> bool {
+/// Whether LZ4 cannot make these samples of a chunk smaller. Sample 0 is at its begin, the last one
+/// at its end.
+fn looks_incompressible(raw: &[u8], mut samples: Range<usize>) -> bool {
     if raw.len() < 8 * SAMPLE_BYTES {
         return false;
     }
     let mut room = [0; SAMPLE_BYTES + SAMPLE_BYTES / 8];
-    (0..SAMPLES).all(|number| {
-        let at = number * (raw.len() - SAMPLE_BYTES) / (SAMPLES - 1);
+    samples.all(|number| {
+        let at = number % SAMPLES * (raw.len() - SAMPLE_BYTES) / (SAMPLES - 1);
         let made = lz4_flex::block::compress_into(&raw[at..at + SAMPLE_BYTES], &mut room);
         !made.is_ok_and(|len| is_worthwhile(len, SAMPLE_BYTES))
     })

@@ -1,6 +1,8 @@
 //! The writer of a container: raw bytes in, container out.
 
-use super::chunk::{CHUNK_BYTES_MAX, Checksums, FLAG_ELSEWHERE, FLAG_STORED, PREFIX_BYTES, prefix};
+use super::chunk::{
+    CHUNK_BYTES_MAX, Checksums, FLAG_ELSEWHERE, FLAG_SEALED, FLAG_STORED, PREFIX_BYTES, prefix,
+};
 use super::chunk_index::{ChunkIndex, Digest};
 use super::chunk_place::{CHUNK_PLACE_BYTES, ChunkPlace};
 use super::compression::{ChunkEncoder, ChunkOptions, Compression, EncodedChunk};
@@ -8,10 +10,9 @@ use super::encryption::{ImageSeal, SALT_BYTES, Secret, TAG_BYTES, tag_of};
 use super::header::{HEADER_BYTES, header_bytes, u32_at};
 use super::trailer::{NOTE_BYTES_MAX, Summary, emit_note, emit_seal, emit_trailer};
 use super::workers::{Batch, WorkerTask, Workers};
-use crate::tuning::BATCH_BYTES;
+use crate::tuning::{BATCH_BYTES, SAMPLES, SAMPLES_OF_NOISE, SHRINKS_FROM};
 use ftmpi_wire::ImageId;
 use std::collections::HashMap;
-use std::io::{self, Read};
 use std::sync::Arc;
 
 /// The chunks that earlier images hold, and those that this image adds.
@@ -51,6 +52,10 @@ pub struct Encoder {
     /// The offset of the next chunk in the container.
     offset: u64,
     incremental: Option<Incremental>,
+    /// See [`Self::take_places`].
+    places: Vec<u8>,
+    /// Raw bytes of new chunks that are stored smaller, and of others.
+    compressed: (u64, u64),
 }
 
 impl Encoder {
@@ -60,7 +65,7 @@ impl Encoder {
         let seed = u32_at(&header_bytes(id), 36);
         Self {
             id,
-            options: ChunkOptions { rank: id.rank, compression, secret: None },
+            options: ChunkOptions { rank: id.rank, compression, samples: SAMPLES, secret: None },
             chunk_encoder: ChunkEncoder::default(),
             number: 0,
             seal: None,
@@ -76,6 +81,8 @@ impl Encoder {
             emitted: 0,
             offset: HEADER_BYTES as u64,
             incremental: None,
+            places: Vec::new(),
+            compressed: (0, 0),
         }
     }
 
@@ -106,6 +113,14 @@ impl Encoder {
     #[must_use]
     pub fn with_workers(mut self, threads: usize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// The chunks of the image before did not become smaller ([`Self::shrinks`]): fewer samples of
+    /// each chunk are tried.
+    #[must_use]
+    pub fn expecting_noise(mut self) -> Self {
+        self.options.samples = SAMPLES_OF_NOISE;
         self
     }
 
@@ -160,26 +175,29 @@ impl Encoder {
         self.emitted += (out.len() - before) as u64;
     }
 
-    /// Takes at most `most` raw bytes from `reader` without a copy, and returns them. No bytes mean
-    /// that the reader is at its end. [`Self::push`] or [`Self::cut`] emits them.
-    ///
-    /// # Errors
-    /// The reader fails. Bytes that came before the failure are taken.
-    pub fn fill(&mut self, reader: &mut impl Read, most: usize) -> io::Result<&[u8]> {
-        let before = self.pending.len();
-        let most = most.min(CHUNK_BYTES_MAX - before);
-        let mut filled = before;
-        self.pending.resize(before + most, 0);
-        let outcome = loop {
-            match reader.read(&mut self.pending[filled..]) {
-                Ok(0) => break Ok(()),
-                Ok(count) => filled += count,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => break Err(e),
-            }
-        };
-        self.pending.truncate(filled);
-        outcome.map(|()| &self.pending[before..])
+    /// As [`Self::push`] and [`Self::cut`]; bytes that are a whole chunk are not copied before.
+    pub fn push_chunk(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        if !self.pending.is_empty() || raw.is_empty() || raw.len() > CHUNK_BYTES_MAX {
+            self.push(raw, out);
+            return self.cut(out);
+        }
+        let before = out.len();
+        self.emit_header(out);
+        self.emit_chunk(raw, out);
+        self.emitted += (out.len() - before) as u64;
+    }
+
+    /// The places of chunks in earlier containers that were emitted since the last call, as
+    /// [`ChunkPlace::parse_all`] reads them.
+    pub fn take_places(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.places)
+    }
+
+    /// Whether compression made chunks of this container notably smaller; `None` if none was tried.
+    #[must_use]
+    pub fn shrinks(&self) -> Option<bool> {
+        let (shrunk, stored) = self.compressed;
+        (shrunk + stored > 0).then_some(shrunk > stored / SHRINKS_FROM)
     }
 
     /// The raw stream is complete: appends the rest and the trailer.
@@ -321,6 +339,7 @@ impl Encoder {
             if let Some(seal) = &mut self.seal {
                 seal.chunk(place.tag);
             }
+            place.append_to(&mut self.places);
             let body = place.write();
             out.extend_from_slice(&prefix(raw_len, CHUNK_PLACE_BYTES as u32, FLAG_ELSEWHERE, crc));
             out.extend_from_slice(&body);
@@ -328,6 +347,11 @@ impl Encoder {
             self.offset += (PREFIX_BYTES + CHUNK_PLACE_BYTES) as u64;
             return;
         }
+        let of_way = match flags & !FLAG_SEALED {
+            FLAG_STORED => &mut self.compressed.1,
+            _ => &mut self.compressed.0,
+        };
+        *of_way += u64::from(raw_len);
         let stored = if flags == FLAG_STORED { raw } else { &encoded[body.clone()] };
         let mut tag = [0; TAG_BYTES];
         if let Some(seal) = &mut self.seal {

@@ -345,30 +345,79 @@ proptest! {
     }
 }
 
-/// Bytes that are read straight into a chunk make the same container as bytes that are pushed.
+/// Whole chunks make the same container as bytes that are pushed and cut.
 #[test]
-fn filling_is_pushing() {
+fn a_whole_chunk_is_pushing_and_cutting() {
     let raw: Vec<u8> = (0..3 * CHUNK_BYTES_MAX + 4321).map(|i| ((i * i) >> 7) as u8).collect();
     for workers in [0, 1, 3] {
         for step in [1000, 65_536, CHUNK_BYTES_MAX, 5 * CHUNK_BYTES_MAX] {
             let encoder = || Encoder::new(id(), Compression::Lz4).with_workers(workers);
-            let (mut pushed, mut filled) = (encoder(), encoder());
+            let (mut pushed, mut whole) = (encoder(), encoder());
             let (mut one, mut other) = (Vec::new(), Vec::new());
-            let mut reader = &raw[..];
-            loop {
-                let piece = filled.fill(&mut reader, step).unwrap().to_vec();
-                if piece.is_empty() {
-                    break;
-                }
-                filled.push(&[], &mut other);
-                pushed.push(&piece, &mut one);
-                if reader.len().is_multiple_of(3) {
-                    filled.cut(&mut other);
+            for (number, piece) in raw.chunks(step).enumerate() {
+                pushed.push(piece, &mut one);
+                if number % 3 == 0 {
+                    whole.push(piece, &mut other);
+                } else {
                     pushed.cut(&mut one);
+                    whole.push_chunk(piece, &mut other);
                 }
             }
-            assert_eq!(pushed.finish(&mut one), filled.finish(&mut other));
+            assert_eq!(pushed.finish(&mut one), whole.finish(&mut other));
             assert!(one == other, "{workers} workers, steps of {step}");
         }
     }
+}
+
+/// A writer tells the places that it has put into the container.
+#[test]
+fn places_are_those_in_the_container() {
+    let mut known = ChunkIndex::default();
+    for image in 1..4 {
+        let id = ImageId { image: ImageNo(image), ..id() };
+        let mut encoder = Encoder::incremental(id, Compression::Lz4, known);
+        let (mut out, mut told) = (Vec::new(), Vec::new());
+        for piece in raw(20 * PIECE, 3 + image / 3).chunks(PIECE) {
+            encoder.push_chunk(piece, &mut out);
+            told.extend(encoder.take_places());
+        }
+        encoder.flush(&mut out);
+        told.extend(encoder.take_places());
+        known = encoder.finish_with(b"", &mut out).1;
+        let mut verifier = Verifier::new();
+        let mut found = Vec::new();
+        verifier.push_with(&out, &mut |place| place.append_to(&mut found)).unwrap();
+        assert!(told == found && told.is_empty() == (image == 1));
+    }
+}
+
+/// With fewer samples a writer still finds what becomes smaller.
+#[test]
+fn noise_is_stored_and_what_is_none_is_found() {
+    let noise = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes() as u8;
+    let chunk = |of_zeros: usize| -> Vec<u8> {
+        (0..65_536).map(|at| if at < of_zeros { 0 } else { noise(at * at) }).collect()
+    };
+    let encode = |chunks: &[Vec<u8>], expecting: bool, workers: usize| {
+        let mut encoder = Encoder::new(id(), Compression::Lz4).with_workers(workers);
+        if expecting {
+            encoder = encoder.expecting_noise();
+        }
+        let mut out = Vec::new();
+        chunks.iter().for_each(|chunk| encoder.push_chunk(chunk, &mut out));
+        encoder.flush(&mut out);
+        let shrinks = encoder.shrinks();
+        let _ = encoder.finish(&mut out);
+        (out, shrinks)
+    };
+    assert_eq!(encode(&[], true, 0).1, None);
+    let noisy = vec![chunk(0); 40];
+    assert_eq!(encode(&noisy, false, 0).1, Some(false));
+    assert_eq!(encode(&noisy, true, 0), encode(&noisy, false, 2));
+    // The begin of a chunk is tried in every third one.
+    let half = vec![chunk(30_000); 40];
+    let (out, shrinks) = encode(&half, true, 0);
+    assert_eq!((&out, shrinks), (&encode(&half, true, 2).0, Some(true)));
+    assert!(decode(&out, 1 << 20).unwrap().0 == half.concat());
+    assert!(encode(&half, false, 0).0.len() < out.len());
 }

@@ -12,28 +12,25 @@ use super::Agent;
 use super::directory::Directory;
 use super::errors::CheckpointError;
 use super::events::AgentEvent;
-use super::image_cost::{KernelTime, Seen, Sharing};
+use super::image_cost::{KernelTime, Sharing};
+use super::image_packing::{PackJob, pack, workers};
 use super::image_results::{Packed, StoredImage};
-use super::local::Copy;
 use crate::agent_protocol::Report;
 use crate::tuning::{
-    CAPTURE_PATIENCE, CONNECT_LIMIT, DURABLE_LIMIT, IMAGE_HEADER_BYTES, IMAGE_PIECE_BYTES,
-    IMAGE_PIECES, IMAGE_PIPE_BYTES, SERVER_RETRY,
+    CAPTURE_PATIENCE, CONNECT_LIMIT, DURABLE_LIMIT, IMAGE_PARTS, IMAGE_PIECE_BYTES,
+    IMAGE_PIPE_BYTES, SERVER_RETRY,
 };
 use bytes::Bytes;
-use ftmpi_checkpoint::container::{ChunkIndex, Compression, Encoder, SALT_BYTES, Secret};
-use ftmpi_checkpoint::stream::StreamChecker;
+use ftmpi_checkpoint::container::Compression;
 use ftmpi_protocols::dispatcher::ImageFacts;
 use ftmpi_servers::client::{self, Committed, ImageStore};
-use ftmpi_servers::image_note;
-use ftmpi_servers::image_store::{SameHostWriter, WriteProgress};
+use ftmpi_servers::image_store::{Part, SameHostWriter, WriteProgress};
 use ftmpi_transport::auth::JobKey;
 use ftmpi_wire::control::ToRank;
-use ftmpi_wire::image_store::{Counts, Note};
+use ftmpi_wire::image_store::Counts;
 use ftmpi_wire::{ImageId, ImageNo, Incarnation, Rank};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::BufReader;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
@@ -60,26 +57,6 @@ pub struct Begun {
     pub pause_ns: u64,
     /// What its process had spent in the kernel by then.
     pub kernel_time: Option<KernelTime>,
-}
-
-/// What the packing of an image needs.
-#[derive(Debug)]
-struct PackJob {
-    /// What the rank reports.
-    begun: oneshot::Receiver<Begun>,
-    host: String,
-    program: String,
-    /// The chunks that are stored already; `None` if the image is to be whole.
-    known: Option<ChunkIndex>,
-    /// The copy on this host.
-    copy: Option<Copy>,
-    compression: Compression,
-    /// Threads in addition to the one that reads the image.
-    workers: usize,
-    secret: Option<Secret>,
-    /// The process, and what it had spent in the kernel when its last image had been streamed.
-    process: (Option<u32>, Option<KernelTime>),
-    sharing: Sharing,
 }
 
 fn server_error(e: impl Display) -> CheckpointError {
@@ -127,6 +104,7 @@ impl Agent {
             copy,
             compression,
             workers: workers(sharing),
+            shrinks: process.images_shrink,
             secret,
             process: (process.pid(), process.kernel_time),
             sharing,
@@ -173,8 +151,9 @@ impl Agent {
             return;
         };
         let report = match done.outcome {
-            Ok((committed, Packed { counts, known, cost, kernel_time, .. })) => {
+            Ok((committed, Packed { counts, known, shrinks, cost, kernel_time, .. })) => {
                 process.kernel_time = kernel_time;
+                process.images_shrink = shrinks;
                 let Counts { written, consumed } = counts;
                 process.chains.stored(taking.chain, done.image, known);
                 let Committed { image, bytes, oldest } = committed;
@@ -216,19 +195,6 @@ pub(super) async fn connect(
     }
 }
 
-/// Threads in addition to the one that reads an image: as many as the ranks leave processors to
-/// them. Where they leave none, a second thread would only take time from the ranks.
-fn workers(sharing: Sharing) -> usize {
-    let Sharing { ranks, processors } = sharing;
-    if sharing.leaves_no_processor() { 0 } else { (processors / ranks.max(1)).max(1) }
-}
-
-/// Processor time of the calling thread.
-fn time_of_this_thread() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
-}
-
 /// Carries one image to the server.
 async fn store(
     id: ImageId,
@@ -239,8 +205,8 @@ async fn store(
     (key, directory): (&JobKey, &watch::Receiver<Directory>),
 ) -> Result<(Committed, Packed), CheckpointError> {
     // Packing begins at once: the rank's child must not wait for the connection.
-    let (pieces, mut queue) = mpsc::channel(IMAGE_PIECES);
-    let packing = tokio::task::spawn_blocking(move || pack(id, File::from(pipe), job, &pieces));
+    let (parts, mut queue) = mpsc::channel(IMAGE_PARTS);
+    let packing = tokio::task::spawn_blocking(move || pack(id, File::from(pipe), job, &parts));
     let mut server = connect(id.rank, key, directory, CAPTURE_PATIENCE).await?;
     if let Some(images) = keep {
         server.keep(id.rank, id.incarnation, images).await.map_err(server_error)?;
@@ -261,7 +227,7 @@ async fn store(
     }
     let mut written = None;
     if let Some(writing) = same_host {
-        let (sender, mut progress) = mpsc::channel(IMAGE_PIECES);
+        let (sender, mut progress) = mpsc::channel(IMAGE_PARTS);
         let writing = tokio::task::spawn_blocking(move || write(writing, queue, &sender));
         while let Some(step) = progress.recv().await {
             put.written(step).await.map_err(server_error)?;
@@ -269,8 +235,12 @@ async fn store(
         let writing = writing.await.unwrap_or_else(|e| Err(CheckpointError::Task(e.to_string())));
         written = Some(or_abandon!(writing));
     } else {
-        while let Some(piece) = queue.recv().await {
-            put.data(piece).await.map_err(server_error)?;
+        while let Some(Part { piece, .. }) = queue.recv().await {
+            let mut rest = Bytes::from_owner(piece);
+            while !rest.is_empty() {
+                let piece = rest.split_to(rest.len().min(IMAGE_PIECE_BYTES));
+                put.data(piece).await.map_err(server_error)?;
+            }
         }
     }
     let packed = packing.await.map_err(|e| CheckpointError::Task(e.to_string()))?;
@@ -297,113 +267,17 @@ async fn store(
     Ok((committed, packed))
 }
 
-/// Writes the pieces to the file of a server on this host, and reports how far the file is.
+/// Writes the parts to the file of a server on this host, and reports how far the file is.
 fn write(
     mut writing: SameHostWriter,
-    mut pieces: mpsc::Receiver<Bytes>,
+    mut parts: mpsc::Receiver<Part>,
     progress: &mpsc::Sender<WriteProgress>,
 ) -> Result<SameHostWriter, CheckpointError> {
-    while let Some(piece) = pieces.blocking_recv() {
-        let step = writing.push(&piece).map_err(|e| CheckpointError::File(e.to_string()))?;
+    while let Some(part) = parts.blocking_recv() {
+        let step = writing.push(part).map_err(|e| CheckpointError::File(e.to_string()))?;
         if let Some(step) = step {
             progress.blocking_send(step).map_err(|_| CheckpointError::GivenUp)?;
         }
     }
     Ok(writing)
-}
-
-/// Reads a raw stream and sends the container in pieces; an error if the stream was not a whole
-/// image.
-fn pack(
-    id: ImageId,
-    pipe: File,
-    job: PackJob,
-    pieces: &mpsc::Sender<Bytes>,
-) -> Result<Packed, CheckpointError> {
-    let PackJob {
-        begun,
-        host,
-        program,
-        known,
-        mut copy,
-        compression,
-        workers,
-        secret,
-        process: (pid, before),
-        sharing,
-    } = job;
-    let began = time_of_this_thread();
-    let encoder = match known {
-        Some(known) => Encoder::incremental(id, compression, known),
-        None => Encoder::new(id, compression),
-    };
-    let mut encoder = encoder.with_workers(workers);
-    if let Some(secret) = secret {
-        let mut salt = [0; SALT_BYTES];
-        // The bytes of a fresh key are random numbers of the kernel.
-        salt.copy_from_slice(&JobKey::generate().bytes()[..SALT_BYTES]);
-        encoder = encoder.sealed(secret, salt);
-    }
-    let stream_error = |e: &dyn Display| CheckpointError::Stream(e.to_string());
-    let mut watcher = StreamChecker::new();
-    let mut out = Vec::new();
-    let mut send = |out: &mut Vec<u8>, least: usize| {
-        if out.len() < least {
-            return Ok(());
-        }
-        let next = Vec::with_capacity(out.len() + out.len() / 8);
-        let mut rest = Bytes::from(std::mem::replace(out, next));
-        while !rest.is_empty() {
-            let piece = rest.split_to(rest.len().min(IMAGE_PIECE_BYTES));
-            if let Some(copy) = &mut copy {
-                copy.write(&piece);
-            }
-            pieces.blocking_send(piece).map_err(|_| CheckpointError::GivenUp)?;
-        }
-        Ok::<(), CheckpointError>(())
-    };
-    // Large reads bypass the buffer.
-    let mut pipe = BufReader::with_capacity(IMAGE_HEADER_BYTES, pipe);
-    loop {
-        let read = encoder
-            .fill(&mut pipe, watcher.piece_left())
-            .map_err(|e| CheckpointError::Read(e.to_string()))?;
-        if read.is_empty() {
-            break;
-        }
-        watcher.push(read).map_err(|e| stream_error(&e))?;
-        if watcher.at_piece() {
-            encoder.cut(&mut out);
-        } else {
-            encoder.push(&[], &mut out);
-        }
-        send(&mut out, IMAGE_PIECE_BYTES)?;
-    }
-    watcher.finish().map_err(|e| stream_error(&e))?;
-    let kernel_time = pid.and_then(KernelTime::of);
-    // The rank's report and its stream come on different ways. A whole stream without a report
-    // means that the rank died at this moment.
-    let begun = begun.blocking_recv().map_err(|_| CheckpointError::RankDied)?;
-    encoder.flush(&mut out);
-    let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let note = Note {
-        counts: begun.counts,
-        taken_ms: taken.map_or(0, |since| since.as_millis() as u64),
-        host,
-        program,
-        pause_ns: begun.pause_ns,
-        bases: encoder.bases().iter().map(|base| (base.incarnation, base.image)).collect(),
-    };
-    let (_, known) = encoder.finish_with(&image_note::encode(&note), &mut out);
-    send(&mut out, 1)?;
-    let cost = Seen {
-        pause: Duration::from_nanos(begun.pause_ns),
-        before,
-        begin: begun.kernel_time,
-        end: kernel_time,
-        packing: time_of_this_thread().saturating_sub(began),
-        sharing,
-    }
-    .cost();
-    Ok(Packed { counts: begun.counts, known, copy, cost, kernel_time })
 }

@@ -29,6 +29,8 @@ pub struct Packed {
     pub counts: Counts,
     /// The chunks that the next image of the chain may name.
     pub known: ChunkIndex,
+    /// Whether compression makes images of this rank smaller, if that is known.
+    pub shrinks: Option<bool>,
     /// The copy on this host.
     pub copy: Option<Copy>,
     /// By how much the image held up the rank.

@@ -45,6 +45,7 @@ mod from_caller;
 mod gate;
 mod health;
 mod image_cost;
+mod image_packing;
 mod image_results;
 mod incremental_chains;
 mod kept_files;

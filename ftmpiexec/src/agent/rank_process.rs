@@ -94,6 +94,8 @@ pub struct RankProcess {
     pub image: Option<TakingImage>,
     /// What the process had spent in the kernel when its last image had been streamed.
     pub kernel_time: Option<KernelTime>,
+    /// Whether compression makes its images smaller, once that is known.
+    pub images_shrink: Option<bool>,
     pub start: Start,
     /// Text that is not final yet, if such text is held.
     pub hold: Option<Arc<OutputHold>>,
@@ -150,6 +152,7 @@ impl RankProcess {
             input,
             image: None,
             kernel_time: None,
+            images_shrink: None,
             start,
             hold,
             settling: None,

@@ -9,6 +9,7 @@
 //! Guarantees: writes happen in the order of the file, one at a time. After an error nothing is
 //! reported as good. [`Appender::finish`] returns when everything is durable, or fails.
 
+use super::pieces::Piece;
 use super::store_file::StoreFile;
 use crate::tuning::files::{BLOCK_BYTES, WAITING_BLOCKS, WRITEBACK_BYTES};
 use rustix::fs::OFlags;
@@ -84,19 +85,48 @@ impl Appender {
         done
     }
 
-    /// Chooses how to write, when the first block is full.
+    /// Appends a piece as [`Self::push`] does, without a copy where the disk takes it directly.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_piece(&mut self, piece: Piece) -> io::Result<()> {
+        let len = piece.bytes().len();
+        if let Way::Undecided(block) = &self.way
+            && block.filled == 0
+            && len >= BLOCK_BYTES
+        {
+            self.decide()?;
+        }
+        match &mut self.way {
+            Way::Direct(direct) if direct.takes(&piece) => {
+                let done = direct.push_piece(piece);
+                if done.is_err() {
+                    self.way = Way::Failed;
+                }
+                self.bytes += len as u64;
+                done
+            }
+            _ => self.push(piece.bytes()),
+        }
+    }
+
+    /// Chooses how to write, when the first block is full or a piece as large comes first.
     fn decide(&mut self) -> io::Result<()> {
         let Way::Undecided(block) = std::mem::replace(&mut self.way, Way::Failed) else {
             return Err(failed());
         };
         self.way = match Direct::begin(&self.file) {
             Some(mut direct) => {
-                direct.give(block)?;
+                if block.is_full() {
+                    direct.give(block)?;
+                }
                 Way::Direct(direct)
             }
             None => {
                 let mut cached = Cached::default();
-                cached.write(&self.file, block.bytes(), block.offset)?;
+                if block.is_full() {
+                    cached.write(&self.file, block.bytes(), block.offset)?;
+                }
                 Way::Cached(cached)
             }
         };
@@ -187,6 +217,14 @@ impl Block {
     }
 }
 
+/// What the thread writes.
+#[derive(Debug)]
+enum Full {
+    Block(Block),
+    /// The first so many bytes of a piece, at this offset.
+    Piece(Piece, usize, u64),
+}
+
 /// Writing around the page cache.
 #[derive(Debug)]
 struct Direct {
@@ -198,7 +236,7 @@ struct Direct {
 /// The thread that writes.
 #[derive(Debug)]
 struct Writer {
-    full: Option<SyncSender<Block>>,
+    full: Option<SyncSender<Full>>,
     /// Blocks that were written.
     empty: Receiver<Block>,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -210,14 +248,21 @@ impl Direct {
         let direct = OFlags::DIRECT.bits() as i32;
         let past = OpenOptions::new().write(true).custom_flags(direct).open(&file.path).ok()?;
         let ours = file.try_clone().ok()?;
-        let (full, blocks) = mpsc::sync_channel::<Block>(WAITING_BLOCKS);
+        let (full, blocks) = mpsc::sync_channel::<Full>(WAITING_BLOCKS);
         let (give_back, empty) = mpsc::channel();
         let work = move || {
             let mut past = Some(past);
-            for mut block in blocks {
-                write(&ours, &mut past, &block)?;
-                block.filled = 0;
-                let _ = give_back.send(block);
+            for full in blocks {
+                match full {
+                    Full::Block(mut block) => {
+                        write(&ours, &mut past, block.bytes(), block.offset)?;
+                        block.filled = 0;
+                        let _ = give_back.send(block);
+                    }
+                    Full::Piece(piece, len, offset) => {
+                        write(&ours, &mut past, &piece.bytes()[..len], offset)?;
+                    }
+                }
             }
             Ok(())
         };
@@ -238,10 +283,29 @@ impl Direct {
         }
     }
 
+    /// Whether a piece can go to the disk from where it is.
+    fn takes(&self, piece: &Piece) -> bool {
+        self.block.filled == 0
+            && self.block.offset.is_multiple_of(ALIGNMENT as u64)
+            && piece.direct_bytes() > 0
+    }
+
+    /// Hands a piece to the disk that [`Self::takes`] has admitted.
+    fn push_piece(&mut self, piece: Piece) -> io::Result<()> {
+        let (direct, offset) = (piece.direct_bytes(), self.block.offset);
+        self.block.fill(&piece.bytes()[direct..]);
+        self.block.offset = offset + direct as u64;
+        self.send(Full::Piece(piece, direct, offset))
+    }
+
     /// Hands a block to the disk.
     fn give(&mut self, block: Block) -> io::Result<()> {
         self.block.offset = block.offset + BLOCK_BYTES as u64;
-        let sent = self.writer.full.as_ref().map(|full| full.send(block));
+        self.send(Full::Block(block))
+    }
+
+    fn send(&mut self, full: Full) -> io::Result<()> {
+        let sent = self.writer.full.as_ref().map(|writer| writer.send(full));
         match sent {
             Some(Ok(())) => Ok(()),
             // The thread has ended, and knows why.
@@ -304,15 +368,11 @@ fn joined(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes panicked")))
 }
 
-/// Writes a block: around the cache while that works, and through it from then on.
-fn write(file: &StoreFile, past: &mut Option<File>, block: &Block) -> io::Result<()> {
+/// Writes bytes: around the cache while that works, and through it from then on.
+fn write(file: &StoreFile, past: &mut Option<File>, bytes: &[u8], offset: u64) -> io::Result<()> {
     let through = |to: &File| {
-        let op = super::store_file::Op::Write {
-            path: &file.path,
-            offset: block.offset,
-            bytes: block.bytes(),
-        };
-        file.files.change(op, || to.write_all_at(block.bytes(), block.offset))
+        let op = super::store_file::Op::Write { path: &file.path, offset, bytes };
+        file.files.change(op, || to.write_all_at(bytes, offset))
     };
     if let Some(direct) = past {
         match through(direct) {

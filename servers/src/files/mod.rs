@@ -6,9 +6,11 @@
 //! disk (`--inject slow:disk=TIME`).
 
 mod append;
+mod pieces;
 mod read_ahead;
 mod store_file;
 
 pub use append::Appender;
+pub use pieces::{Piece, Pieces};
 pub use read_ahead::Source;
 pub use store_file::{Files, Op, StoreFile, Watch};

@@ -38,7 +38,7 @@ use ftmpi_wire::hello::{Purpose, Welcome};
 pub use image_file::{ImageReader, open_container, parse_image_name};
 use object_tier::flush::Flusher;
 use object_tier::{Listing, ObjectTier};
-pub use same_host_io::{SameHostWriter, WriteProgress, open_same_host};
+pub use same_host_io::{Part, SameHostWriter, WriteProgress, open_same_host};
 use server::{NAME, Server};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

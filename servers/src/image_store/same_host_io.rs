@@ -2,18 +2,19 @@
 //! agent reads or writes the file.
 //!
 //! Guarantees: a file is used only if its identity is the one that was named; for writing, also the
-//! boot of the host. What is read is verified as it is read. What is written is verified before, as
-//! the server does with what it receives, and is durable before the server hears that it is
-//! complete.
+//! boot of the host. What is read is verified as it is read. What is written comes from the encoder
+//! of the same process, which has computed the checksums just before. So it is not verified again
+//! on the way. It is durable before the server hears that it is complete, and the server looks at
+//! both ends.
 
 use super::error::StoreError;
 use super::image_file::{ImageReader, Opener, expect_identity, image_name, open_container};
 use super::image_file::{id_of, identity};
 use crate::event_store::boot_id;
-use crate::files::{Appender, Files, Source};
+use crate::files::{Appender, Files, Piece, Source};
 use crate::image_note;
 use crate::tuning::image_store::{PROGRESS_BYTES, PROGRESS_PLACES};
-use ftmpi_checkpoint::container::{Assembler, Verifier, note_of};
+use ftmpi_checkpoint::container::{Assembler, note_of};
 use ftmpi_wire::image_store::{Room, SameHostFile, Stored};
 use ftmpi_wire::{ImageId, Rank};
 use std::collections::HashMap;
@@ -21,12 +22,20 @@ use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
-/// Writes a container into the file that the server has named.
+/// Writes a container that this process makes into the file that the server has named.
 #[derive(Debug)]
 pub struct SameHostWriter {
     file: Appender,
-    verifier: Verifier,
     next: WriteProgress,
+}
+
+/// The next part of a container, with the places of chunks that the encoder has put there.
+#[derive(Debug)]
+pub struct Part {
+    /// The bytes.
+    pub piece: Piece,
+    /// See `Request::Written`.
+    pub places: Vec<u8>,
 }
 
 /// What the server must hear about a container that is written on its host.
@@ -48,34 +57,29 @@ impl SameHostWriter {
         }
         let file = Files::default().open(Path::new(&room.path)).ok()?;
         let found = identity(&file.file().metadata().ok()?);
-        (found == room.identity).then(|| Self {
-            file: Appender::new(file),
-            verifier: Verifier::new(),
-            next: WriteProgress::default(),
-        })
+        (found == room.identity)
+            .then(|| Self { file: Appender::new(file), next: WriteProgress::default() })
     }
 
-    /// Verifies and writes the next bytes. Returns a report for the server now and then.
+    /// Writes the next part. Returns a report for the server now and then.
     ///
     /// # Errors
-    /// The bytes are not part of a container, or cannot be written.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<WriteProgress>, StoreError> {
-        let places = &mut self.next.places;
-        let verified = self.verifier.push_with(bytes, &mut |place| place.append_to(places));
-        verified?;
-        self.file.push(bytes)?;
-        self.next.bytes += bytes.len() as u64;
+    /// The bytes cannot be written.
+    pub fn push(&mut self, part: Part) -> Result<Option<WriteProgress>, StoreError> {
+        self.next.bytes += part.piece.bytes().len() as u64;
+        self.next.places.extend_from_slice(&part.places);
+        self.file.push_piece(part.piece)?;
         let WriteProgress { bytes, places } = &self.next;
         let due = *bytes >= PROGRESS_BYTES as u64 || places.len() >= PROGRESS_PLACES;
         Ok(due.then(|| std::mem::take(&mut self.next)))
     }
 
-    /// Ends the container. Returns the last report when the container is durable.
+    /// Ends the container, whose encoder has finished. Returns the last report when the container
+    /// is durable.
     ///
     /// # Errors
-    /// The container is incomplete, or may not be durable.
+    /// The container may not be durable.
     pub fn finish(mut self) -> Result<WriteProgress, StoreError> {
-        self.verifier.finish()?;
         self.file.finish()?;
         Ok(self.next)
     }

@@ -40,7 +40,7 @@ enum Body {
     Nothing(StoreFile),
     /// The bytes come on the connection.
     Received(Box<(Appender, Verifier)>),
-    /// A client on this host has verified this many bytes; they are in the file, or will be soon.
+    /// A client on this host has made this many bytes; they are in the file, or will be soon.
     WrittenByClient(StoreFile, u64),
     /// Receiving failed.
     Failed,
@@ -130,7 +130,7 @@ impl Upload {
         Ok(())
     }
 
-    /// A client on this host has verified and written `more` bytes, with these places of chunks.
+    /// A client on this host has made and written `more` bytes, with these places of chunks.
     ///
     /// # Errors
     /// The bytes refer to a missing base.
