@@ -193,8 +193,8 @@ pub const IMAGES_MEMORY_SHARE: u64 = 16;
 pub const IMAGE_MEMORY_BYTES: u64 = 4 << 20;
 /// Bytes of one piece of a container that is sent.
 pub const IMAGE_PIECE_BYTES: usize = 256 << 10;
-/// Bytes of one read of a raw stream: half of the pipe, and no more than stay in a processor's cache
-/// until they are packed.
+/// Bytes of one read of a raw stream: half of the pipe, and no more than stay in a processor's
+/// cache until they are packed.
 pub const IMAGE_READ_BYTES: usize = 512 << 10;
 /// Pieces between the tasks of a restore.
 pub const IMAGE_PIECES: usize = 8;
