@@ -31,6 +31,22 @@ def replaced(setting: Setting) -> None:
         moved(setting)
         programs(setting)
         plugins(setting)
+        spawned(setting)
+
+
+def spawned(setting: Setting) -> None:
+    """Workers are compiled anew between two spawns. Then one of the first spawn dies."""
+    where = setting.new_folder("run")
+    for target, version in (("spawner", 0), ("worker", 1), ("worker2", 2)):
+        why = compile_one(setting, where / target, "spawner.c", f"-DPROGRAM_VERSION={version}")
+        if why is not None:
+            return setting.results.bad("a program is replaced between two spawns", why)
+    outcome = run([*setting.mpiexec(1, "--protocol", "pessimistic", "--ckpt-interval", "30s"), "./spawner"],
+                  timeout=setting.timeout, cwd=where)
+    problem = problem_of(outcome, expected_text="versions 1 1 2 2 1 1 2 2\n")
+    if problem is None and "killed by signal 9" not in outcome.err:
+        problem = "no worker died"
+    setting.results.check("a program is replaced between two spawns", problem, f"{outcome.seconds:.1f} s")
 
 
 def compile_one(setting: Setting, target: Path, source: str, *flags: str) -> str | None:

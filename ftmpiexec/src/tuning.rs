@@ -59,6 +59,9 @@ pub const LINE_CHARS_MAX: usize = 400;
 
 /// Bytes of a program without a build-id that are looked at, to tell it from others.
 pub const HASHED_BYTES_MAX: u64 = 64 << 20;
+/// Files of one path that are held, when one after the other was put there: each takes a descriptor
+/// of the agent.
+pub const FILE_VERSIONS_MAX: usize = 64;
 /// Plug-ins of all ranks of a host that are held: each takes a descriptor of the agent.
 pub const PLUGINS_MAX: usize = 256;
 

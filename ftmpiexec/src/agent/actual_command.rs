@@ -21,9 +21,24 @@ use std::path::{Path, PathBuf};
 /// Key of the executed file's name in the auxiliary vector.
 const AT_EXECFN: u64 = 31;
 
+/// A process, and what was started in its place.
+#[derive(Debug)]
+pub struct CommandLook {
+    pub pid: u32,
+    pub started: u32,
+    pub executed: PathBuf,
+}
+
+impl CommandLook {
+    /// See [`find`]. The file may be on a server that does not answer.
+    pub fn find(&self) -> Option<ActualCommand> {
+        find(self.pid, self.started, &self.executed)
+    }
+}
+
 /// How the process `pid` was executed. `None` if it is the process `started` with the file `ours`,
 /// or if the system does not tell.
-pub fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
+fn find(pid: u32, started: u32, ours: &Path) -> Option<ActualCommand> {
     let file = executed_file(pid)?;
     if pid == started && file == ours {
         return None;

@@ -3,6 +3,7 @@
 use super::control::Datagram;
 use super::directory::RankKey;
 use super::image_results::{Restore, StoredImage};
+use super::looks::Found;
 use super::standbys::StandbyFetched;
 use super::start::StartOutcome;
 use crate::agent_protocol::{Report, ToAgent};
@@ -20,6 +21,10 @@ pub enum AgentEvent {
     LauncherGone,
     /// A rank sent a message.
     FromRank { rank: Rank, incarnation: Incarnation, datagram: Datagram },
+    /// What a rank said when it entered `MPI_Init` was looked at.
+    Looked(RankKey, Found),
+    /// Libraries of ranks were looked at.
+    PluginsFound(Vec<(RankKey, super::plugins::Found)>),
     /// A rank's control socket closed, or the rank sent a datagram that is not allowed.
     ControlClosed {
         rank: Rank,

@@ -35,8 +35,23 @@ pub struct Given {
     pub from: RawFd,
     /// In the new process.
     pub to: RawFd,
+    /// The file is to be opened anew, at this position.
+    again: Option<u64>,
     /// Keeps `from` open.
-    _opened: Option<OwnedFd>,
+    opened: Option<OwnedFd>,
+}
+
+impl Given {
+    /// Opens the file anew if need be, which may take as long as a file server is silent. `false`:
+    /// that is not possible.
+    pub fn open(&mut self) -> bool {
+        let Some(position) = self.again.take() else { return true };
+        self.opened = open_again(self.from, position);
+        self.opened.as_ref().is_some_and(|opened| {
+            self.from = opened.as_raw_fd();
+            true
+        })
+    }
 }
 
 impl FromCaller {
@@ -53,20 +68,17 @@ impl FromCaller {
         Self { descriptors: descriptors.collect(), told: false }
     }
 
-    /// What a process gets; `first`: it is the first of its rank.
+    /// What a process gets, once it is [opened](Given::open); `first`: it is the first of its rank.
     pub fn for_process(&self, first: bool) -> Vec<Given> {
         let give = |(fd, again): &(OwnedFd, Again)| {
             let number = fd.as_raw_fd();
-            let same = Given { from: number, to: number, _opened: None };
-            match again {
-                _ if first => Some(same),
-                Again::Same => Some(same),
-                Again::Nothing => None,
-                Again::At(position) => {
-                    let opened = open_again(fd, *position)?;
-                    Some(Given { from: opened.as_raw_fd(), to: number, _opened: Some(opened) })
-                }
-            }
+            let again = match again {
+                Again::Same => None,
+                _ if first => None,
+                Again::Nothing => return None,
+                Again::At(position) => Some(*position),
+            };
+            Some(Given { from: number, to: number, again, opened: None })
         };
         self.descriptors.iter().filter_map(give).collect()
     }
@@ -102,8 +114,8 @@ fn again(fd: &OwnedFd, position: u64) -> Again {
     }
 }
 
-fn open_again(fd: &OwnedFd, position: u64) -> Option<OwnedFd> {
-    let path = path_here(fd);
+fn open_again(number: RawFd, position: u64) -> Option<OwnedFd> {
+    let path = format!("/proc/self/fd/{number}");
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let opened = rustix::fs::open(path, flags, Mode::empty()).ok()?;
     rustix::fs::seek(&opened, SeekFrom::Start(position)).ok()?;
@@ -136,7 +148,7 @@ mod tests {
         // The first incarnation reads to the end.
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
-        let again = open_again(&reader.into(), 4).unwrap();
+        let again = open_again(reader.as_raw_fd(), 4).unwrap();
         let mut text = String::new();
         std::fs::File::from(again).read_to_string(&mut text).unwrap();
         assert_eq!(text, "456789");

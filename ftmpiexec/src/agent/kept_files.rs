@@ -256,7 +256,7 @@ impl Agent {
 
     /// A new process asks for a file that its image rests on.
     pub(super) fn need_file(&mut self, (rank, incarnation): RankKey, file: u64) {
-        let kept = self.kept_files.get(file).or_else(|| self.kept_programs.lock().get(file));
+        let kept = self.kept_files.get(file).or_else(|| self.kept_programs.get(file));
         let passed = Vec::from_iter(kept);
         if let Some(process) = self.ranks.get(rank, incarnation) {
             process.send(&ToRank::KeptFile { file }, passed, false);

@@ -2,7 +2,7 @@
 //! makes every connection for them.
 //!
 //! Guarantees: one thread owns the state and handles events one after the other; others start
-//! processes and look at kept files, so that heartbeats go on meanwhile. The agent decides
+//! processes and look at files of ranks, so that heartbeats go on meanwhile. The agent decides
 //! nothing about recovery; the launcher's dispatcher does. When the launcher is gone, the agent
 //! kills every process that came from it, and ends.
 //!
@@ -13,7 +13,7 @@
 //! | [`start`], [`starter`], [`spawn`] | how a process begins |
 //! | [`standbys`], [`gate`] | processes that wait to take the place of their rank |
 //! | [`rank_process`], [`process_end`] | a process until its end |
-//! | [`kept_programs`], [`plugins`] | what ranks execute, always the same |
+//! | [`kept_programs`], [`held`], [`looks`], [`plugins`] | what ranks execute, always the same |
 //! | [`link_folder`] | the libraries of an earlier incarnation |
 //! | [`from_caller`] | descriptors of the launcher's caller |
 //! | [`checkpoint`], [`incremental_chains`], [`restore`], [`local`] | images |
@@ -44,6 +44,7 @@ mod files;
 mod from_caller;
 mod gate;
 mod health;
+mod held;
 mod image_cost;
 mod image_packing;
 mod image_results;
@@ -58,6 +59,7 @@ mod lease_model;
 pub mod libraries;
 mod link_folder;
 mod local;
+mod looks;
 mod memory_binding;
 mod memory_kills;
 mod new_processes;
@@ -154,11 +156,22 @@ pub struct Agent {
     memory_kills: memory_kills::MemoryKills,
     /// The programs of the job, as they were at first.
     kept_programs: kept_programs::SharedPrograms,
+    /// Looks at files of ranks that enter `MPI_Init`.
+    looks: looks::Looks,
     plugins: plugins::Plugins,
     /// What event loggers tell all hosts.
     clocks: clocks::Clocks,
     /// The present run of the health command.
     health: health::HealthProcess,
+}
+
+/// What is made before the agent.
+struct Parts {
+    events: mpsc::UnboundedSender<AgentEvent>,
+    link: LauncherLink,
+    starter: Starter<StartOrder>,
+    looks: looks::Looks,
+    programs: kept_programs::SharedPrograms,
 }
 
 /// What the agent needs for images of its ranks.
@@ -261,7 +274,11 @@ async fn run_agent() -> anyhow::Result<()> {
     });
     ftmpi_servers::client::set_silence_limit(setup.times.connection());
     let starter = begin_starter(events.clone()).context("the thread that starts ranks")?;
-    let mut agent = Agent::new(&setup, key, (events, link, starter), (secret, lease), processors);
+    let programs = kept_programs::SharedPrograms::default();
+    let looks = looks::Looks::begin(programs.clone(), events.clone());
+    let looks = looks.context("the thread that looks at files of ranks")?;
+    let parts = Parts { events, link, starter, looks, programs };
+    let mut agent = Agent::new(&setup, key, parts, (secret, lease), processors);
     let cause = agent.serve(&mut inbox, &mut listener).await?;
     // After the death of its launcher a job in a directory of its own making is over.
     let goes_on = match cause {
@@ -330,14 +347,11 @@ impl Agent {
     fn new(
         setup: &AgentSetup,
         key: JobKey,
-        (events, link, starter): (
-            mpsc::UnboundedSender<AgentEvent>,
-            LauncherLink,
-            Starter<StartOrder>,
-        ),
+        parts: Parts,
         (secret, lease): (Option<Secret>, Lease),
         processors: u32,
     ) -> Self {
+        let Parts { events, link, starter, looks, programs } = parts;
         let memory = host_memory::of_this_host();
         let turns = Arc::new(Semaphore::new(images_at_once(memory)));
         let restore_turns = Arc::new(Semaphore::new(restore::side_by_side(processors)));
@@ -368,7 +382,8 @@ impl Agent {
             segments: segments::Segments::default(),
             kept_files: kept_files::KeptFiles::new(),
             memory_kills: memory_kills::MemoryKills::default(),
-            kept_programs: kept_programs::SharedPrograms::default(),
+            kept_programs: programs,
+            looks,
             plugins: plugins::Plugins::default(),
             clocks: clocks::Clocks::default(),
             health: health::HealthProcess::default(),
@@ -424,6 +439,8 @@ impl Agent {
             AgentEvent::FromRank { rank, incarnation, datagram } => {
                 self.on_rank_message(rank, incarnation, datagram);
             }
+            AgentEvent::Looked(key, found) => self.looked(key, found),
+            AgentEvent::PluginsFound(found) => self.plugins_found(found),
             AgentEvent::ControlClosed { rank, incarnation, pid, why } => {
                 self.control_closed((rank, incarnation), pid, why);
             }

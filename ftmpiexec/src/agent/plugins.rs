@@ -10,6 +10,8 @@
 
 use super::Agent;
 use super::directory::RankKey;
+use super::events::AgentEvent;
+use super::kept_programs::SharedPrograms;
 use crate::agent_protocol::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -24,11 +26,13 @@ const PAUSE_MAX: u32 = 32;
 pub struct Plugins {
     /// When this agent began, in seconds since 1970.
     begun: i64,
-    ranks: BTreeMap<RankKey, Look>,
+    ranks: BTreeMap<RankKey, Pause>,
+    /// A thread looks.
+    busy: bool,
 }
 
 #[derive(Debug, Default)]
-struct Look {
+struct Pause {
     /// Seconds until the next look, and the pause after it.
     left: u32,
     pause: u32,
@@ -36,10 +40,22 @@ struct Look {
     known: BTreeSet<PathBuf>,
 }
 
+/// What a look has found at a rank.
+#[derive(Debug)]
+pub struct Found {
+    /// All libraries.
+    libraries: BTreeSet<PathBuf>,
+    /// Files that were replaced just after they had been loaded.
+    replaced: Vec<PathBuf>,
+    /// Files that are other ones than in an earlier incarnation.
+    others: Vec<PathBuf>,
+}
+
 impl Default for Plugins {
     fn default() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { begun: i64::try_from(now.as_secs()).unwrap_or(i64::MAX), ranks: BTreeMap::new() }
+        let begun = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        Self { begun, ranks: BTreeMap::new(), busy: false }
     }
 }
 
@@ -51,14 +67,49 @@ impl Plugins {
         look.left == 0
     }
 
-    /// Takes the libraries of a rank, and gives the new ones.
-    fn new_ones(&mut self, key: RankKey, found: BTreeSet<PathBuf>) -> Vec<PathBuf> {
-        let look = self.ranks.entry(key).or_default();
-        let new: Vec<PathBuf> = found.difference(&look.known).cloned().collect();
-        look.pause = if new.is_empty() { (look.pause * 2).clamp(1, PAUSE_MAX) } else { 1 };
+    /// What is known of a rank.
+    fn known(&self, key: RankKey) -> BTreeSet<PathBuf> {
+        self.ranks.get(&key).map(|look| look.known.clone()).unwrap_or_default()
+    }
+
+    /// Takes the libraries of a rank.
+    fn take(&mut self, key: RankKey, found: BTreeSet<PathBuf>) {
+        let Some(look) = self.ranks.get_mut(&key) else { return };
+        let is_new = found.difference(&look.known).next().is_some();
+        look.pause = if is_new { 1 } else { (look.pause * 2).clamp(1, PAUSE_MAX) };
         look.left = look.pause;
         look.known = found;
-        new
+    }
+}
+
+/// A look at the libraries of a rank, by a thread: a file server may not answer.
+#[derive(Debug)]
+struct Look {
+    key: RankKey,
+    pid: u32,
+    known: BTreeSet<PathBuf>,
+    begun: i64,
+}
+
+impl Look {
+    fn run(&self, programs: &SharedPrograms) -> Found {
+        let libraries = mapped_code(self.pid);
+        let (mut replaced, mut others) = (Vec::new(), Vec::new());
+        for path in libraries.difference(&self.known) {
+            let old = path.to_str().and_then(|path| path.strip_suffix(DELETED)).map(Path::new);
+            if let Some(path) = old {
+                // Another file is there by now, and this one was not held.
+                if !programs.holds(path) && path.exists() {
+                    replaced.push(path.to_owned());
+                }
+                continue;
+            }
+            let counts = programs.is_plugin(path) || self.is_older(path);
+            if counts && !programs.add_plugin(self.key, path) {
+                others.push(path.clone());
+            }
+        }
+        Found { libraries, replaced, others }
     }
 
     /// Whether the file is older than the job.
@@ -88,57 +139,63 @@ fn code_of_line(line: &[u8]) -> Option<PathBuf> {
 }
 
 impl Agent {
-    /// Looks for libraries that ranks have loaded since the last look. Called every second.
+    /// Has a thread look for libraries that ranks have loaded since the last look, unless it still
+    /// looks. Called every second.
     pub(super) fn look_for_plugins(&mut self) {
+        if self.plugins.busy {
+            return;
+        }
         let running: Vec<(RankKey, u32)> = self
             .ranks
             .running()
             .filter(|process| process.is_connected())
             .filter_map(|process| Some(((process.rank, process.incarnation), process.pid()?)))
             .collect();
-        self.plugins.ranks.retain(|key, _| running.iter().any(|(running, _)| running == key));
-        for (key, pid) in running {
-            if !self.plugins.is_due(key) {
-                continue;
-            }
-            for path in self.plugins.new_ones(key, mapped_code(pid)) {
-                self.take_plugin(key, &path);
-            }
+        let plugins = &mut self.plugins;
+        plugins.ranks.retain(|key, _| running.iter().any(|(running, _)| running == key));
+        let begun = plugins.begun;
+        let due = running.into_iter().filter(|(key, _)| plugins.is_due(*key));
+        let due: Vec<(RankKey, u32)> = due.collect();
+        let look = |(key, pid)| Look { key, pid, known: plugins.known(key), begun };
+        let looks: Vec<Look> = due.into_iter().map(look).collect();
+        if looks.is_empty() {
+            return;
         }
+        let (programs, events) = (self.kept_programs.clone(), self.events.clone());
+        let run = move || {
+            let found = looks.iter().map(|look| (look.key, look.run(&programs))).collect();
+            let _ = events.send(AgentEvent::PluginsFound(found));
+        };
+        // (Without a thread nothing is looked at; the next second brings the next attempt.)
+        self.plugins.busy = std::thread::Builder::new().name("plugins".into()).spawn(run).is_ok();
     }
 
-    /// A rank has loaded a library since the last look.
-    fn take_plugin(&mut self, key: RankKey, path: &Path) {
-        let old = path.to_str().and_then(|path| path.strip_suffix(DELETED)).map(Path::new);
-        let mut programs = self.kept_programs.lock();
-        if let Some(path) = old {
-            // Another file is there by now, and this one was not held.
-            let is_replaced = !programs.holds(path) && path.exists();
-            if is_replaced && programs.must_tell(path) {
+    /// The thread has looked.
+    pub(super) fn plugins_found(&mut self, found: Vec<(RankKey, Found)>) {
+        self.plugins.busy = false;
+        for (key, Found { libraries, replaced, others }) in found {
+            self.plugins.take(key, libraries);
+            for path in replaced.iter().filter(|path| self.kept_programs.must_tell(path)) {
                 let host = self.host_name();
-                drop(programs);
                 self.link.notice(format!(
                     "{} on {host} was replaced just after a rank had loaded it: a rank that begins \
                      anew from its start would load the new file; put the first one back",
                     path.display()
                 ));
             }
-            return;
-        }
-        let counts = programs.is_plugin(path) || self.plugins.is_older(path);
-        if counts && !programs.add_plugin(key.0, path) {
-            drop(programs);
-            self.refuse_plugin(key, path);
+            for path in others {
+                self.refuse_plugin(key, &path);
+            }
         }
     }
 
-    fn refuse_plugin(&mut self, key: RankKey, path: &Path) {
+    fn refuse_plugin(&self, key: RankKey, path: &Path) {
         let why = format!(
             "{} is another library than in the first incarnation of this rank: somebody has \
              replaced it; put the first one back, or start the job anew",
             path.display()
         );
-        self.kept_programs.lock().refuse(key);
+        self.kept_programs.refuse(key);
         self.link.report(key.0, key.1, Report::CannotStart { code: 1, why });
     }
 }
@@ -165,19 +222,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_told_once_and_looks_grow_rare() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("plug.so");
-        std::fs::write(&path, "first").unwrap();
+    fn looks_grow_rare_until_something_is_new() {
         let key = (Rank(0), Incarnation(0));
-        assert!(!Plugins { begun: 0, ranks: BTreeMap::new() }.is_older(&path));
-        let mut plugins = Plugins { begun: i64::MAX, ranks: BTreeMap::new() };
-        assert!(plugins.is_older(&path));
+        let mut plugins = Plugins { begun: 0, ranks: BTreeMap::new(), busy: false };
+        let path = PathBuf::from("/plug.so");
         assert!(plugins.is_due(key));
-        assert_eq!(plugins.new_ones(key, BTreeSet::from([path.clone()])), [path.as_path()]);
+        plugins.take(key, BTreeSet::from([path.clone()]));
+        assert_eq!(plugins.known(key), BTreeSet::from([path.clone()]));
         // After what is new, soon again; then ever more rarely.
         assert!(plugins.is_due(key));
-        assert!(plugins.new_ones(key, BTreeSet::from([path.clone()])).is_empty());
+        plugins.take(key, BTreeSet::from([path]));
         assert!(!plugins.is_due(key) && plugins.is_due(key));
+    }
+
+    #[test]
+    fn only_what_is_older_than_the_job_is_held() {
+        let programs = SharedPrograms::default();
+        let (key, pid) = ((Rank(0), Incarnation(0)), std::process::id());
+        let look = |begun| Look { key, pid, known: BTreeSet::new(), begun };
+        let own = std::env::current_exe().unwrap();
+        let found = look(0).run(&programs);
+        assert!(found.libraries.contains(&own) && !programs.holds(&own));
+        let found = look(i64::MAX).run(&programs);
+        assert!(found.others.is_empty() && programs.is_plugin(&own));
+        let known = found.libraries;
+        assert!(Look { known, ..look(i64::MAX) }.run(&programs).others.is_empty());
     }
 }

@@ -2,11 +2,12 @@
 
 use super::checkpoint::Begun;
 use super::control::Datagram;
+use super::directory::RankKey;
 use super::image_cost::KernelTime;
 use super::kept_files::Need;
 use super::rank_process::RankProcess;
 use super::{Agent, processes, segments};
-use crate::agent_protocol::{Job, Report};
+use crate::agent_protocol::{ActualCommand, Job, Report};
 use crate::tuning::{LOG_BYTES_MIN, LOGS_MEMORY_SHARE};
 use ftmpi_wire::control::{self, FromRank, JobView, RetainedImage, ToRank};
 use ftmpi_wire::image_store::Counts;
@@ -14,12 +15,14 @@ use ftmpi_wire::{EventNo, ImageNo, Incarnation, Rank};
 use std::os::fd::OwnedFd;
 
 /// What a rank says when it enters `MPI_Init` or comes back.
-struct Hello {
+#[derive(Debug)]
+pub struct Hello {
     /// The process, and its own number for itself.
-    pid: u32,
-    own_pid: u32,
-    resumed: Option<ImageNo>,
-    no_image: Option<String>,
+    pub(super) pid: u32,
+    pub(super) own_pid: u32,
+    pub(super) resumed: Option<ImageNo>,
+    pub(super) no_image: Option<String>,
+    pub(super) descriptors: Vec<OwnedFd>,
 }
 
 impl Agent {
@@ -53,8 +56,9 @@ impl Agent {
             FromRank::Hello { pid: own_pid, resumed, no_image, .. } => {
                 // Nobody is signalled by the number 0.
                 let pid = datagram.sender.unwrap_or(0);
-                let hello = Hello { pid, own_pid, resumed, no_image };
-                self.hello(rank, incarnation, hello, datagram.descriptors);
+                let descriptors = datagram.descriptors;
+                let hello = Hello { pid, own_pid, resumed, no_image, descriptors };
+                self.hello((rank, incarnation), hello);
             }
             FromRank::Open { peer, incarnation: peer_incarnation, round } => {
                 self.open((rank, incarnation), (peer, peer_incarnation), round);
@@ -109,15 +113,15 @@ impl Agent {
         }
     }
 
-    fn hello(
+    /// Lets a rank into the job, or not.
+    pub(super) fn answer_hello(
         &mut self,
-        rank: Rank,
-        incarnation: Incarnation,
+        (rank, incarnation): RankKey,
         hello: Hello,
-        descriptors: Vec<OwnedFd>,
+        actual_command: Option<Box<ActualCommand>>,
     ) {
-        let Hello { pid, own_pid, resumed, no_image } = hello;
-        if self.kept_programs.lock().is_refused((rank, incarnation)) {
+        let Hello { pid, own_pid, resumed, no_image, descriptors } = hello;
+        if self.kept_programs.is_refused((rank, incarnation)) {
             return;
         }
         if self.is_second_program(rank) {
@@ -151,7 +155,6 @@ impl Agent {
         let Some(process) = self.ranks.get_mut(rank, incarnation) else { return };
         process.set_hello(pid, own_pid, doorbell);
         self.memory_kills.watch(pid);
-        let actual_command = process.actual_command().map(Box::new);
         process.send(&ToRank::Welcome(Box::new(view)), Vec::new(), false);
         self.send_clocks(rank, incarnation);
         let report = Report::Hello { pid, resumed, no_image, actual_command };

@@ -1,6 +1,6 @@
 //! The process of one incarnation of a rank, from its start to the last byte of its output.
 
-use super::actual_command;
+use super::actual_command::CommandLook;
 use super::calls::CallCollector;
 use super::checkpoint::TakingImage;
 use super::image_cost::KernelTime;
@@ -10,7 +10,7 @@ use super::page::Page;
 use super::rank_link::Outgoing;
 use super::signal::WakeSignal;
 use super::spawn::Spawned;
-use crate::agent_protocol::{ActualCommand, ProcessId, Start};
+use crate::agent_protocol::{ProcessId, Start};
 use crate::call_spans::CallReport;
 use crate::tuning::SIGNAL_CODE_BASE;
 use ftmpi_protocols::dispatcher::Ending;
@@ -268,13 +268,11 @@ impl RankProcess {
         (is_rank && !self.other_mpi_told.swap(true, Ordering::Relaxed)).then_some(path)
     }
 
-    /// How the process was executed, if not as the command line says.
-    pub fn actual_command(&self) -> Option<ActualCommand> {
+    /// How to find out how the process `pid` was executed, if not as the command line says.
+    pub fn command_look(&self, pid: u32) -> Option<CommandLook> {
         // A restored process shows the command of its restart; the launcher has the original.
-        if self.resumed_from.is_some() {
-            return None;
-        }
-        actual_command::find(self.rank_pid?, self.started.id.pid, &self.started.spawned.executed)
+        let (started, executed) = (self.started.id.pid, self.started.spawned.executed.clone());
+        self.resumed_from.is_none().then_some(CommandLook { pid, started, executed })
     }
 
     /// The program's file, for the note of an image.

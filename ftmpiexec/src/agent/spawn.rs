@@ -7,7 +7,8 @@
 
 use super::actual_command;
 use super::from_caller::Given;
-use super::kept_programs::{Executable, OtherProgram, SharedPrograms};
+use super::held::{Executable, OtherProgram};
+use super::kept_programs::SharedPrograms;
 use super::libraries;
 use super::memory_binding::KernelPolicy;
 use crate::agent_protocol::{ActualCommand, Job, Program, Start};
@@ -26,11 +27,11 @@ use rustix::fs::{Mode, OFlags};
 use rustix::thread::CpuSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// Descriptors for the new process.
@@ -182,26 +183,16 @@ fn executable(
     path: &OsStr,
     programs: &SharedPrograms,
 ) -> Result<(Executable, ProgramFacts), SpawnError> {
-    let known = programs.lock().known(number).map(Path::to_owned);
-    if let Some(known) = known {
-        ask_for(&known);
-        let executable = programs.lock().executable(&known)?;
+    if let Some(known) = programs.known(number) {
+        let executable = known.executable()?;
         let facts = program::inspect(&executable.execute, &part.directory)?;
         return Ok((executable, facts));
     }
     let name = part.command.first().map(OsText::to_os).unwrap_or_default();
     let file = program::find(&name, &part.directory, path)?;
     let facts = program::inspect(&file, &part.directory)?;
-    programs.lock().begin(number, &file);
+    programs.begin(number, &file);
     Ok((Executable { path: file.clone(), execute: file }, facts))
-}
-
-/// Reads a little of a file. A file server that does not answer keeps the thread that starts
-/// processes waiting here, and not the agent, which also needs the programs.
-fn ask_for(path: &Path) {
-    if let Ok(mut file) = File::open(path) {
-        let _ = file.read(&mut [0; 64]);
-    }
 }
 
 /// The command of the job's command line.
@@ -230,8 +221,7 @@ fn as_commanded(
         baseline.add_to(&mut variables, variable(TUNABLES_ENV));
     }
     // (An image brings the contents of its libraries, or compares them.)
-    let replaced =
-        if restored { Vec::new() } else { programs.lock().replaced_libraries(start.rank) };
+    let replaced = if restored { Vec::new() } else { programs.replaced_libraries(start.rank) };
     if let Some(links) = replaced.first().and_then(|(_, link)| link.parent()) {
         // The auditor leads to the library that is in our directory now.
         let audited = !replaced.iter().any(|(path, _)| path.starts_with(&ours));
@@ -246,7 +236,7 @@ fn as_commanded(
             }
         }
     }
-    let plugins = if restored { None } else { programs.lock().replaced_plugins(start.rank) };
+    let plugins = if restored { None } else { programs.replaced_plugins(start.rank) };
     let world = job.view.worlds.iter().find(|world| world.has(start.rank));
     let world = world.copied().unwrap_or(World::first(job.view.size));
     let mut command = Command::new(&execute);
@@ -419,7 +409,7 @@ mod tests {
         let path = folder.path().join("program");
         std::fs::write(&path, "first").unwrap();
         let programs = SharedPrograms::default();
-        programs.lock().begin(0, &path);
+        programs.begin(0, &path);
         std::fs::remove_file(&path).unwrap();
         let mode = Mode::RUSR | Mode::WUSR | Mode::XUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
@@ -442,7 +432,7 @@ mod tests {
             std::thread::yield_now();
         };
         let (sender, free) = mpsc::channel();
-        std::thread::spawn(move || sender.send(programs.lock().holds(&path)));
+        std::thread::spawn(move || sender.send(programs.holds(&path)));
         assert_eq!(free.recv_timeout(Duration::from_secs(60)), Ok(true), "the programs are free");
         drop(writer);
     }

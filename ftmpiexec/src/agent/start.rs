@@ -196,7 +196,6 @@ impl Agent {
         }
         let first = start.incarnation == Incarnation(0);
         let from_caller = self.from_caller.for_process(first);
-        mark_given(&page, &from_caller);
         if !first && standby.is_none() {
             self.tell_withheld();
         }
@@ -403,7 +402,9 @@ pub(super) fn begin_starter(
     events: mpsc::UnboundedSender<AgentEvent>,
 ) -> std::io::Result<Starter<StartOrder>> {
     Starter::begin(move |order: StartOrder| {
-        let StartOrder { job, programs, descriptors, died, bound, prepared } = order;
+        let StartOrder { job, programs, mut descriptors, died, bound, prepared } = order;
+        descriptors.from_caller.retain_mut(Given::open);
+        mark_given(&prepared.page, &descriptors.from_caller);
         let started = spawn::spawn(&job, &prepared.start, &descriptors, died, bound, &programs);
         drop(descriptors);
         let outcome = Box::new(StartOutcome { prepared, started });
