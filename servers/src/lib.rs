@@ -37,6 +37,7 @@ pub mod job_control;
 pub mod job_state;
 pub mod message_store;
 pub mod metrics;
+mod page_headers;
 pub mod private_directory;
 pub mod scheduler;
 pub mod server_process;

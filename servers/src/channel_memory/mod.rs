@@ -79,32 +79,12 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
                 }
             };
             let Ok(caller) = next else { continue };
-            match caller.purpose {
-                Purpose::Memory { .. } => {
-                    next_conn += 1;
-                    let conn = ConnId(next_conn);
-                    tokio::task::spawn_local(converse(core.clone(), conn, caller));
-                }
-                Purpose::Events { .. } => events.serve(caller),
-                Purpose::Status => {
-                    let state = state(&events, &core, listener.rejected());
-                    tokio::task::spawn_local(event_logger::tell(caller, state.to_string()));
-                }
-                Purpose::Durable => {
-                    let (core, events) = (core.clone(), events.clone());
-                    tokio::task::spawn_local(async move {
-                        match make_durable(&core).await {
-                            Ok(()) => events.answer_when_durable(caller).await,
-                            Err(why) => {
-                                event_logger::refuse(caller, Welcome::No(why.to_string())).await;
-                            }
-                        }
-                    });
-                }
-                _ => {
-                    let why = "this is a channel memory".to_owned();
-                    tokio::task::spawn_local(event_logger::refuse(caller, Welcome::No(why)));
-                }
+            if matches!(caller.purpose, Purpose::Memory { .. }) {
+                next_conn += 1;
+                let conn = ConnId(next_conn);
+                tokio::task::spawn_local(converse(core.clone(), conn, caller));
+            } else {
+                answer(caller, &core, &events, listener.rejected());
             }
         }
     };
@@ -118,6 +98,31 @@ async fn serve(args: ChannelMemoryArgs) -> anyhow::Result<()> {
         anyhow::bail!("ends ({why}), but what it has could not be made durable: {error}");
     }
     Ok(())
+}
+
+/// Answers a caller that is no rank with messages.
+fn answer(caller: Authenticated, core: &Rc<RefCell<Core>>, events: &Service, rejected: u64) {
+    match caller.purpose {
+        Purpose::Events { .. } => events.serve(caller),
+        Purpose::Status => {
+            let state = state(events, core, rejected);
+            tokio::task::spawn_local(event_logger::tell(caller, state.to_string()));
+        }
+        Purpose::Durable => {
+            tokio::task::spawn_local(answer_when_durable(caller, core.clone(), events.clone()));
+        }
+        _ => {
+            let why = "this is a channel memory".to_owned();
+            tokio::task::spawn_local(event_logger::refuse(caller, Welcome::No(why)));
+        }
+    }
+}
+
+async fn answer_when_durable(caller: Authenticated, core: Rc<RefCell<Core>>, events: Service) {
+    match make_durable(&core).await {
+        Ok(()) => events.answer_when_durable(caller).await,
+        Err(why) => event_logger::refuse(caller, Welcome::No(why.to_string())).await,
+    }
 }
 
 /// Bytes that one of several channel memories on a host keeps in main memory by default.

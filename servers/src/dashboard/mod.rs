@@ -18,6 +18,7 @@ mod owner;
 
 use crate::connections::Connections;
 use crate::metrics::{Catalogue, StateRequest, render};
+use crate::page_headers;
 use crate::tuning::dashboard::{
     CONNECTION_LIMIT, CONNECTIONS_MAX, STATE_LIMIT, STATE_SHARE, VIEW_LIMIT,
 };
@@ -25,7 +26,7 @@ use crate::tuning::metrics::{HEADERS_MAX, REQUEST_BYTES_MAX};
 use access::{Access, Caller, Verdict};
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -137,7 +138,7 @@ impl Pages {
         };
         let mut response = Response::new(body);
         *response.status_mut() = code;
-        self.add_headers(response.headers_mut(), kind);
+        page_headers::add(response.headers_mut(), kind, &self.site.policy);
         if let Some(cookie) = cookie {
             response.headers_mut().insert(header::SET_COOKIE, cookie);
             response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
@@ -182,22 +183,6 @@ impl Pages {
         });
         *latest = Some((Instant::now() + since.elapsed() * STATE_SHARE, text.clone()));
         Some(text)
-    }
-
-    fn add_headers(&self, headers: &mut HeaderMap, kind: &'static str) {
-        let fixed: [(HeaderName, &'static str); 5] = [
-            (header::CONTENT_TYPE, kind),
-            (header::CACHE_CONTROL, "no-store"),
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (header::REFERRER_POLICY, "no-referrer"),
-            (header::X_FRAME_OPTIONS, "DENY"),
-        ];
-        for (name, value) in fixed {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        if let Ok(policy) = HeaderValue::from_str(&self.site.policy) {
-            headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-        }
     }
 }
 

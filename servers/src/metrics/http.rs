@@ -8,13 +8,14 @@
 use super::family::Catalogue;
 use super::page::render;
 use crate::connections::Connections;
+use crate::page_headers::{self, PLAIN_POLICY};
 use crate::tuning::metrics::{
     CONNECTION_LIMIT, CONNECTIONS_MAX, HEADERS_MAX, REQUEST_BYTES_MAX, STATE_AGE, STATE_LIMIT,
 };
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -128,7 +129,7 @@ impl Pages {
         let mut response = Response::new(Full::new(text));
         *response.status_mut() = code;
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        page_headers::add(headers, content_type, PLAIN_POLICY);
         if code == StatusCode::METHOD_NOT_ALLOWED {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
@@ -243,6 +244,9 @@ mod tests {
         let front = get(at, "GET /");
         assert!(front.starts_with("HTTP/1.1 200"), "{front}");
         assert!(front.contains("href=\"/metrics\"") && front.contains("text/html"), "{front}");
+        for header in ["x-content-type-options: nosniff", "default-src 'none'", "no-store"] {
+            assert!(front.contains(header), "{header}: {front}");
+        }
         let head = get(at, "HEAD /");
         assert!(head.starts_with("HTTP/1.1 200") && !head.contains("href"), "{head}");
         let unknown = get(at, "GET /metric");
