@@ -87,7 +87,12 @@ impl<T: Copy> Channel<T> {
         if failed {
             return Err(io::Error::last_os_error());
         }
-        Ok(Self {
+        Ok(Self::over(fd))
+    }
+
+    /// A channel over a socket that is non-blocking.
+    fn over(fd: i32) -> Self {
+        Self {
             fd,
             buffer: vec![0; BUFFER].into_boxed_slice(),
             from: 0,
@@ -99,7 +104,7 @@ impl<T: Copy> Channel<T> {
             head: [0; Header::BYTES],
             ahead: Vec::new(),
             ahead_sent: 0,
-        })
+        }
     }
 
     /// The descriptor, to sleep on.
@@ -342,8 +347,8 @@ mod tests {
     fn frames_of_every_size_arrive_in_order_and_the_end_is_noticed() {
         let (a, b) = UnixStream::pair().unwrap();
         let (mut a, mut b) = (
-            Channel::<()>::new_for_test(a.into_raw_fd()),
-            Channel::<()>::new_for_test(b.into_raw_fd()),
+            Channel::<()>::over(a.into_raw_fd()),
+            Channel::<()>::over(b.into_raw_fd()),
         );
         let mut sink = Collect { buffer: Vec::new(), limit: 300_000, got: Vec::new() };
         let sizes = [0usize, 1, 5000, 40_000, 65_536, 70_000, 1_000_000, 3];
@@ -380,8 +385,8 @@ mod tests {
     fn a_piggyback_goes_out_with_the_frame_behind_it() {
         let (a, b) = UnixStream::pair().unwrap();
         let (mut a, mut b) = (
-            Channel::<()>::new_for_test(a.into_raw_fd()),
-            Channel::<()>::new_for_test(b.into_raw_fd()),
+            Channel::<()>::over(a.into_raw_fd()),
+            Channel::<()>::over(b.into_raw_fd()),
         );
         let mut sink = Collect { buffer: Vec::new(), limit: 1 << 20, got: Vec::new() };
         let mut expected = Vec::new();
@@ -414,7 +419,7 @@ mod tests {
     fn a_header_without_sense_ends_the_connection() {
         use std::io::Write;
         let (mut a, b) = UnixStream::pair().unwrap();
-        let mut b = Channel::<()>::new_for_test(b.into_raw_fd());
+        let mut b = Channel::<()>::over(b.into_raw_fd());
         let mut sink = Collect { buffer: Vec::new(), limit: 1 << 20, got: Vec::new() };
         let (flags, context, tag, ssn) = (0, 0, 1, Ssn(0));
         let header = Header { kind: Kind::Eager, flags, context, tag, len: 3, ssn };
@@ -428,23 +433,5 @@ mod tests {
             assert_eq!(b.poll(&mut sink), Outcome::Lost);
         }
         assert!(sink.got == [(header, b"abc".to_vec())]);
-    }
-
-    impl Channel<()> {
-        fn new_for_test(fd: i32) -> Self {
-            Self {
-                fd,
-                buffer: vec![0; BUFFER].into_boxed_slice(),
-                from: 0,
-                to: 0,
-                incoming: None,
-                direct: false,
-                trash: Box::new([]),
-                header_sent: 0,
-                head: [0; Header::BYTES],
-                ahead: Vec::new(),
-                ahead_sent: 0,
-            }
-        }
     }
 }
