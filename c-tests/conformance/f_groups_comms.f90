@@ -15,6 +15,7 @@ program f_groups_comms
   use communicator_errors
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
   implicit none
+  character(*), parameter :: program_name = 'f_groups_comms'
   integer :: ierr, me, n, errors, total, left, right
   errors = 0
   call MPI_Init(ierr)
@@ -32,24 +33,11 @@ program f_groups_comms
   call infos
   call memory_and_threads
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_groups_comms on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_groups_comms: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize(ierr)
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_groups_comms: ', text, ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
 
   subroutine groups

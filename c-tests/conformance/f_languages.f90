@@ -158,6 +158,7 @@ program f_languages
   use mpi
   use f_languages_callbacks
   implicit none
+  character(*), parameter :: program_name = 'f_languages'
   integer, parameter :: wide = MPI_ADDRESS_KIND
   integer(wide), parameter :: big = 2_wide**40 + 7
   integer :: ierr, me, n, errors, total
@@ -172,24 +173,11 @@ program f_languages
   call keys_of_fortran
   call requests
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_languages on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_languages: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize(ierr)
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_languages: ', text, ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
   ! The value that C gets under a key of a communicator.
   type(c_ptr) function from_c(comm, key, text)

@@ -60,6 +60,7 @@ program f_newer_f08
   use newer_callbacks
   use, intrinsic :: iso_c_binding, only: c_ptr, c_loc, c_associated
   implicit none
+  character(*), parameter :: program_name = 'f_newer_f08'
   integer :: me, n, errors, total, left, right
   errors = 0
   call MPI_Init()
@@ -76,24 +77,11 @@ program f_newer_f08
   call various
   call large_callbacks
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_newer_f08 on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_newer_f08: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize()
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_newer_f08: ', text, ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
 
   ! Compared as numbers, because gfortran 12 takes a c_ptr from another procedure for different from

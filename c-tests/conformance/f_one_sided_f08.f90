@@ -17,6 +17,7 @@ program f_one_sided_f08
   use window_errors
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
   implicit none
+  character(*), parameter :: program_name = 'f_one_sided_f08'
   integer :: me, n, errors, total, left, right
   errors = 0
   call MPI_Init()
@@ -31,24 +32,11 @@ program f_one_sided_f08
   call flushed
   call described
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_one_sided_f08 on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_one_sided_f08: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize()
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_one_sided_f08: ', text, ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
   subroutine small
     integer, parameter :: ck = kind(0), ak = kind(0)

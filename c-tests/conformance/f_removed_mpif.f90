@@ -1,6 +1,7 @@
 ! Functions that MPI-3 removed or MPI-2 replaced, as old programs call them from `mpif.h`.
 program f_removed_mpif
   implicit none
+  character(*), parameter :: program_name = 'f_removed_mpif'
   include 'mpif.h'
   integer :: ierr, me, n, errors, total
   errors = 0
@@ -11,24 +12,11 @@ program f_removed_mpif
   call attributes
   call handlers
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_removed_mpif on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_removed_mpif: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize(ierr)
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_removed_mpif: ', text, ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
   ! Sends one value of the type to the rank itself.
   subroutine picks(t, want, text)

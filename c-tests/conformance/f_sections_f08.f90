@@ -22,6 +22,7 @@ program f_sections_f08
   use mpi_f08
   use f_sections_operation
   implicit none
+  character(*), parameter :: program_name = 'f_sections_f08'
   integer, parameter :: size = 60, cases = 14
   integer :: me, n, errors, total, i, k
   integer :: from(size), wanted(size), got(size), counts(4), places(4)
@@ -53,24 +54,11 @@ program f_sections_f08
   call MPI_Op_free(op)
   call MPI_Comm_free(comm)
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_sections_f08 on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_sections_f08: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize()
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_sections_f08: ', trim(text), ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
   subroutine blocking(which, b)
     integer, intent(in) :: which

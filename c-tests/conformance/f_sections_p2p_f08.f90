@@ -5,6 +5,7 @@ program f_sections_p2p_f08
   use mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
   implicit none
+  character(*), parameter :: program_name = 'f_sections_p2p_f08'
   ! An integer and two reals, with a hole between them.
   type mixed
     sequence
@@ -46,24 +47,11 @@ program f_sections_p2p_f08
   call MPI_Type_free(shifted)
   call MPI_Type_free(record)
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, comm)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_sections_p2p_f08 on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_sections_p2p_f08: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize()
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_sections_p2p_f08: ', trim(text), ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
   ! The array of rank r.
   function values(r) result(a)

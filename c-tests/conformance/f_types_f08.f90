@@ -4,6 +4,7 @@ program f_types_f08
   use mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
   implicit none
+  character(*), parameter :: program_name = 'f_types_f08'
   integer :: me, n, errors, total, left, right
   errors = 0
   call MPI_Init()
@@ -21,24 +22,11 @@ program f_types_f08
   call kinds_of_fortran
   call functions
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (me == 0) then
-    if (total == 0) then
-      print '(a,i0,a)', 'f_types_f08 on ', n, ': ok'
-    else
-      print '(a,i0,a)', 'f_types_f08: ', total, ' mismatches'
-    end if
-  end if
+  call print_outcome(total)
   call MPI_Finalize()
   if (total /= 0) stop 1
 contains
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(*), intent(in) :: text
-    if (.not. ok) then
-      errors = errors + 1
-      write (0, '(a,a,a,i0)') 'FAIL f_types_f08: ', text, ' on rank ', me
-    end if
-  end subroutine
+  include 'check.inc'
 
   subroutine small
     integer, parameter :: ck = kind(0), ak = kind(0)
