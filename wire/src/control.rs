@@ -384,7 +384,7 @@ pub struct JobView {
     pub node_of: Vec<u32>,
     /// Names of the hosts.
     pub hosts: Vec<String>,
-    /// Life of each rank at this moment.
+    /// The incarnation of each rank at this moment.
     pub incarnations: Vec<Incarnation>,
     /// `MPI_APPNUM`: index of the `:`-separated part of the command.
     pub app_number: u32,
