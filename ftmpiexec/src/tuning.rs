@@ -157,8 +157,8 @@ pub const SERVER_LINE_REPEATS_MAX: u32 = 10;
 pub const SERVER_LINE_KINDS_MAX: usize = 200;
 /// Lines that are kept of a server which does not serve yet.
 pub const SERVER_LINES_WAITING_MAX: usize = 2000;
-/// Bytes of one line of a server.
-pub const SERVER_LINE_BYTES_MAX: u64 = 4096;
+/// Bytes of one line of a process that the launcher starts.
+pub const CHILD_LINE_BYTES_MAX: u64 = 4096;
 /// One attempt to connect to a server.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Pause before the next attempt to connect to the checkpoint scheduler.

@@ -346,10 +346,8 @@ mod tests {
     #[test]
     fn frames_of_every_size_arrive_in_order_and_the_end_is_noticed() {
         let (a, b) = UnixStream::pair().unwrap();
-        let (mut a, mut b) = (
-            Channel::<()>::over(a.into_raw_fd()),
-            Channel::<()>::over(b.into_raw_fd()),
-        );
+        let (mut a, mut b) =
+            (Channel::<()>::over(a.into_raw_fd()), Channel::<()>::over(b.into_raw_fd()));
         let mut sink = Collect { buffer: Vec::new(), limit: 300_000, got: Vec::new() };
         let sizes = [0usize, 1, 5000, 40_000, 65_536, 70_000, 1_000_000, 3];
         for (ssn, &size) in sizes.iter().enumerate() {
@@ -384,10 +382,8 @@ mod tests {
     #[test]
     fn a_piggyback_goes_out_with_the_frame_behind_it() {
         let (a, b) = UnixStream::pair().unwrap();
-        let (mut a, mut b) = (
-            Channel::<()>::over(a.into_raw_fd()),
-            Channel::<()>::over(b.into_raw_fd()),
-        );
+        let (mut a, mut b) =
+            (Channel::<()>::over(a.into_raw_fd()), Channel::<()>::over(b.into_raw_fd()));
         let mut sink = Collect { buffer: Vec::new(), limit: 1 << 20, got: Vec::new() };
         let mut expected = Vec::new();
         // Until the socket is full, in the middle of a piggyback, too.

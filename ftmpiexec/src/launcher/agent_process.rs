@@ -1,12 +1,12 @@
 //! The process of an agent: `ftmpiexec --agent`, here, or behind ssh or srun.
 
+use super::child_lines;
 use crate::cli::{Plan, Starter};
 use crate::no_process::no_process;
-use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Stdio;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
@@ -93,7 +93,7 @@ pub async fn run_agent_process(
     {
         stdin = None;
     }
-    let last_line = tokio::spawn(last_line(child.stderr.take()));
+    let last_line = child_lines::last_line(child.stderr.take(), |_| {});
     let status = tokio::select! {
         status = child.wait() => status,
         _ = killed => {
@@ -102,23 +102,5 @@ pub async fn run_agent_process(
         }
     };
     drop(stdin);
-    let ended = status.map_or_else(|e| e.to_string(), |status| status.to_string());
-    match tokio::time::timeout(LAST_LINE_LIMIT, last_line).await {
-        Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
-        _ => ended,
-    }
-}
-
-/// The last line that is not empty.
-async fn last_line(stderr: Option<impl AsyncRead + Unpin>) -> String {
-    let mut last = String::new();
-    if let Some(stderr) = stderr {
-        let mut lines = BufReader::new(stderr).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            if !line.trim().is_empty() {
-                last = line.chars().take(LINE_CHARS_MAX).collect();
-            }
-        }
-    }
-    last
+    child_lines::ended(status, last_line).await
 }

@@ -131,16 +131,10 @@ impl Launcher {
                 Some(event) = inbox.recv() => self.on_late_event(event),
                 () = &mut deadline => break,
                 signal = signals.next() => {
-                    if !self.terminations.is_new(signal, self.now()) {
-                        continue;
+                    if self.ends_wait(signal) {
+                        ended_by = Some(signal);
+                        break;
                     }
-                    if signal != libc::SIGINT && self.asks_for_last_images(signal) {
-                        // Too late for images: the job has ended, and ends in order.
-                        self.run.suspending = true;
-                        continue;
-                    }
-                    ended_by = Some(signal);
-                    break;
                 }
             }
         }
@@ -249,6 +243,19 @@ impl Launcher {
         }
     }
 
+    /// Whether a signal that comes while the job ends cuts that short. A signal that asks for last
+    /// images comes too late for images: the job ends in order.
+    fn ends_wait(&mut self, signal: i32) -> bool {
+        if !self.terminations.is_new(signal, self.now()) {
+            return false;
+        }
+        if signal != libc::SIGINT && self.asks_for_last_images(signal) {
+            self.run.suspending = true;
+            return false;
+        }
+        true
+    }
+
     /// Waits until all text that came has been printed, and records that. A signal ends the wait;
     /// the result is that signal.
     async fn print_the_rest(&mut self, inbox: &mut Inbox, signals: &mut Signals) -> Option<i32> {
@@ -258,14 +265,9 @@ impl Launcher {
                 all = &mut done => break (all.unwrap_or(false), None),
                 Some(event) = inbox.recv() => self.on_late_event(event),
                 signal = signals.next() => {
-                    if !self.terminations.is_new(signal, self.now()) {
-                        continue;
+                    if self.ends_wait(signal) {
+                        break (false, Some(signal));
                     }
-                    if signal != libc::SIGINT && self.asks_for_last_images(signal) {
-                        self.run.suspending = true;
-                        continue;
-                    }
-                    break (false, Some(signal));
                 }
             }
         };

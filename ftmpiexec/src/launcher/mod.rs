@@ -9,6 +9,7 @@
 //! | [`preflight`] | what can fail before anything starts |
 //! | [`events`], [`commands`] | what the launcher waits for; the dispatcher's commands |
 //! | [`agents`], [`agent_link`], [`agent_process`] | the agents of the hosts |
+//! | [`child_lines`] | lines and end of a process that the launcher started |
 //! | [`reports`], [`rank_output`], [`input`] | what ranks report, print and read |
 //! | [`network`] | links that are down |
 //! | [`joining_nodes`] | nodes that join a Slurm allocation |
@@ -29,6 +30,7 @@ mod agent_link;
 mod agent_process;
 mod agents;
 mod batch_log;
+mod child_lines;
 mod commands;
 mod control;
 mod discovered;

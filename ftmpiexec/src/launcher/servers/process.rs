@@ -4,9 +4,10 @@
 //! afterwards, such as reading what it has stored, may take any time.
 
 use super::{StopMode, server_stderr};
+use crate::launcher::child_lines;
 use crate::launcher::events::LauncherEvent;
 use crate::no_process::no_process;
-use crate::tuning::{LAST_LINE_LIMIT, LINE_CHARS_MAX, SERVER_ASK_LIMIT};
+use crate::tuning::{LINE_CHARS_MAX, SERVER_ASK_LIMIT};
 use ftmpi_servers::server_process::{LOGS_NEED_ROOM, STORAGE_TROUBLE, STORAGE_WORKS};
 use rustix::process::Pid;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub(super) async fn run_server(
         let (events, reached) = (events.clone(), reached.clone());
         tokio::spawn(async move {
             let mut lines = BufReader::new(stdout);
-            while let Some(line) = server_stderr::next_line(&mut lines).await {
+            while let Some(line) = child_lines::next_line(&mut lines).await {
                 let line = line.trim();
                 let event = if let Some(address) = line.strip_prefix("listening on ") {
                     let Ok(address) = address.parse() else { continue };
@@ -64,22 +65,11 @@ pub(super) async fn run_server(
             }
         });
     }
-    let stderr = child.stderr.take();
     let events = events.clone();
-    let last_line = tokio::spawn(async move {
-        let mut last = String::new();
-        if let Some(stderr) = stderr {
-            let mut lines = BufReader::new(stderr);
-            while let Some(line) = server_stderr::next_line(&mut lines).await {
-                if let Some(text) = server_stderr::line_of_server(&line) {
-                    let _ = events.send(LauncherEvent::ServerLine { index, launch, text });
-                }
-                if !line.trim().is_empty() {
-                    last = line.chars().take(LINE_CHARS_MAX).collect();
-                }
-            }
+    let last_line = child_lines::last_line(child.stderr.take(), move |line| {
+        if let Some(text) = server_stderr::line_of_server(line) {
+            let _ = events.send(LauncherEvent::ServerLine { index, launch, text });
         }
-        last
     });
     let late = async {
         if !remote || tokio::time::timeout(limit, reached.notified()).await.is_ok() {
@@ -107,11 +97,7 @@ pub(super) async fn run_server(
         }
     };
     drop(stdin);
-    let ended = status.map_or_else(|e| e.to_string(), |status| status.to_string());
-    match tokio::time::timeout(LAST_LINE_LIMIT, last_line).await {
-        Ok(Ok(line)) if !line.is_empty() => format!("{ended}: {line}"),
-        _ => ended,
-    }
+    child_lines::ended(status, last_line).await
 }
 
 #[cfg(test)]

@@ -3,38 +3,18 @@
 //!
 //! Guarantees: the lines of a server are printed once it serves, in their order. The last line of a
 //! server that does not come up is part of the report of its end. Each kind of line is printed a
-//! few times only; lines are of one kind if they differ in numbers only. No line takes much memory.
+//! few times only; lines are of one kind if they differ in numbers only.
 
 use crate::tuning::{
-    LINE_CHARS_MAX, SERVER_LINE_BYTES_MAX, SERVER_LINE_KINDS_MAX, SERVER_LINE_REPEATS_MAX,
-    SERVER_LINES_WAITING_MAX,
+    LINE_CHARS_MAX, SERVER_LINE_KINDS_MAX, SERVER_LINE_REPEATS_MAX, SERVER_LINES_WAITING_MAX,
 };
 use std::collections::BTreeMap;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
 /// The lines of one server, over all its starts.
 #[derive(Debug, Default)]
 pub(super) struct ServerStderr {
     waiting: Vec<String>,
     kinds: BTreeMap<String, u32>,
-}
-
-/// The next line, or its beginning; `None` at the end of the stream.
-pub(super) async fn next_line(from: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
-    let mut line = Vec::new();
-    (&mut *from).take(SERVER_LINE_BYTES_MAX).read_until(b'\n', &mut line).await.ok()?;
-    let mut whole = line.ends_with(b"\n");
-    while !whole {
-        let more = from.fill_buf().await.ok()?;
-        let (end, used) = match more.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (true, at + 1),
-            None => (more.is_empty(), more.len()),
-        };
-        from.consume(used);
-        whole = end;
-    }
-    let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-    (!line.is_empty()).then_some(text)
 }
 
 /// The text of a server's line; `None`: the line is of another program, as a shell's greeting.
@@ -113,19 +93,5 @@ mod tests {
         }
         let most = SERVER_LINE_KINDS_MAX + SERVER_LINE_REPEATS_MAX as usize;
         assert!(stderr.take().len() <= most);
-    }
-
-    #[tokio::test]
-    async fn a_line_without_end_takes_bounded_memory() {
-        let mut text = b"first\n\xff\n".to_vec();
-        text.extend([b'x'; 300_000]);
-        text.extend(b"\n\nlast");
-        let mut from = tokio::io::BufReader::new(&text[..]);
-        assert_eq!(next_line(&mut from).await.unwrap(), "first");
-        assert_eq!(next_line(&mut from).await.unwrap(), "\u{fffd}");
-        assert_eq!(next_line(&mut from).await.unwrap().len(), SERVER_LINE_BYTES_MAX as usize);
-        assert_eq!(next_line(&mut from).await.unwrap(), "");
-        assert_eq!(next_line(&mut from).await.unwrap(), "last");
-        assert_eq!(next_line(&mut from).await, None);
     }
 }
