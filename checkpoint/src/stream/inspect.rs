@@ -1,13 +1,15 @@
 //! The inspector: what a process had, and what was in its pages, without a restore.
 //!
 //! Guarantees: everything is checked before it is used, as the bytes may come from a damaged file.
-//! Memory is bounded by the stream's limits. No byte is executed or mapped.
+//! Memory is bounded by the stream's limits. No byte is executed or mapped. Texts have no control
+//! characters: they are printed on terminals.
 #![allow(unsafe_code)]
 
 use super::descriptors::Descriptor;
 use super::memory::{File, Map, map};
 use super::process::{ProcessState, Thread};
 use super::record::{RECORD_MAGIC, RecordHeader, STREAM_VERSION, Text, kind, limit};
+use super::validate::is_text;
 use std::mem::size_of;
 
 /// Bytes of a record that is kept at most.
@@ -113,6 +115,21 @@ fn structures<T: Numbers>(bytes: &[u8]) -> Result<Vec<T>, InspectError> {
     Ok(bytes.chunks_exact(size_of::<T>()).map(one).collect())
 }
 
+fn are_ascending(maps: &[Map]) -> bool {
+    let mut floor = 0;
+    maps.iter().all(|map| {
+        let fits = floor <= map.start && map.start < map.end;
+        floor = map.end;
+        fits
+    })
+}
+
+/// A text of a process that may be anything, for a terminal: without control characters.
+fn printable(text: &[u8]) -> String {
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    String::from_utf8_lossy(text).chars().map(shown).collect()
+}
+
 impl Inspector {
     /// An inspector at the beginning of a stream.
     #[must_use]
@@ -210,7 +227,9 @@ impl Inspector {
                 if self.maps.len() > limit::MAPS {
                     return Err(InspectError::Malformed("too many mappings"));
                 }
-                self.maps.sort_by_key(|map| map.start);
+                if !are_ascending(&self.maps) {
+                    return Err(InspectError::Malformed("mappings out of order"));
+                }
                 self.stored = vec![0; self.maps.len()];
             }
             kind::STRINGS => self.strings = bytes,
@@ -233,9 +252,13 @@ impl Inspector {
         }
     }
 
+    /// A text of the image; empty if the image has none there, or one that is no path.
     fn text(&self, text: Text) -> String {
-        let (from, to) = (text.offset as usize, text.offset as usize + text.len as usize);
-        self.strings.get(from..to).map_or_else(String::new, |b| String::from_utf8_lossy(b).into())
+        if !is_text(&self.strings, text) {
+            return String::new();
+        }
+        let from = text.offset as usize;
+        printable(&self.strings[from..from + text.len as usize])
     }
 
     /// What was found.
@@ -255,7 +278,7 @@ impl Inspector {
         };
         let thread = |thread: &Thread| {
             let end = thread.name.iter().position(|byte| *byte == 0).unwrap_or(thread.name.len());
-            String::from_utf8_lossy(&thread.name[..end]).into_owned()
+            printable(&thread.name[..end])
         };
         Contents {
             executable: self.process.map(|f| self.text(f.executable)).unwrap_or_default(),
@@ -328,5 +351,28 @@ mod tests {
         }
         let mut inspector = Inspector::new();
         assert!(inspector.push(&[1; 100], |_, _| ()).is_err());
+    }
+
+    #[test]
+    fn hostile_tables_are_refused_or_shown_without_harm() {
+        let map = |start, end| Map { start, end, file: 0, prot: 1, ..Map::default() };
+        for maps in [[map(0x3000, 0x1000), map(0x4000, 0x5000)], [map(1, 3), map(2, 4)]] {
+            let stream = record(kind::MAPS, 0, &maps.map(bytes_of).concat());
+            let refused = Inspector::new().push(&stream, |_, _| ()).unwrap_err();
+            assert_eq!(refused, InspectError::Malformed("mappings out of order"));
+        }
+        // A path that would change the terminal, and one that is as long as all texts.
+        let strings = [b"/\x1b]0;x\x07\0".to_vec(), vec![b'a'; 1 << 20], vec![0]].concat();
+        for (len, name) in [(7, "/\u{fffd}]0;x\u{fffd}"), (1 << 20, ""), (u32::MAX, "")] {
+            let offset = if len == 7 { 0 } else { 8 };
+            let mut file = [offset, len].map(u32::to_le_bytes).concat();
+            file.resize(size_of::<File>(), 0);
+            let mut stream = record(kind::FILES, 0, &file);
+            stream.extend(record(kind::MAPS, 0, &bytes_of(map(0x1000, 0x2000))));
+            stream.extend(record(kind::STRINGS, 0, &strings));
+            let mut inspector = Inspector::new();
+            inspector.push(&stream, |_, _| ()).unwrap();
+            assert_eq!(inspector.contents().mappings[0].name, name);
+        }
     }
 }
