@@ -19,6 +19,7 @@
 //! | [`files`], [`checksummed_file`] | the ways to change stable storage |
 //! | [`private_directory`] | directories and files in places that other users reach |
 //! | [`server_process`], [`socket_options`] | what all servers have in common |
+//! | [`text`] | quantities in words |
 //! | [`tuning`] | tuning constants |
 
 pub mod channel_memory;
@@ -44,4 +45,5 @@ pub mod server_process;
 pub mod socket_options;
 #[cfg(test)]
 mod storage_faults;
+pub mod text;
 pub mod tuning;

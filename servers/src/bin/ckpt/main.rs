@@ -15,6 +15,7 @@ mod verify;
 use ftmpi_options::ckpt::{CkptArgs, CkptCommand as Command, JobDirectory};
 use ftmpi_options::{own_stack, terminal};
 use ftmpi_servers::job_state::directory_of_job;
+use ftmpi_servers::text::size;
 use progress::bar;
 use std::process::ExitCode;
 
@@ -47,17 +48,6 @@ fn program() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => terminal::refuse("ftmpi-ckpt", &format!("{error:#}")),
     }
-}
-
-/// `1.5 GB`
-fn size(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
 }
 
 /// `3 min` since a time in milliseconds since 1970.

@@ -97,7 +97,7 @@ fn carry_out(directory: &Path, verb: Verb, json: bool) -> anyhow::Result<bool> {
         if !json {
             match &answer {
                 Answer::Image { rank, image, bytes } => {
-                    println!("rank {rank}: image {image}, {}", text::size(*bytes));
+                    println!("rank {rank}: image {image}, {}", ftmpi_servers::text::size(*bytes));
                 }
                 Answer::NoImage { rank, why } => println!("rank {rank}: no image ({why})"),
                 Answer::Line(line) | Answer::Done(line) => println!("{line}"),

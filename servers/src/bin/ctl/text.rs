@@ -3,21 +3,11 @@
 use crate::table::Table;
 use ftmpi_protocols::stall::{Stall, explain};
 use ftmpi_servers::job_control::{ControlError, RunningJob};
+use ftmpi_servers::text::size;
 use ftmpi_wire::job_status::{
     Health, HostState, HostStatus, JobPhase, JobStatus, MigrationState, RankState, RankStatus,
     StandbyStatus,
 };
-
-/// `1.5 GB`
-pub fn size(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
-}
 
 /// `63 s`, `12 min`, `3.5 h`
 fn time(seconds: f64) -> String {
@@ -272,8 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_times_and_ranks_are_short() {
-        assert_eq!((size(999), size(1_500_000)), ("999 B".into(), "1.5 MB".into()));
+    fn times_and_ranks_are_short() {
         assert_eq!(
             (time(119.4), time(600.0), time(9000.0)),
             ("119 s".into(), "10 min".into(), "2.5 h".into())
