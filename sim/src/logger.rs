@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Answer {
     /// The receiver.
     pub rank: Rank,
-    /// In which incarnation.
+    /// The incarnation of the rank.
     pub incarnation: Incarnation,
     /// On which connection.
     pub conn: ConnId,

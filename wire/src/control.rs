@@ -35,9 +35,9 @@ pub enum FromRank {
     /// descriptor: the rank's doorbell (`eventfd`), which the agent hands to ranks of the same
     /// host.
     Hello {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// The process that is the rank (a wrapper script's child, perhaps).
         pid: u32,
@@ -55,7 +55,7 @@ pub enum FromRank {
     Open {
         /// With whom.
         peer: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// How often a connection between these two incarnations was lost before, as far as we
         /// know.
@@ -129,7 +129,7 @@ pub enum FromRank {
     ChannelLost {
         /// With whom.
         peer: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// This incarnation depends on what another rank has lost, or has lost what another rank needs.
@@ -157,7 +157,7 @@ pub enum FromRank {
     /// that asks makes it. It is forgotten when `takers` have it, or when the creator has another
     /// incarnation.
     Segment {
-        /// Which.
+        /// Name of the segment.
         name: SegmentName,
         /// Its length.
         bytes: u64,
@@ -166,7 +166,7 @@ pub enum FromRank {
     },
     /// No rank will ask for this memory any more.
     SegmentOver {
-        /// Which.
+        /// Name of the segment.
         name: SegmentName,
     },
     /// With a descriptor (`O_PATH`): an image rests on this file. The agent keeps the file while
@@ -255,7 +255,7 @@ pub enum ToRank {
     Channel {
         /// With whom.
         peer: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// How.
         kind: ChannelKind,
@@ -264,7 +264,7 @@ pub enum ToRank {
     EventLog,
     /// A rank has a new incarnation: forget channels to earlier ones.
     PeerRestarted {
-        /// Who.
+        /// The rank.
         rank: Rank,
         /// The new incarnation.
         incarnation: Incarnation,
@@ -333,7 +333,7 @@ pub enum ToRank {
     },
     /// With a descriptor (sealed against other lengths), unless it cannot be had.
     Segment {
-        /// Which.
+        /// Name of the segment.
         name: SegmentName,
         /// One line, if it cannot be had.
         why: Option<String>,

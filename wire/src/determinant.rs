@@ -66,7 +66,7 @@ pub enum Determinant {
     Witness {
         /// Whose events follow.
         creator: Rank,
-        /// How many.
+        /// Their number.
         count: u32,
         /// Number of the first.
         first: EventNo,
@@ -113,7 +113,7 @@ pub enum Determinant {
     /// Only in a log: here an incarnation of this rank began, after the record at place `after`;
     /// everything between is void (optimistic logging).
     Begins {
-        /// Which incarnation.
+        /// The incarnation.
         incarnation: Incarnation,
         /// Place of the last record that it repeated.
         after: EventNo,

@@ -93,7 +93,7 @@ pub struct Agents {
 /// A rank to the agent of its host, as its first message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
-    /// Who.
+    /// The rank.
     pub rank: u32,
     /// The job's key.
     pub key: [u8; KEY_BYTES],

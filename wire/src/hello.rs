@@ -34,9 +34,9 @@ pub enum Purpose {
     },
     /// To an event logger: determinants of one rank follow.
     Events {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// To a checkpoint server: requests of [`image_store`](crate::image_store) follow.
@@ -61,7 +61,7 @@ pub enum Purpose {
     Memory {
         /// Who calls.
         from: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// Whose memory.
         to: Rank,

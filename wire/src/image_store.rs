@@ -15,7 +15,7 @@ pub const FRAME_BYTES_MAX: usize = 8 << 20;
 pub enum Request {
     /// This incarnation of the rank is the living one from now on: refuse images of earlier ones.
     Declare {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
         /// The living incarnation.
         incarnation: Incarnation,
@@ -25,7 +25,7 @@ pub enum Request {
     /// Other images go when room is short: the wave before this one is over, and they belong to
     /// none of the named waves.
     Keep {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
         /// The incarnation that takes the next one.
         incarnation: Incarnation,
@@ -35,7 +35,7 @@ pub enum Request {
     /// An image begins; [`Request::Data`] frames and one [`Request::Commit`] or
     /// [`Request::Abandon`] follow on this connection.
     Put {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
         /// In which incarnation it was taken.
         incarnation: Incarnation,
@@ -64,12 +64,12 @@ pub enum Request {
     Abandon,
     /// What is there of this rank?
     List {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
     },
     /// Send the newest image of this rank that verifies and whose number is at most `at_most`.
     Get {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
         /// No image after this one (`u64::MAX` for the newest).
         at_most: ImageNo,
@@ -78,18 +78,18 @@ pub enum Request {
     },
     /// This image was found damaged at its restore: never offer it again.
     Condemn {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
-        /// Which.
+        /// The image.
         image: ImageNo,
     },
     /// This incarnation begins from this image (0: from the start of the program), and may take
     /// another course than the earlier ones. Images after it belong to a state that was given up.
     /// They are removed, durably, before the answer.
     Return {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
-        /// Which incarnation.
+        /// The incarnation.
         incarnation: Incarnation,
         /// From where.
         image: ImageNo,

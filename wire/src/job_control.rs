@@ -139,7 +139,7 @@ pub enum Answer {
     NoImage {
         /// The rank.
         rank: u32,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Something for the user to read; the request goes on.

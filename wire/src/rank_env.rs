@@ -11,7 +11,7 @@ pub const RANK_ENV: &str = "FTMPI_RANK";
 pub struct RankEnv {
     /// Who this process is.
     pub rank: Rank,
-    /// In which incarnation.
+    /// The incarnation of the rank.
     pub incarnation: Incarnation,
     /// Whether an image waits on [`crate::control::fds::IMAGE`].
     pub restore: bool,

@@ -48,7 +48,7 @@ pub enum PlanError {
         what: &'static str,
         /// Its name.
         file: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// All hosts are for servers.
@@ -177,7 +177,7 @@ pub enum PlanError {
     RestartDirectory {
         /// The directory.
         directory: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// `--auto-restart` after the end.

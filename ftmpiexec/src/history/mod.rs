@@ -102,7 +102,7 @@ pub struct Span {
 /// An image of a rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Whose.
+    /// The rank that it belongs to.
     pub rank: Rank,
     /// Its number.
     pub image: ImageNo,

@@ -60,7 +60,7 @@ pub enum Fault {
     StopRank {
         /// The rank.
         rank: Rank,
-        /// When.
+        /// The time span.
         span: Span,
     },
     /// Faults that are drawn from rates.
@@ -69,14 +69,14 @@ pub enum Fault {
     Cut {
         /// The names of the hosts, joined by a hyphen or a slash.
         ends: String,
-        /// When.
+        /// The time span.
         span: Span,
     },
     /// A host and the servers on it are down for a time.
     HostDown {
         /// The name of the host.
         host: String,
-        /// When.
+        /// The time span.
         span: Span,
     },
 }

@@ -18,7 +18,7 @@ pub enum JobDirError {
     NoTemporary {
         /// The working directory.
         place: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
         /// The directory for temporary files.
         elsewhere: PathBuf,

@@ -28,7 +28,7 @@ pub struct Record {
     pub place: u64,
     /// Who sent it.
     pub source: Rank,
-    /// In which incarnation.
+    /// The incarnation of the rank.
     pub incarnation: Incarnation,
     /// Its envelope: a message, or the acknowledgement of one.
     pub header: Header,

@@ -14,7 +14,7 @@ pub struct Failure {
     pub incarnation: Incarnation,
     /// When the dispatcher learnt of it, since the start of the job.
     pub at: Duration,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
     /// The rank began again without others.
     pub alone: bool,

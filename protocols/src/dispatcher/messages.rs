@@ -41,16 +41,16 @@ pub enum Input {
     },
     /// The rank's process runs.
     Spawned {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// The rank's process could not be started at all (missing program…); ends the job.
     CannotStart {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// Exit code for the job (126, 127).
         code: i32,
@@ -59,11 +59,11 @@ pub enum Input {
     },
     /// An image proved unusable at a restart.
     ImageUnusable {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
-        /// Which image.
+        /// The image.
         image: ImageNo,
         /// One line.
         why: String,
@@ -73,9 +73,9 @@ pub enum Input {
     Noticed(Fact),
     /// The rank has entered `MPI_Init`, or came back.
     Hello {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// The image that this incarnation continues.
         resumed: Option<ImageNo>,
@@ -92,9 +92,9 @@ pub enum Input {
     ImagesWanted,
     /// Replay is over.
     CaughtUp {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// Determinants and messages replayed.
         replayed: u64,
@@ -128,34 +128,34 @@ pub enum Input {
     /// A rank is about to call `MPI_Finalize`, and still has communicators with these processes of
     /// other worlds.
     Connected {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// One process of each such world at least.
         with: Vec<Rank>,
     },
     /// `MPI_Finalize` was called.
     Finalizing {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// The program ends.
     Exiting {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// With this code.
         code: i32,
     },
     /// `MPI_Abort`.
     Abort {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// Exit code for the job.
         code: i32,
@@ -164,11 +164,11 @@ pub enum Input {
     },
     /// The process is gone.
     Ended {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
-        /// How.
+        /// How the process ended.
         ending: Ending,
         /// A number that grows while the program makes progress (messages sent and received). It
         /// distinguishes a crash that comes back at the same place from one that comes at random.
@@ -176,9 +176,9 @@ pub enum Input {
     },
     /// An image is durable.
     ImageCommitted {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// What and how big.
         image: ImageFacts,
@@ -187,11 +187,11 @@ pub enum Input {
     },
     /// An image was refused by the rank or lost on its way.
     ImageFailed {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
-        /// Which image.
+        /// The image.
         image: ImageNo,
         /// One line.
         why: String,
@@ -202,7 +202,7 @@ pub enum Input {
     ChannelLost {
         /// The rank that reports it.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// The other end.
         peer: Rank,
@@ -212,9 +212,9 @@ pub enum Input {
     /// The rank depends on what another one lost, or has lost what another one needs: this
     /// incarnation of it is to be given up.
     Orphan {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// One line.
         why: String,
@@ -228,16 +228,16 @@ pub enum Input {
     },
     /// What a rank has received in all, for the choice of the next image.
     Received {
-        /// Who.
+        /// The rank.
         rank: Rank,
         /// Bytes of payload.
         bytes: u64,
     },
     /// The rank's event logger does not serve it.
     LoggerTrouble {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// One line.
         why: String,
@@ -246,14 +246,14 @@ pub enum Input {
     },
     /// It serves it again.
     LoggerBack {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// A server cannot store what ranks send. The ranks wait.
     StorageTrouble {
-        /// Which server.
+        /// Number of the server.
         server: u32,
         /// Its name for the user.
         name: String,
@@ -262,12 +262,12 @@ pub enum Input {
     },
     /// It can store again, or was started anew.
     StorageBack {
-        /// Which server.
+        /// Number of the server.
         server: u32,
     },
     /// A server does not answer: its host is gone, or it cannot be started again.
     ServerAway {
-        /// Which server.
+        /// Number of the server.
         server: u32,
         /// Its name for the user.
         name: String,
@@ -276,7 +276,7 @@ pub enum Input {
     },
     /// It answers again.
     ServerBack {
-        /// Which server.
+        /// Number of the server.
         server: u32,
     },
     /// Two hosts that are up do not reach each other.
@@ -307,7 +307,7 @@ pub enum Input {
     },
     /// A rank is to move, to this host or to any other one.
     Migrate {
-        /// Who.
+        /// The rank.
         rank: Rank,
         /// Index of the host.
         to: Option<u32>,
@@ -391,20 +391,20 @@ pub enum Command {
     },
     /// Tell every agent: the rank has this new incarnation, there.
     Announce {
-        /// Who.
+        /// The rank.
         rank: Rank,
         /// The new incarnation.
         incarnation: Incarnation,
-        /// Where.
+        /// Index of the host.
         host: u32,
     },
     /// Start the rank's process.
     Start {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
-        /// Where.
+        /// Index of the host.
         host: u32,
         /// The images that it may continue, newest first; empty: from the beginning.
         images: Vec<ImageFacts>,
@@ -455,9 +455,9 @@ pub enum Command {
     ForgetImages(World),
     /// Ask the rank for an image.
     TakeImage {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// The number that it gets.
         image: ImageNo,
@@ -469,31 +469,31 @@ pub enum Command {
     /// cluster return to an earlier wave, or the rank is an orphan, or it moves. The dispatcher
     /// waits for its end.
     Kill {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// Every rank was heard about a wave, for the report.
     WaveOver(crate::waves::Over),
     /// Tell the rank that its image is durable.
     ImageCommitted {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
-        /// Which.
+        /// The image.
         image: ImageNo,
         /// Logs reach back to this one; 0 is the start of the program.
         oldest: ImageNo,
     },
     /// Tell the rank that its image was lost.
     ImageFailed {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
-        /// Which.
+        /// The image.
         image: ImageNo,
     },
     /// Make a standby of a rank, or drop one.
@@ -507,23 +507,23 @@ pub enum Command {
     },
     /// Tell the rank that all have called `MPI_Finalize`.
     AllFinalized {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// Tell the rank that all programs have ended.
     AllExiting {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// Let the rank end at once.
     Die {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
         /// With this exit code.
         code: i32,

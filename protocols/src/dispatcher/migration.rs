@@ -132,7 +132,7 @@ pub struct Migration {
     pub from: u32,
     /// The host that it goes to, once that is known.
     pub to: Option<u32>,
-    /// Why.
+    /// The cause.
     pub cause: MoveCause,
     /// How far it is.
     pub state: MoveState,

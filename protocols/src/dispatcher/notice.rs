@@ -95,7 +95,7 @@ pub enum Notice {
         rank: Rank,
         /// Name of its host.
         host: String,
-        /// Why.
+        /// The cause.
         cause: Cause,
         /// What the judge named.
         named: Option<Named>,
@@ -106,7 +106,7 @@ pub enum Notice {
         rank: Rank,
         /// Name of its host.
         host: String,
-        /// Why.
+        /// The cause.
         cause: Cause,
         /// The image that it begins from; none: the start of the program.
         image: Option<ImageNo>,
@@ -137,7 +137,7 @@ pub enum Notice {
     },
     /// The ranks of a cluster return to a wave.
     Returning {
-        /// Why.
+        /// The cause.
         cause: Cause,
         /// The ranks; none: all ranks of the job.
         ranks: Option<Vec<Rank>>,
@@ -270,14 +270,14 @@ pub enum Notice {
         rank: Rank,
         /// Name of its host.
         host: String,
-        /// Why.
+        /// The reason.
         why: MoveFailure,
     },
     /// All ranks leave a host.
     Draining {
         /// Name of the host.
         host: String,
-        /// Why.
+        /// The cause.
         cause: MoveCause,
         /// How many ranks have to move.
         ranks: usize,
@@ -427,7 +427,7 @@ pub enum EndReason {
         rank: Rank,
         /// Name of its host.
         host: String,
-        /// How.
+        /// How the process ended.
         ending: Ending,
         /// Name of the protocol.
         protocol: String,
@@ -447,7 +447,7 @@ pub enum EndReason {
         rank: Rank,
         /// Name of its host.
         host: String,
-        /// How.
+        /// How the process ended.
         ending: Ending,
         /// How often.
         times: u32,

@@ -64,7 +64,7 @@ pub enum StandbyOrder {
         rank: Rank,
         /// The incarnation that begins in it.
         incarnation: Incarnation,
-        /// Where.
+        /// Index of the host.
         host: u32,
         /// The image that it continues.
         image: ImageFacts,

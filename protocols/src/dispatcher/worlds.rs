@@ -22,7 +22,7 @@ use std::time::Duration;
 pub struct Asker {
     /// The rank.
     pub rank: Rank,
-    /// In which incarnation.
+    /// The incarnation of the rank.
     pub incarnation: Incarnation,
     /// The number of its question ([`ftmpi_wire::new_processes::question_number`]).
     pub number: u64,
@@ -40,7 +40,7 @@ pub enum Origin {
 /// Processes that are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// How many.
+    /// Their number.
     pub count: u32,
     /// Indices of hosts that may take them; empty: any.
     pub hosts: Vec<u32>,

@@ -175,7 +175,7 @@ pub enum LogError {
         "rank {rank} sends event {first}, but {next} is the next one: events were lost on their way"
     )]
     Gap {
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// The event that came.
         first: EventNo,
@@ -191,7 +191,7 @@ pub enum LogError {
          the image is older than those that are offered"
     )]
     Pruned {
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// Its first event.
         base: EventNo,
@@ -204,7 +204,7 @@ pub enum LogError {
          restarted"
     )]
     Damaged {
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// The last event that can be read.
         last: EventNo,
@@ -217,7 +217,7 @@ pub enum LogError {
          be there: was the log removed or exchanged?"
     )]
     TooShort {
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// The event behind its last one.
         next: EventNo,

@@ -15,9 +15,9 @@ pub enum Input {
     Hello {
         /// Its connection.
         conn: ConnId,
-        /// Whose determinants.
+        /// The rank of the determinants.
         rank: Rank,
-        /// In which incarnation.
+        /// The incarnation of the rank.
         incarnation: Incarnation,
     },
     /// Outcome of [`Output::Fence`].
@@ -50,19 +50,19 @@ pub enum Input {
     },
     /// Everything of this rank that was given out by [`Output::Append`] is in its file.
     Written {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
     },
     /// What was given out since the last [`Input::Written`] could not be written, and is not there.
     WriteFailed {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The rank's events up to this one are on stable storage.
     Durable {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
         /// The last one.
         up_to: EventNo,
@@ -71,12 +71,12 @@ pub enum Input {
     ReadFailed {
         /// To whom they were to be sent.
         conn: ConnId,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A connection ended.
     Lost {
-        /// Which.
+        /// The connection.
         conn: ConnId,
     },
 }
@@ -88,14 +88,14 @@ pub enum Output {
     Fence {
         /// For the answer.
         conn: ConnId,
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// The living incarnation.
         incarnation: Incarnation,
     },
     /// Answer the hello; on anything but [`Welcome::Yes`], close afterwards.
     Welcome {
-        /// To whom.
+        /// The connection of the receiver.
         conn: ConnId,
         /// The answer.
         welcome: Welcome,
@@ -103,7 +103,7 @@ pub enum Output {
     /// Append to the rank's log; answer with [`Input::Written`] or [`Input::WriteFailed`], at the
     /// latest when no more input is waiting. Several may be written at once.
     Append {
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// The incarnation that they come from.
         incarnation: Incarnation,
@@ -116,7 +116,7 @@ pub enum Output {
     Compare {
         /// For the answer.
         conn: ConnId,
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// Number of the first record.
         first: EventNo,
@@ -125,7 +125,7 @@ pub enum Output {
     },
     /// Send [`Frame::Ack`]; an older one that was not sent yet may be left out.
     Ack {
-        /// To whom.
+        /// The connection of the receiver.
         conn: ConnId,
         /// Last event in the file.
         written: EventNo,
@@ -134,9 +134,9 @@ pub enum Output {
     },
     /// Send the stored events from `from` to before `next`, then [`Frame::End`].
     Stream {
-        /// To whom.
+        /// The connection of the receiver.
         conn: ConnId,
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// The first one.
         from: EventNo,
@@ -145,21 +145,21 @@ pub enum Output {
     },
     /// Events before this one may be removed.
     Prune {
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// The first one that is needed.
         below: EventNo,
     },
     /// What is stored is of no use; the log begins again with this number.
     Restart {
-        /// Whose log.
+        /// The rank of the log.
         rank: Rank,
         /// Number of the first event to come.
         first: EventNo,
     },
     /// Send [`Frame::Refused`] and close.
     Refuse {
-        /// To whom.
+        /// The connection of the receiver.
         conn: ConnId,
     },
     /// Close; the text is for the log of the server (empty: nothing to report).
@@ -194,7 +194,7 @@ pub struct Found {
 /// State of one rank's log, for status requests.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct RankState {
-    /// Whose.
+    /// The rank that it belongs to.
     pub rank: Rank,
     /// The living incarnation.
     pub incarnation: Incarnation,

@@ -161,7 +161,7 @@ pub enum Event {
 pub enum Output {
     /// Make this record durable; answer with [`Event::Persisted`].
     Persist {
-        /// Whose.
+        /// The rank that it belongs to.
         rank: Rank,
         /// What.
         record: Record,
@@ -207,7 +207,7 @@ pub enum Output {
 /// State of one rank's images, for status requests.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct RankState {
-    /// Whose.
+    /// The rank that it belongs to.
     pub rank: Rank,
     /// The living incarnation.
     pub incarnation: Incarnation,

@@ -182,7 +182,7 @@ pub enum Ground {
     ManyFaults {
         /// Name of the host.
         host: String,
-        /// How many.
+        /// Their number.
         count: u32,
         /// Within this time.
         window: Duration,

@@ -65,7 +65,7 @@ pub enum Detector {
     },
     /// So many processes of a host died within this time.
     Repeated {
-        /// How many.
+        /// Their number.
         count: u32,
         /// The time.
         window: Duration,

@@ -16,7 +16,7 @@ use ftmpi_wire::{DecodeError, EventNo, Incarnation, Rank};
 /// of its rank (o2p-2009 §3.3: incarnation and state interval index).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Interval {
-    /// Which incarnation.
+    /// The incarnation.
     pub incarnation: Incarnation,
     /// Which place.
     pub place: EventNo,

@@ -13,7 +13,7 @@ pub enum Step {
     Work(u64),
     /// This many processes; `bad`: their program ends before `MPI_Init`.
     Spawn {
-        /// How many.
+        /// Their number.
         count: u32,
         /// Whether the spawn must fail.
         bad: bool,

@@ -19,7 +19,7 @@ pub enum Input {
     Gone(Rank),
     /// It called `MPI_Abort`, or the library gives up for the reason in the text.
     Abort {
-        /// Who.
+        /// The rank.
         rank: Rank,
         /// Exit code of the job.
         code: i32,

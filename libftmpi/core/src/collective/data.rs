@@ -276,7 +276,7 @@ impl PerRank for Blocks {
 pub struct Elements {
     /// Type of one element.
     pub datatype: TypeRef,
-    /// How many.
+    /// Their number.
     pub count: usize,
 }
 

@@ -37,7 +37,7 @@ pub enum Step {
         op: Op,
         /// Type of the elements.
         datatype: TypeRef,
-        /// How many.
+        /// Their number.
         count: usize,
         /// Left operand.
         input: UserPtr,
