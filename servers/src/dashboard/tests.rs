@@ -39,7 +39,7 @@ fn page(access: Access) -> (SocketAddr, Arc<AtomicUsize>) {
 
 fn open(at: SocketAddr, path: &str, more: &str) -> TcpStream {
     let mut stream = TcpStream::connect(at).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\n{more}\r\n").unwrap();
     stream
 }
