@@ -269,7 +269,7 @@ fn promises(image: &Image) {
             | descriptor::RECREATE => text(it.path),
             descriptor::OF_THE_CALLER => assert!(it.fd > 2 && (3..1000).contains(&it.other)),
             descriptor::OF_THE_RANK => assert!((0..1000).contains(&it.other)),
-            descriptor::PIPE | descriptor::EVENTFD..=descriptor::SOCKET => {}
+            descriptor::PIPE | descriptor::EVENTFD..=descriptor::SOCKET | descriptor::INOTIFY => {}
             other => panic!("{other}"),
         }
     }
