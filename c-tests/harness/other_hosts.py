@@ -122,19 +122,18 @@ exec sh -c "$*"
 
 
 def slow_start(setting: Setting, where: Path) -> None:
-    """One host is slow, and the host of a server too: said while the job waits for both, and then the job begins."""
+    """One host is slow: said while the job waits for it, and then the job begins."""
     lines = where / "start-lines"
     slow = script(where / "waits.sh", f"""#!/bin/sh
 host=$1; shift
 [ $host = a.invalid ] || for i in $(seq 600); do grep -q 'the job has not begun' {lines} && break; sleep 0.1; done
 exec sh -c "$*"
 """)
-    (where / "machines").write_text("a.invalid\nb.invalid\nstore.invalid:0 checkpoint-server\n")
-    words = [*setting.mpiexec(2, "-f", where / "machines", "--rsh", slow, "--protocol", "coordinated"), "true"]
+    words = [*setting.mpiexec(2, "-hosts", "a.invalid,b.invalid", "--rsh", slow), "true"]
     outcome = run(["sh", "-c", f"exec \"$@\" 2>{lines}", "sh", *words], timeout=120, cwd=where)
     said = [line for line in lines.read_text().splitlines() if "the job has not begun" in line]
     problem = problem_of(outcome)
-    wanted = "it waits for the agent of b.invalid and the checkpoint-server on store.invalid ("
+    wanted = "it waits for the agent of b.invalid ("
     if problem is None and (len(said) != 1 or wanted not in said[0]):
         problem = lines.read_text()[-600:]
     setting.results.check("a start that takes long names what it waits for", problem)
