@@ -32,6 +32,9 @@ pub fn enter(name: &'static &'static str) {
 fn call_begins(at_begin: u8, name: &'static &'static str) {
     if at_begin & TAKE_LOCK != 0 && !threads::is_mine() {
         threads::take();
+        if thread_order::acts(name) {
+            threads::news();
+        }
     }
     set_depth(depth() + 1);
     set_call(name);
@@ -88,7 +91,7 @@ fn leave_shared() {
     if depth() > 0 {
         return;
     }
-    wake_other_threads();
+    pass_on();
     let awaited = threads::give();
     if awaited && AT_CALL_BEGIN.load(Ordering::Relaxed) & ORDER_THREADS != 0 {
         // A thread that tests again and again has let nobody in meanwhile.
@@ -100,12 +103,18 @@ fn leave_shared() {
     }
 }
 
-/// What this call has done may be what other threads wait for.
-fn wake_other_threads() {
+/// What this call has done may be what other threads wait for; one of them looks for all, if this
+/// one did.
+fn pass_on() {
+    threads::pass_on(doorbell());
+}
+
+/// The doorbell of this rank, if it has one.
+fn doorbell() -> Option<i32> {
     // SAFETY: the calling thread has the lock.
     let job = unsafe { job::slot().as_ref() };
     let sleeper = job.and_then(|job| job.engine.link.sleeper.as_ref());
-    threads::wake(sleeper.map(|sleeper| sleeper.doorbell()));
+    sleeper.map(|sleeper| sleeper.doorbell())
 }
 
 /// Runs a function of the program in the middle of a call. Other threads may come in meanwhile, as
@@ -119,7 +128,7 @@ pub fn outside<R>(function: impl FnOnce() -> R) -> R {
     if !threads::lets_go_for_functions() {
         return function();
     }
-    wake_other_threads();
+    pass_on();
     let call = step_out();
     threads::give();
     let answer = function();
@@ -137,6 +146,7 @@ fn attend_if_free() {
         attend();
         set_depth(0);
         threads::keep(false);
+        threads::wake(doorbell());
         threads::give();
     }
 }

@@ -45,6 +45,17 @@ pub struct Sleeper {
     status: StatusPage,
 }
 
+/// What a rank does to which nothing comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// It looks again at once.
+    Spin,
+    /// It yields its processor.
+    GiveWay,
+    /// It sleeps.
+    Sleep,
+}
+
 /// Whether a rank gives way before it sleeps. A rank that gives way gets the processor back when
 /// all others that want it have had their turn. That takes a microsecond where these are ranks that
 /// give way as well, and milliseconds where one computes. If the one that computes is a rank of
@@ -197,9 +208,9 @@ impl Sleeper {
         }
     }
 
-    /// Nothing came. `true`: it is time to sleep.
+    /// Nothing came: what to do now.
     #[inline]
-    pub fn tired(&mut self) -> bool {
+    pub fn how_to_rest(&mut self) -> Rest {
         let now = ticks();
         if self.since == 0 {
             self.since = now;
@@ -209,17 +220,23 @@ impl Sleeper {
         self.last = now;
         let waited = now.wrapping_sub(self.since);
         if waited < self.budget {
-            std::hint::spin_loop();
-            return false;
+            return Rest::Spin;
         }
-        if !self.roomy && waited < YIELDING {
-            if !self.patience.gives_way() {
-                return true;
-            }
-            self.last = self.give_way_from(now);
-            return false;
+        if !self.roomy && waited < YIELDING && self.patience.gives_way() {
+            return Rest::GiveWay;
         }
-        true
+        Rest::Sleep
+    }
+
+    /// Nothing came: spins or gives way. `true`: it is time to sleep.
+    #[inline]
+    pub fn tired(&mut self) -> bool {
+        match self.how_to_rest() {
+            Rest::Spin => std::hint::spin_loop(),
+            Rest::GiveWay => self.last = self.give_way_from(self.last),
+            Rest::Sleep => return true,
+        }
+        false
     }
 
     /// How long nothing has come, in ticks, at the last look at the clock.
@@ -240,6 +257,15 @@ impl Sleeper {
     /// Gives way; the result is the time afterwards.
     fn give_way_from(&mut self, now: u64) -> u64 {
         give_way();
+        self.gave_way_from(now)
+    }
+
+    /// It gave way when [`Sleeper::how_to_rest`] said so.
+    pub fn gave_way(&mut self) {
+        self.last = self.gave_way_from(self.last);
+    }
+
+    fn gave_way_from(&mut self, now: u64) -> u64 {
         let (status, after) = (self.status, ticks());
         self.patience.gave_way(after.wrapping_sub(now), || status.get(word::EXTERNAL_LOAD));
         after

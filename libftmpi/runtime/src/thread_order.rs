@@ -47,9 +47,27 @@ pub(crate) fn concerns(name: &str) -> bool {
     }
 }
 
+/// Whether a call of this function may do something that another thread waits for, even if nothing
+/// came meanwhile. A test does not, nor a question.
+pub(crate) fn acts(name: &str) -> bool {
+    let name = name.strip_prefix('P').unwrap_or(name);
+    let tests = ["MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
+    concerns(name) && !tests.iter().any(|test| name.starts_with(test))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_and_questions_do_nothing_for_others() {
+        for name in ["MPI_Send", "PMPI_Recv", "MPI_Wait", "MPI_Mprobe", "MPI_T_init_thread"] {
+            assert!(acts(name), "{name}");
+        }
+        for name in ["MPI_Testany", "PMPI_Test", "MPI_Improbe", "MPI_Iprobe", "MPI_Comm_rank"] {
+            assert!(!acts(name), "{name}");
+        }
+    }
 
     #[test]
     fn messages_have_a_place_and_questions_have_none() {

@@ -7,8 +7,10 @@
 //! signal comes on the main thread all the same.)
 //!
 //! A call that waits lets others in where the engine would rest: between two steps, where an image
-//! could be taken, too. One of the threads that wait sleeps on the doorbell and the descriptors.
-//! The others sleep on a counter, which every thread moves that may have done something for them.
+//! could be taken, too. One of the threads that wait looks for all of them: it spins or yields, and
+//! then sleeps on the doorbell and the descriptors. The others sleep on a counter. A thread that
+//! has done something for them moves the counter when it rests or leaves. A thread that has looked
+//! in vain wakes nobody: threads that woke each other would never sleep.
 
 use crate::attention::{AT_CALL_BEGIN, TAKE_LOCK, at_call_begin};
 use libc::c_int;
@@ -25,6 +27,10 @@ static OWNER: AtomicUsize = AtomicUsize::new(0);
 static SLEEPERS: AtomicU32 = AtomicU32::new(0);
 /// Counts what may have been done for those that wait.
 static MOVED: AtomicU32 = AtomicU32::new(0);
+/// Something was done since the last [`wake`] that others may wait for.
+static NEWS: AtomicBool = AtomicBool::new(false);
+/// The thread that looks for all that wait (its `pthread_self`); 0: none.
+static LOOKER: AtomicUsize = AtomicUsize::new(0);
 /// The thread inside keeps the lock also while it waits: it is the main thread in its signal
 /// handler. There it could not be stopped for an image that another thread takes.
 static KEPT: AtomicBool = AtomicBool::new(false);
@@ -129,12 +135,20 @@ pub fn give() -> bool {
     awaited
 }
 
-/// Something happened that others may wait for. `doorbell` wakes the one that polls.
+/// Something was done that other threads may wait for.
+#[inline(always)]
+pub fn news() {
+    NEWS.store(true, Ordering::Relaxed);
+}
+
+/// Wakes all others if something was done that they may wait for. `doorbell` wakes the one that
+/// polls.
 pub fn wake(doorbell: Option<i32>) {
-    MOVED.fetch_add(1, Ordering::SeqCst);
-    if SLEEPERS.load(Ordering::SeqCst) > 0 {
-        futex(&MOVED, libc::FUTEX_WAKE, i32::MAX as u32, None);
+    if !NEWS.load(Ordering::Relaxed) {
+        return;
     }
+    NEWS.store(false, Ordering::Relaxed);
+    wake_sleepers(i32::MAX as u32);
     if POLLER.load(Ordering::SeqCst)
         && let Some(doorbell) = doorbell
     {
@@ -142,15 +156,49 @@ pub fn wake(doorbell: Option<i32>) {
     }
 }
 
+fn wake_sleepers(most: u32) {
+    MOVED.fetch_add(1, Ordering::SeqCst);
+    if SLEEPERS.load(Ordering::SeqCst) > 0 {
+        futex(&MOVED, libc::FUTEX_WAKE, most, None);
+    }
+}
+
+/// The calling thread waits no more, or not inside of the library: as [`wake`], and another one
+/// looks for all if this one did.
+pub fn pass_on(doorbell: Option<i32>) {
+    let looked = LOOKER.load(Ordering::Relaxed) == me();
+    if looked {
+        LOOKER.store(0, Ordering::Relaxed);
+    }
+    if looked && !NEWS.load(Ordering::Relaxed) {
+        return wake_sleepers(1);
+    }
+    wake(doorbell);
+}
+
+/// Whether the calling thread looks for all that wait. It begins to do so if none does.
+pub fn looks_for_all() -> bool {
+    let (looker, me) = (LOOKER.load(Ordering::Relaxed), me());
+    if looker == 0 {
+        LOOKER.store(me, Ordering::Relaxed);
+    }
+    looker == 0 || looker == me
+}
+
 /// Lets another thread in, if one waits.
 pub fn let_in() {
     if LOCK.load(Ordering::Relaxed) == 2 {
-        let call = crate::attention::step_out();
-        give();
-        crate::sleep::give_way();
-        take();
-        crate::attention::step_in(call);
+        give_way();
     }
+}
+
+/// Gives way to other threads and processes.
+pub fn give_way() {
+    let call = crate::attention::step_out();
+    give();
+    crate::sleep::give_way();
+    take();
+    crate::attention::step_in(call);
 }
 
 /// Sleeps without the lock, for 10 ms at the most. It sleeps in `poll`, on doorbell and
@@ -175,6 +223,10 @@ pub fn sleep(poll: Option<impl FnOnce()>) {
         futex(&MOVED, libc::FUTEX_WAIT, moved, Some(&time));
     }
     take();
+    // The thread that looks for all has ended in the middle of a call, or computes for long.
+    if !polls && MOVED.load(Ordering::SeqCst) == moved && !POLLER.load(Ordering::SeqCst) {
+        LOOKER.store(me(), Ordering::Relaxed);
+    }
     crate::attention::step_in(call);
     if polls {
         POLLER.store(false, Ordering::SeqCst);

@@ -25,7 +25,7 @@ use crate::control::close;
 use crate::ending::{die, fatal};
 use crate::file_undo::FileUndo;
 use crate::logger::Logger;
-use crate::sleep::Sleeper;
+use crate::sleep::{Rest, Sleeper};
 use crate::status::StatusPage;
 use crate::threads;
 use ftmpi_checkpoint::undo::Author;
@@ -380,17 +380,34 @@ impl World {
             std::hint::black_box(world);
             return;
         };
-        let (tired, doorbell) = (sleeper.tired(), sleeper.doorbell());
         // What was done since the last rest may be what another thread waits for.
-        threads::wake(Some(doorbell));
+        threads::wake(Some(sleeper.doorbell()));
+        let next = threads::looks_for_all().then(|| sleeper.how_to_rest());
         // Other threads change this world meanwhile; the compiler must not assume that it is
         // unchanged. The engine rests only at the end of a step, and looks at everything again in
         // the next.
         let world = std::hint::black_box(std::ptr::from_mut(self));
-        if !tired {
-            threads::let_in();
-            std::hint::black_box(world);
-            return self.note_wait();
+        match next {
+            None => {
+                threads::sleep(None::<fn()>);
+                std::hint::black_box(world);
+                self.wait.slept(true);
+                return self.note_wait();
+            }
+            Some(Rest::Spin) => {
+                threads::let_in();
+                std::hint::black_box(world);
+                return self.note_wait();
+            }
+            Some(Rest::GiveWay) => {
+                threads::give_way();
+                std::hint::black_box(world);
+                if let Some(sleeper) = &mut self.sleeper {
+                    sleeper.gave_way();
+                }
+                return self.note_wait();
+            }
+            Some(Rest::Sleep) => {}
         }
         self.peers.set_sleeping(true);
         let sleeper = self.sleeper.as_ref().expect("just seen");

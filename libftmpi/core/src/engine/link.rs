@@ -337,8 +337,9 @@ pub trait Link {
     fn keep_threads_out(&mut self, _keep: bool) -> bool {
         false
     }
-    /// A thread has begun a step that others may have waited for.
-    fn turn_is_over(&mut self) {}
+    /// This thread has done something for which others may wait, though nothing came or left. They
+    /// are woken when it rests or its call ends.
+    fn others_may_go_on(&mut self) {}
     /// Whether this rank shares memory, under waves.
     fn shares(&self) -> bool {
         false

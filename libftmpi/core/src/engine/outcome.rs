@@ -93,6 +93,7 @@ impl<L: Link> Engine<L> {
             let decision = self.state.protocol.decide();
             self.work();
             if decision != protocol::Decision::Live {
+                self.pass_turn_on();
                 self.link.point("replay-step");
                 return decision;
             }

@@ -117,6 +117,7 @@ impl<L: Link> Engine<L> {
         tag: Tag,
     ) -> Option<(Envelope, MessageId)> {
         let seen = self.probe_now(from, context, tag)?;
+        self.link.others_may_go_on();
         self.state.matcher.unlink(seen.1);
         Some(seen)
     }

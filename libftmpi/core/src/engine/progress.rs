@@ -102,6 +102,7 @@ impl<L: Link> Engine<L> {
             self.idle_polls = 0;
         } else if self.state.logs.have_late() {
             self.state.logs.log_a_piece();
+            self.link.others_may_go_on();
         } else {
             // A message usually comes at once; everything else can wait a few looks.
             self.idle_polls += 1;

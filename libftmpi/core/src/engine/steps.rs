@@ -108,9 +108,16 @@ impl<L: Link> Engine<L> {
         if replaying {
             self.state.protocol.on_step(next);
             self.work();
-            self.link.turn_is_over();
+            self.pass_turn_on();
         }
         true
+    }
+
+    /// Something was repeated: another thread may go on now.
+    pub(super) fn pass_turn_on(&mut self) {
+        if matches!(self.state.protocol.next_turn(), NextTurn::Other(..) | NextTurn::Free) {
+            self.link.others_may_go_on();
+        }
     }
 
     /// Nothing is recorded of whose turn it is, and another thread had the last one.
@@ -224,6 +231,7 @@ impl<L: Link> Engine<L> {
         let thread = self.link.thread();
         if self.state.steps.are_answering(thread) {
             self.state.steps.answer(0);
+            self.link.others_may_go_on();
             return true;
         }
         self.try_step()

@@ -26,8 +26,11 @@ impl Link for World {
     #[inline]
     fn push(&mut self, to: Rank, frame: &mut Frame) -> Push {
         let pushed = self.peers.push(to, frame);
-        if self.notes.is_some() && pushed == Push::Done {
-            self.note_sent(to, frame);
+        if pushed == Push::Done {
+            threads::news();
+            if self.notes.is_some() {
+                self.note_sent(to, frame);
+            }
         }
         pushed
     }
@@ -65,6 +68,7 @@ impl Link for World {
             && let Some(index) = self.peers.sender(rank)
             && self.poll_channel(sink, index)
         {
+            threads::news();
             if let Some(sleeper) = &mut self.sleeper {
                 sleeper.busy();
             }
@@ -94,8 +98,11 @@ impl Link for World {
         if self.logger.as_mut().is_some_and(Logger::is_due) {
             came |= self.poll_logger(sink);
         }
-        if came && let Some(sleeper) = &mut self.sleeper {
-            sleeper.busy();
+        if came {
+            threads::news();
+            if let Some(sleeper) = &mut self.sleeper {
+                sleeper.busy();
+            }
         }
         came
     }
@@ -131,6 +138,7 @@ impl Link for World {
 
     fn take_expected<S: Sink>(&mut self, sink: &mut S, from: Rank) {
         let Some(index) = self.peers.sender(from) else { return };
+        threads::news();
         let way = &mut self.peers.channels[index];
         let notes = self.notes.as_mut().map(|notes| ChannelNotes::new(notes, way.incarnation));
         let mut receiver = ChannelReceiver { from, sink, inject: &mut self.inject, notes };
@@ -240,6 +248,8 @@ impl Link for World {
         }
         self.peers.socket_full = false;
         self.peers.set_sleeping(false);
+        // Another thread may sleep on the doorbell, which nobody rings any more.
+        threads::news();
         self.note_wait();
         self.look_around();
     }
@@ -369,8 +379,8 @@ impl Link for World {
         threads::keep(keep)
     }
 
-    fn turn_is_over(&mut self) {
-        threads::wake(self.sleeper.as_ref().map(Sleeper::doorbell));
+    fn others_may_go_on(&mut self) {
+        threads::news();
     }
 
     fn shares(&self) -> bool {
