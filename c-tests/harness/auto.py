@@ -57,6 +57,7 @@ def auto(setting: Setting) -> None:
         run_case(setting, case)
     no_image_can_be_made(setting)
     memory_shared_on_two_hosts(setting)
+    logs_are_ready(setting)
 
 
 def run_case(setting: Setting, case: Case) -> None:
@@ -126,6 +127,20 @@ def no_image_can_be_made(setting: Setting) -> None:
         if problem is None and text not in outcome.err:
             problem = f"it did not say `{text}`: {outcome.output_tail()}"
     setting.results.check(test, problem, f"{outcome.seconds:.1f} s")
+
+
+def logs_are_ready(setting: Setting) -> None:
+    """A rank whose log has grown makes memory ready for more of it while it waits."""
+    test = "auto: memory of a log that grows is ready after a wait"
+    program, made = build.build(setting, TESTS / "programs" / "log_ahead.c")
+    if program is None:
+        setting.results.bad(test, made.output_tail() if made else "it does not compile")
+        return
+    outcome = run([*setting.mpiexec(2, *TWO_HOSTS[:-2], "-ppn", "1"), program],
+                  timeout=setting.timeout, cwd=setting.new_folder("run"))
+    ready = outcome.out.startswith("ready: ")
+    setting.results.check(test, problem_of(outcome) or (None if ready else outcome.output_tail()),
+                          f"{outcome.out.strip()}, {outcome.seconds:.1f} s")
 
 
 def memory_shared_on_two_hosts(setting: Setting) -> None:

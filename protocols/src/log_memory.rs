@@ -14,6 +14,10 @@
 //! slab, and the peers take their images one after the other. So the wanted bytes are counted by
 //! the page ([`LogMemory::useless`]).
 
+mod ahead;
+
+pub use ahead::{Cold, HUGE};
+
 use crate::tuning::{
     KEPT_MIN, OWN_MIN, SLAB_MAX, SLAB_MIN, SLAB_SHARE, SLAB_USUAL, UNIT, UNITS_MIN,
 };
@@ -62,6 +66,10 @@ struct Slab {
     used: usize,
     /// How far they may go.
     end: usize,
+    /// Bytes from the front that had their first touch before they were given out.
+    touched: usize,
+    /// It was filled before, and is used again.
+    again: bool,
     /// Blocks that are held.
     live: usize,
     /// How many blocks of each unit an image wants (no more than 65: blocks begin on cache lines).
@@ -72,7 +80,7 @@ impl Slab {
     fn new(size: usize) -> Self {
         let (memory, wanted) = (vec![0; size], vec![0; size.div_ceil(UNIT)]);
         let end = size.min(FILLED_MAX);
-        Self { memory: memory.into(), used: 0, end, live: 0, wanted: wanted.into() }
+        Self { memory: memory.into(), end, wanted: wanted.into(), ..Self::default() }
     }
 
     /// Gives out the next `len` bytes, at least one.
@@ -92,6 +100,7 @@ impl Slab {
 
     /// It is empty.
     fn empty(&mut self) {
+        (self.touched, self.again) = (self.warm(), true);
         self.used = 0;
         self.end = self.memory.len().min(FILLED_MAX);
         debug_assert!(self.wanted.iter().all(|count| *count == 0), "nothing is wanted of it");
@@ -129,6 +138,10 @@ pub struct LogMemory {
     highest: [u64; 2],
     /// Bytes in slabs that were asked for beforehand and are never given back.
     ready: usize,
+    /// More is held than since the image before the last one, in a slab that was never filled.
+    grows: bool,
+    /// The longest block that might have a slab made for it ahead of need.
+    longest: usize,
 }
 
 impl Default for LogMemory {
@@ -144,6 +157,8 @@ impl Default for LogMemory {
             peak: 0,
             highest: [0; 2],
             ready: 0,
+            grows: false,
+            longest: 0,
         }
     }
 }
@@ -170,7 +185,11 @@ impl LogMemory {
 
     #[cold]
     fn take_elsewhere(&mut self, len: usize) -> Block {
+        let higher = self.held > self.highest[0].max(self.highest[1]);
         self.note_height();
+        self.note_length(len);
+        // Until the slab says otherwise.
+        self.grows = higher;
         let slab = if len > OWN_MIN {
             let size = len.next_multiple_of(1 << 20);
             let fits = self.take_spare(size, size + size / 2);
@@ -180,6 +199,7 @@ impl LogMemory {
                     // A slab of its own; the current one goes on being filled.
                     let slab = fits.unwrap_or_else(|| self.fresh(size));
                     let s = &mut self.slabs[slab as usize];
+                    self.grows &= !s.again;
                     // Nothing else is put behind it.
                     s.end = len;
                     s.fill(len);
@@ -204,6 +224,7 @@ impl LogMemory {
     /// Makes an empty slab the one that is filled.
     fn fill_next(&mut self, slab: u32) -> u32 {
         let old = std::mem::replace(&mut self.current, slab);
+        self.grows &= !self.slabs[slab as usize].again;
         if self.slabs.get(old as usize).is_some_and(|slab| slab.live == 0) {
             self.retire(old);
         }
@@ -268,22 +289,6 @@ impl LogMemory {
         KEPT_MIN.max(self.ready).max(highest + highest / 8)
     }
 
-    /// Makes this many bytes ready and touches them, so that a log that grows into them causes no
-    /// page faults. First touches cost time, most of all where a virtual machine asks its host for
-    /// memory.
-    pub fn reserve(&mut self, bytes: usize) {
-        const PAGE: usize = 4096;
-        while self.reserved < bytes {
-            let slab = self.fresh(SLAB_MAX.min((bytes - self.reserved).next_multiple_of(1 << 20)));
-            for page in self.slabs[slab as usize].memory.chunks_mut(PAGE) {
-                // A compiler must not see that it is zero already.
-                page[0] = std::hint::black_box(0);
-            }
-            self.spare.push(slab);
-        }
-        self.ready = self.ready.max(bytes);
-    }
-
     fn note_height(&mut self) {
         self.highest[0] = self.highest[0].max(self.held);
     }
@@ -292,6 +297,7 @@ impl LogMemory {
     pub fn image_comes(&mut self) {
         self.note_height();
         self.highest = [self.held, self.highest[0]];
+        self.longest = 0;
         while self.reserved > self.kept() && !self.spare.is_empty() {
             // The one that was not used for the longest time.
             let coldest = self.spare.remove(0);

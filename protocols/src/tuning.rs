@@ -34,6 +34,13 @@ pub(crate) const SLAB_SHARE: usize = 16;
 pub(crate) const OWN_MIN: usize = SLAB_USUAL / 4;
 /// Bytes in empty slabs that are kept at least: fresh pages cost many times a copy.
 pub(crate) const KEPT_MIN: usize = 16 << 20;
+/// Of a log that grows, this part of what is held is wanted ready beyond it (a quarter): a wait is
+/// seldom followed by more.
+pub(crate) const AHEAD_SHARE: u64 = 4;
+/// Bytes that are ready at least, or as much as is held: a huge page.
+pub(crate) const AHEAD_MIN: u64 = 2 << 20;
+/// Bytes that are ready at the most: they may be for nothing.
+pub(crate) const AHEAD_MAX: usize = 32 << 20;
 /// Bytes of a unit in which an image's need is counted: a page.
 pub(crate) const UNIT: usize = 4 << 10;
 /// Units in a row that are worth being left out of an image: each gap costs a record.

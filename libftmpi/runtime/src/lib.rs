@@ -44,6 +44,7 @@ pub mod sleep;
 pub mod status;
 mod thread_order;
 mod threads;
+mod touch;
 mod tuning;
 pub mod world;
 

@@ -151,6 +151,12 @@ impl Sleeper {
             if self.roomy { (LOOKS_ROOMY, BUDGET_MAX) } else { (LOOKS_OVERSUBSCRIBED, 0) };
     }
 
+    /// Whether each rank has a processor.
+    #[must_use]
+    pub fn is_roomy(&self) -> bool {
+        self.roomy
+    }
+
     /// How often a rank that waits looks before its first rest, if a tool chooses that.
     pub fn choose_looks(&mut self, looks: u32) {
         self.looks = looks;

@@ -52,6 +52,8 @@ pub struct World {
     pub(crate) sleeper: Option<Sleeper>,
     /// What the agent was told about the wait of this rank.
     wait: WaitNote,
+    /// The next sleep is to be short.
+    brief: bool,
     pub(crate) boot: Option<Boot>,
     peers: Peers,
     questions: processes::Questions,
@@ -108,6 +110,7 @@ impl World {
             status: StatusPage::NONE,
             sleeper: None,
             wait: WaitNote::default(),
+            brief: false,
             boot: None,
             peers: Peers::new([Incarnation(0)], false),
             questions: processes::Questions::default(),
@@ -368,6 +371,12 @@ impl World {
         URGENT.load(Ordering::Relaxed) || self.peers.are_ready()
     }
 
+    /// Milliseconds of the next sleep. Nothing reports that a full socket has room again, so the
+    /// rank looks for it. The other limit bounds the cost of a missed ring of the doorbell.
+    fn sleep_limit(&mut self) -> i32 {
+        if std::mem::take(&mut self.brief) || self.peers.socket_full { 1 } else { 10 }
+    }
+
     /// `Link::rest` where other threads may want to come in.
     #[inline(never)]
     fn rest_among_others(&mut self) {
@@ -414,7 +423,7 @@ impl World {
         sleeper.fence();
         if !self.is_ready() {
             let ticket = sleeper.ticket();
-            let limit = if self.peers.socket_full { 1 } else { 10 };
+            let limit = self.sleep_limit();
             let mut came = true;
             threads::sleep(Some(|| came = ticket.sleep(limit)));
             std::hint::black_box(world);

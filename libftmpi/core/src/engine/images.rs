@@ -151,6 +151,7 @@ impl<L: Link> Engine<L> {
                 self.state.snapshots.refused(lasts);
             }
             Captured::Restored(incarnations) => {
+                memory.restored();
                 self.restored(image, &incarnations);
                 return true;
             }

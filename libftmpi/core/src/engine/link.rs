@@ -242,6 +242,15 @@ pub trait Link {
     fn notify_agent(&mut self, message: FromRank);
     /// Nothing came: spins, yields or sleeps until something may have come.
     fn rest(&mut self);
+    /// The next rest is short, because this rank has something to do soon.
+    fn rest_briefly(&mut self) {}
+    /// Whether a rank that waits may use the processor for something that has time, and there is a
+    /// clock to measure it ([`now_ns`](Self::now_ns)).
+    fn has_idle_processor(&self) -> bool {
+        false
+    }
+    /// The first touch of memory without contents. `small`: with small pages.
+    fn touch(&mut self, _memory: &mut [u8], _small: bool) {}
     /// Whether the last rest was a sleep in which nothing came, or one of many sleeps.
     fn slept_in_vain(&self) -> bool {
         false

@@ -3,6 +3,7 @@
 
 use super::Engine;
 use super::link::Link;
+use super::state::log_ahead::Due;
 use super::tuning::{LOG_ROOM_ASK_EVERY_S, LOG_ROOM_PATIENCE_S};
 use ftmpi_wire::control::FromRank;
 
@@ -83,6 +84,26 @@ impl<L: Link> Engine<L> {
         if self.state.hooks.log_payload {
             self.state.logs.memory_mut().reserve(bytes as usize);
         }
+    }
+
+    /// The rank waits, and its log grows: the first touch of more memory happens now, step by step,
+    /// and not when a message is logged. `true`: a step was made, so look again.
+    #[cold]
+    pub(super) fn make_log_ready(&mut self) -> bool {
+        let state = &mut self.state;
+        if state.hooks.memory || !self.link.has_idle_processor() {
+            return false;
+        }
+        let progress = state.counters.messages_sent + state.counters.messages_received;
+        let begin = L::now_ns();
+        if state.logs.ahead.waits(progress, begin) == Due::Soon {
+            self.link.rest_briefly();
+            return false;
+        }
+        let Some((bytes, small)) = state.logs.next_cold() else { return false };
+        self.link.touch(bytes, small);
+        state.logs.ahead.took(L::now_ns().saturating_sub(begin));
+        true
     }
 
     /// Images leave out of the sender log what the newest image of its receiver has. Then a rank

@@ -127,6 +127,9 @@ impl<L: Link> Engine<L> {
         }
         let counters = self.counters();
         self.link.publish(&counters);
+        if self.state.logs.lack_ready() && self.make_log_ready() {
+            return;
+        }
         self.link.rest();
         if self.link.slept_in_vain() {
             self.publish_wait(awaited);

@@ -38,6 +38,14 @@ pub(super) const WITHDRAW_LOOKS: u32 = 10_000;
 pub(super) const LATE_LOG_MIN: usize = 16 << 10;
 /// Bytes that are copied into the log between two looks at the channels: some microseconds.
 pub(super) const LATE_LOG_PIECE: usize = 32 << 10;
+/// Nanoseconds that a step is taken for to make memory ready for the log, before one was made.
+pub(super) const AHEAD_GUESS_NS: u64 = 200_000;
+/// Nanoseconds from which a step with a huge page is too slow, and small ones follow.
+pub(super) const AHEAD_SLOW_NS: u64 = 500_000;
+/// Bytes of a step in small pages: some tens of microseconds in a virtual machine.
+pub(super) const AHEAD_PIECE: usize = 64 << 10;
+/// Nanoseconds that are waited before a step at the most.
+pub(super) const AHEAD_TOOK_MAX_NS: u64 = 2_000_000;
 
 /// Seconds for which a send waits for room in the sender log before a line tells so, and the log
 /// may grow once.

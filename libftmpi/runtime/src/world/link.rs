@@ -240,10 +240,8 @@ impl Link for World {
         self.peers.set_sleeping(true);
         self.sleeper.as_ref().expect("just seen").fence();
         if !self.is_ready() {
-            let sleeper = self.sleeper.as_mut().expect("just seen");
-            // Nothing reports that a full socket has room again, so the rank looks for it. The
-            // other limit bounds the cost of a missed ring of the doorbell.
-            let came = sleeper.sleep(if self.peers.socket_full { 1 } else { 10 });
+            let limit = self.sleep_limit();
+            let came = self.sleeper.as_mut().expect("just seen").sleep(limit);
             self.wait.slept(came);
         }
         self.peers.socket_full = false;
@@ -256,6 +254,24 @@ impl Link for World {
 
     fn slept_in_vain(&self) -> bool {
         self.wait.in_vain
+    }
+
+    fn rest_briefly(&mut self) {
+        self.brief = true;
+    }
+
+    fn has_idle_processor(&self) -> bool {
+        // Other threads come in at rests only. Where ranks share processors, others have had their
+        // turn when a rank has slept and nothing came.
+        let roomy = self.sleeper.as_ref().is_some_and(Sleeper::is_roomy);
+        (roomy || self.wait.in_vain) && !threads::on()
+    }
+
+    fn touch(&mut self, memory: &mut [u8], small: bool) {
+        if small {
+            crate::touch::want_small_pages(memory);
+        }
+        crate::touch::touch(memory);
     }
 
     fn publish_wait(&mut self, waiting: Waiting, progress: u64) {

@@ -10,9 +10,10 @@
 //! from it gives all sends that had not left to the log.
 
 use super::super::tuning::{LATE_LOG_MIN, LATE_LOG_PIECE};
+use super::log_ahead::LogAhead;
 use crate::ids::ReqId;
 use crate::usermem::UserPtr;
-use ftmpi_protocols::log_memory::{Block, LogMemory};
+use ftmpi_protocols::log_memory::{Block, Cold, HUGE, LogMemory};
 use ftmpi_wire::Rank;
 
 /// The rest of a message that the log does not have yet.
@@ -39,6 +40,8 @@ pub(crate) struct Logs {
     late: Vec<Rest>,
     late_min: usize,
     late_piece: usize,
+    /// When memory is made ready for the log.
+    pub ahead: LogAhead,
 }
 
 impl Logs {
@@ -51,6 +54,7 @@ impl Logs {
             late: Vec::new(),
             late_min: LATE_LOG_MIN,
             late_piece: LATE_LOG_PIECE,
+            ahead: LogAhead::new(),
         }
     }
 
@@ -124,6 +128,20 @@ impl Logs {
     /// request is complete.
     pub fn log_later(&mut self, to: Rank, request: ReqId, block: Block, from: UserPtr) {
         self.late.push(Rest { to, request, block, from, done: 0 });
+    }
+
+    /// Whether the log grows, and less is ready for it than is wanted.
+    #[inline]
+    pub fn lack_ready(&self) -> bool {
+        self.memory.grows() && self.memory.lacks_ready(self.limit)
+    }
+
+    /// Memory whose first touch is due while the rank waits, and whether small pages are wanted for
+    /// it. `None`: enough is ready.
+    pub fn next_cold(&mut self) -> Option<(&mut [u8], bool)> {
+        let (piece, small) = (self.ahead.piece(), self.ahead.small());
+        let Cold { bytes, slab } = self.memory.next_cold(piece, self.limit)?;
+        Some((bytes, small && slab >= HUGE))
     }
 
     /// Copies a piece of what the log lacks.

@@ -26,6 +26,7 @@ pub(super) mod clock;
 pub(super) mod event_log;
 pub(super) mod faults;
 pub(super) mod landings;
+pub(super) mod log_ahead;
 pub(super) mod logs;
 pub(super) mod memory_stream;
 pub(super) mod out;
