@@ -10,8 +10,9 @@
 //! anything between that and what was written.
 
 use crate::files::{Op, Watch};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,8 +30,8 @@ pub enum Fault {
 struct Inode {
     now: Vec<u8>,
     durable: Vec<u8>,
-    /// Bytes of `now` that a sync brings to the disk.
-    dirty: BTreeSet<usize>,
+    /// Bytes of `now` that a sync brings to the disk. They may overlap, and lie behind its end.
+    dirty: Vec<Range<usize>>,
 }
 
 impl Inode {
@@ -38,8 +39,10 @@ impl Inode {
     fn synced(&self) -> Vec<u8> {
         let mut bytes = self.durable.clone();
         bytes.resize(self.now.len(), 0);
-        for &at in self.dirty.range(..self.now.len()) {
-            bytes[at] = self.now[at];
+        for written in &self.dirty {
+            let end = written.end.min(self.now.len());
+            let written = written.start.min(end)..end;
+            bytes[written.clone()].copy_from_slice(&self.now[written]);
         }
         bytes
     }
@@ -140,7 +143,7 @@ impl Model {
         let place = known.unwrap_or_else(|| {
             // A file that was there from the start counts as durable.
             let now = std::fs::read(path).unwrap_or_default();
-            self.inodes.push(Inode { durable: now.clone(), now, dirty: BTreeSet::new() });
+            self.inodes.push(Inode { durable: now.clone(), now, dirty: Vec::new() });
             let place = self.inodes.len() - 1;
             self.names.insert(path.to_owned(), place);
             self.durable_names.insert(path.to_owned(), place);
@@ -219,7 +222,7 @@ impl Watch for Plan {
                     now.resize(end, 0);
                 }
                 now[offset as usize..end].copy_from_slice(bytes);
-                dirty.extend(offset as usize..end);
+                dirty.push(offset as usize..end);
             }
             Op::Cut { path, bytes } => model.inode(path).now.resize(bytes as usize, 0),
             Op::Sync(path) => {
