@@ -265,9 +265,12 @@ fn a_seed_replays_exactly() {
 
 /// Bugs that few seeds catch, each with one that did. It is tried first: where it does so no
 /// longer, all are searched, which takes ten seconds more.
-const RARE: [(Mutant, u64); 3] = [
+const RARE: [(Mutant, u64); 6] = [
     (Mutant::AnsweredBeforeDurable, 1844),
     (Mutant::MarkBeforeRings, 1206),
+    (Mutant::OthersNotCommitted, 654),
+    (Mutant::WitnessForgotten, 368),
+    (Mutant::QuietNotMade, 299),
     (Mutant::LeavesEarly, 297),
 ];
 
