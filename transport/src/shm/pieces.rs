@@ -11,7 +11,7 @@ use super::{KIND_WHOLE, end_of, ticks};
 use ftmpi_wire::Header;
 
 impl Writer {
-    /// A frame goes through the bulk area in one piece of up to [`CHUNK_FIRST`] bytes. If its lines
+    /// A frame goes through the bulk area in one piece of up to `piece_max` bytes. If its lines
     /// were `asked` for while its writer `waited`, the limit is [`EARLY_MAX`].
     ///
     /// # Safety
@@ -50,7 +50,7 @@ impl Writer {
             self.expect_another(len, true);
             return true;
         }
-        debug_assert!(len <= CHUNK_FIRST, "its reader would not take it");
+        debug_assert!(len <= PIECE_MAX, "its reader would not take it");
         let begin = if timed { ticks() } else { 0 };
         // SAFETY: one line is ours, `place_in_bulk` gave as many bytes to us, and they do not cross
         // the end of the area.
@@ -110,7 +110,7 @@ impl Writer {
     #[inline]
     pub(super) fn expect_another(&mut self, len: u64, alone: bool) {
         let at = self.out.in_bulk(self.written_bulk);
-        let over = at + len.min(if alone { EARLY_MAX } else { CHUNK_FIRST }) > self.lap;
+        let over = at + len.min(if alone { EARLY_MAX } else { self.piece_max }) > self.lap;
         let mut next = self.written_bulk + if over { self.out.bulk - at } else { 0 };
         if alone {
             next += gap_before(len, len.next_multiple_of(PAGE));

@@ -219,7 +219,7 @@ impl<T: Copy> Reader<T> {
         }
         let most = match kind {
             KIND_INLINE => INLINE_MAX,
-            KIND_WHOLE => CHUNK_FIRST as usize,
+            KIND_WHOLE => PIECE_MAX as usize,
             // (What has begun to land goes on where it has.)
             KIND_EARLY if self.incoming.is_none() => EARLY_MAX as usize,
             _ => return Exact::Other,
@@ -376,7 +376,7 @@ impl<T: Copy> Reader<T> {
         let (position, how) =
             unsafe { (line.cast::<u64>().add(4).read(), line.cast::<u64>().add(5).read()) };
         let how = How::of_word(how);
-        if len > CHUNK_FIRST || self.into.in_bulk(position) + len > self.into.bulk {
+        if len > PIECE_MAX || self.into.in_bulk(position) + len > self.into.bulk {
             return;
         }
         let begin = if how.timed { ticks() } else { 0 };

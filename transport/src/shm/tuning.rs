@@ -19,6 +19,8 @@ pub(super) const LONG_BYTES: u64 = 16 << 20;
 /// Laps after which a lap longer than the usual bulk area is twice as long: so many messages repay
 /// the first touch of their pages.
 pub(super) const LONG_LAPS: u32 = 16;
+/// Bytes of a whole piece at the most. Beyond, chunks are worth their own lines.
+pub(super) const PIECE_MAX: u64 = 16 << 10;
 /// Messages of more bytes are read forwards: their target has no place in the nearest caches.
 pub(super) const BACKWARDS_MAX: u64 = 256 << 10;
 /// Pieces of fewer bytes are not copied past the caches, and their times not taken.

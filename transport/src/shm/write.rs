@@ -25,6 +25,8 @@ pub(super) struct Writer {
     pub(super) usual: u64,
     /// Bytes beyond, of those that all channels of the process have in common ([`long_laps`]).
     long: LongLap,
+    /// Bytes of a whole piece at the most.
+    pub(super) piece_max: u64,
     /// Laps since the lap is so long.
     laps: u32,
     /// From the writer's position up to this one the area was never used.
@@ -59,6 +61,7 @@ impl Writer {
             lap: LAP_MIN,
             usual: out.bulk.min(BULK_USUAL),
             long: LongLap::default(),
+            piece_max: if ftmpi_copy::takes_backwards() { PIECE_MAX } else { CHUNK_FIRST },
             laps: 0,
             unused: 0,
             owns_ahead: ftmpi_copy::owns_ahead(),
@@ -196,7 +199,7 @@ impl Writer {
         // What was asked for is taken now.
         let asked = waited && self.owns_ahead && self.ahead == 0;
         self.ahead = 0;
-        if header.len <= CHUNK_FIRST && !*begun {
+        if header.len <= self.piece_max && !*begun {
             // SAFETY: as the caller promises.
             return unsafe { self.push_piece(header, payload, waited, asked) };
         }
