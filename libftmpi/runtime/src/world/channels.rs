@@ -17,6 +17,7 @@ use ftmpi_wire::control::ChannelKind;
 use ftmpi_wire::group_news::GroupNews;
 use ftmpi_wire::{Header, Incarnation, Rank};
 
+#[expect(clippy::large_enum_variant, reason = "each look at a channel would follow a pointer")]
 pub(super) enum Channel {
     Shm { channel: shm::Channel<Token>, doorbell: i32 },
     Tcp(tcp::Channel<Token>),
