@@ -24,7 +24,7 @@ pub(super) const PIECE_MAX: u64 = 16 << 10;
 /// Messages of more bytes are read forwards: their target has no place in the nearest caches.
 pub(super) const BACKWARDS_MAX: u64 = 256 << 10;
 /// Pieces of fewer bytes are not copied past the caches, and their times not taken.
-pub(super) const PACE_PIECE_MIN: u64 = 1 << 10;
+pub(super) const PACE_PIECE_MIN: u64 = 2 << 10;
 /// Bytes of the bulk area that are used at first.
 pub(super) const LAP_MIN: u64 = 16 << 10;
 /// Laps after which a lap is twice as long. The first touch of new pages then costs little compared
