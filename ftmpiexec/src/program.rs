@@ -38,6 +38,12 @@ pub enum ProgramError {
     /// There is no such program.
     #[error("there is no program {0} (looked in {1})")]
     Missing(String, String),
+    /// The name is empty.
+    #[error(
+        "the name of the program is empty; a variable in the command line may not be set: name the \
+         program"
+    )]
+    Empty,
     /// The name looks like an option.
     #[error("there is no option {0}; see ftmpiexec --help")]
     Option(String),
@@ -127,7 +133,7 @@ impl ProgramError {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Option(_) => 2,
-            Self::Missing(..) | Self::DanglingLink(..) => 127,
+            Self::Missing(..) | Self::DanglingLink(..) | Self::Empty => 127,
             _ => 126,
         }
     }
@@ -139,6 +145,9 @@ impl ProgramError {
 /// There is none, or none that this user may execute.
 pub fn find(program: &OsStr, directory: &Path, path: &OsStr) -> Result<PathBuf, ProgramError> {
     let name = &*program.to_string_lossy();
+    if name.is_empty() {
+        return Err(ProgramError::Empty);
+    }
     if name.contains('/') {
         let file = directory.join(program);
         return match executable::may_execute(&file, name) {
@@ -383,6 +392,7 @@ mod tests {
             inspect(&header),
             Err(ProgramError::Damaged(_) | ProgramError::Static(_))
         ));
+        assert_eq!(find("".as_ref(), Path::new("/"), "/bin".as_ref()), Err(ProgramError::Empty));
         let missing = find("./no such program".as_ref(), Path::new("/"), "".as_ref());
         assert_eq!(missing.unwrap_err().exit_code(), 127);
         let directory = find("./etc".as_ref(), Path::new("/"), "".as_ref());

@@ -6,7 +6,7 @@ use super::{Cli, Plan};
 use crate::inject::{Fault, FaultClock};
 use crate::machine::ServerDuty;
 use clap::CommandFactory;
-use ftmpi_options::ftmpiexec::read;
+use ftmpi_options::ftmpiexec::{read, read_saved};
 use ftmpi_options::values::time as parse_time;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -139,8 +139,7 @@ proptest! {
                 prop_assert!(plan.ckpt_interval.is_none_or(is_usable));
                 prop_assert!(is_usable(plan.grace) && is_usable(plan.storage_patience));
                 // What is stored for `--restart` is read again as it was.
-                let stored = std::iter::once("ftmpiexec".to_owned()).chain(plan.options);
-                prop_assert!(read(stored.collect()).is_ok());
+                prop_assert!(read_saved(&plan.options).is_ok());
             }
             Err(error) => {
                 let text = error.to_string();

@@ -186,7 +186,8 @@ pub fn read(arguments: Vec<String>) -> Result<CommandLine, Answer> {
 /// As [`read`].
 pub fn read_saved(options: &[String]) -> Result<CommandLine, Answer> {
     let words = std::iter::once("ftmpiexec".to_owned()).chain(options.iter().cloned());
-    read_with(words.collect(), |_| None)
+    // They are of one part: a colon among them is a value.
+    read_parts(vec![words.collect()], |_| None)
 }
 
 /// As [`read`], with these variables.
@@ -197,7 +198,13 @@ pub fn read_with(
     arguments: Vec<String>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<CommandLine, Answer> {
-    let mut groups = normalize::split_parts(arguments);
+    read_parts(normalize::split_parts(arguments), variable)
+}
+
+fn read_parts(
+    mut groups: Vec<Vec<String>>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<CommandLine, Answer> {
     let mut first = words_of(normalize(&Cli::command(), std::mem::take(&mut groups[0]))?)?;
     let mut rest = groups.split_off(1);
     let mut matches = matches_of(&first)?;
@@ -343,6 +350,14 @@ mod tests {
         assert_eq!((other.placement.hosts.as_deref(), other.placement.ppn), (None, None));
         assert_eq!(other.placement.machinefile, Some("hosts".into()));
         assert_eq!(other.checkpoints.ckpt_interval.as_secs(), 30);
+    }
+
+    #[test]
+    fn a_value_that_is_a_colon_is_no_end_of_a_part() {
+        let first = command_line("ftmpiexec -env=: X -n 2 ./prog");
+        let earlier = read_saved(&first.options).unwrap();
+        assert_eq!(earlier.options, first.options);
+        assert_eq!((first.parts.len(), earlier.parts.len()), (1, 1));
     }
 
     /// An option that is forgotten here would be ignored after `--restart` without a message.
