@@ -196,18 +196,18 @@ impl World {
         if let Input::AgentLost { host, .. } = input {
             self.seen.placement.is_lost(host as usize);
         }
-        let left = match &input {
+        let failing = match &input {
             Input::AgentLost { host, .. } | Input::Noticed(Fact::Suspect { host, .. }) => {
-                Some(*host)
+                vec![*host]
             }
-            _ => None,
+            // (The cut may be mended by now.)
+            Input::Cut { hosts, .. } => hosts.to_vec(),
+            _ => Vec::new(),
         };
-        if let Some(host) = left
-            && self.in_waves()
-        {
+        if self.in_waves() {
             for rank in 0..self.processes.len() {
                 let name = Rank(rank as u32);
-                if self.dispatch.machine.location(name).0 == host {
+                if failing.contains(&self.dispatch.machine.location(name).0) {
                     let cluster = self.cluster_of(rank);
                     self.seen.failed_clusters.fails(cluster);
                 }

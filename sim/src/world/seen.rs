@@ -295,6 +295,9 @@ impl World {
         self.note(|| format!("rank {rank} rolls back: {why}"));
         self.processes[rank].too_lean = before;
         if before.is_some() {
+            // Its last image rests on one that is lost or damaged.
+            let who = if self.in_waves() { self.cluster_peers_of(rank) } else { vec![rank] };
+            self.seen.last_images.are_damaged(&who);
             return self.seen.refused.lacks(self.setup.lean_images, self.seen.image_damaged);
         }
         let truth = self.seen.dependencies.of(rank);
