@@ -115,6 +115,9 @@ fn seeds_that_failed_once_do_not_again() {
         // The last host that the launcher had was lost: the other one worked again, and had been
         // given up.
         (Variant::LogonAlone, 9392),
+        // A last image that rests on one that was damaged; news of a cut that is mended.
+        (Variant::Hierarchical, 51262),
+        (Variant::Blocking, 60691),
         // Of a rank that dies behind the match of a receive that it was about to cancel.
         (Variant::OptimisticShared, 8160),
         // Events that are cut off before they are written; a message that a full channel keeps.
