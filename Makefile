@@ -22,7 +22,7 @@ BUILD := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tools/rustc-library.sh RUSTFLAGS="$(R
     $(CARGO) build --release
 EVERYTHING := --workspace --exclude ftmpi-headers --exclude ftmpi-sim
 # The crates that the demonstration runs: no Fortran, no second binary interface, no object store.
-DEMO_CRATES := -p ftmpiexec -p ftmpi-servers -p ftmpi-boot -p ftmpi-abi --no-default-features
+DEMO_CRATES := -p ftmpiexec -p ftmpi-servers -p ftmpi-top -p ftmpi-boot -p ftmpi-abi --no-default-features
 DEMO_CLASS ?= A
 # Where packages are written.
 PACKAGES ?= $(CARGO_TARGET_DIR)/packages

@@ -9,6 +9,7 @@ in a comment directly above. `// Long: WHY` is for a function of more than 100 l
 than 7 parameters. `// Word: WHY` is for a line with an old word, such as a key on disk. Functions of MPI have the
 parameters of the standard."""
 
+import json
 import re
 import subprocess
 import sys
@@ -156,6 +157,20 @@ def prose(name, lines, breach):
             breach("document length", name, 0, f"{size} {unit}, at most {limit}")
 
 
+def demonstration(breach):
+    """`make demo` builds each program that its tree must have: also where no other build has made it before."""
+    built = re.search(r"^DEMO_CRATES := (.*)", Path("Makefile").read_text(), re.M)[1]
+    wanted = re.search(r"for program in (.*?); do", Path("tools/make_dist.sh").read_text(), re.S)[1]
+    told = subprocess.run(["cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"],
+                          capture_output=True, text=True, check=True).stdout
+    packages = {package["name"]: {target["name"] for target in package["targets"] if "bin" in target["kind"]}
+                for package in json.loads(told)["packages"]}
+    made = set().union(*(packages[name] for name in re.findall(r"-p (\S+)", built)))
+    for program in wanted.replace("\\", " ").split():
+        if program not in made:
+            breach("demonstration", "Makefile", 0, f"DEMO_CRATES does not build {program}")
+
+
 def main():
     counts = Counter()
 
@@ -186,6 +201,7 @@ def main():
     if not sys.argv[1:]:
         for crate, circle in rooms.breaches(tracked([]), lambda name: Path(name).read_text()):
             breach("circle of imports", f"{crate}/src", 0, " ".join(circle))
+        demonstration(breach)
     for rule, count in sorted(counts.items()):
         print(f"style: {rule}: {count}")
     if not counts:
