@@ -1,10 +1,12 @@
 //! Laps of every length, and copies past the caches, whatever this processor would choose.
 
+use super::long_laps::LongLap;
 use super::pace::Pace;
 use super::tests::{Collect, every_size_arrives, pair_of, send};
 use super::tuning::*;
 use super::*;
 use proptest::prelude::*;
+use std::sync::atomic::AtomicU64;
 
 fn go_past_caches(end: &mut Channel<u32>) {
     (end.writer.pace, end.writer.piece_pace) = (Some(Pace::past()), Some(Pace::past()));
@@ -22,10 +24,12 @@ fn every_size_arrives_through_the_caches_and_past_them() {
     }
 }
 
-/// Each lap has twenty messages of 24 KiB or so.
-fn lap_after(messages: u64, (mut a, mut b): (Channel<u32>, Channel<u32>)) -> u64 {
+/// The lap after so many messages of 24 KiB, in a process whose other channels have `others` of the
+/// bytes for long laps.
+fn lap_after(messages: u64, others: u64, (mut a, mut b): (Channel<u32>, Channel<u32>)) -> u64 {
     let mut sink = Collect { buffer: Vec::new(), limit: 0, got: Vec::new() };
     a.writer.offers.disable();
+    a.writer.long = LongLap::of(Box::leak(Box::new(AtomicU64::new(others))));
     for ssn in 1..=messages {
         assert!(send(&mut a, ssn, &[1; 24 << 10], &mut false, &mut 0));
         while b.poll(&mut sink) {}
@@ -36,12 +40,14 @@ fn lap_after(messages: u64, (mut a, mut b): (Channel<u32>, Channel<u32>)) -> u64
 #[test]
 fn a_lap_grows_beyond_the_usual_one_if_much_goes_through_it() {
     let pair = || pair_of(segment_of(BULK_MAX));
-    assert!(lap_after(500, pair()) < BULK_USUAL, "the touch of its pages must pay");
-    assert_eq!(lap_after(9000, pair()), BULK_MAX);
+    assert!(lap_after(500, 0, pair()) < BULK_USUAL, "the touch of its pages must pay");
+    assert_eq!(lap_after(9000, 0, pair()), BULK_MAX);
+    assert_eq!(lap_after(9000, LONG_BYTES, pair()), BULK_USUAL);
+    assert_eq!(lap_after(9000, LONG_BYTES - BULK_USUAL, pair()), 2 * BULK_USUAL);
     let (a, b) = pair();
-    assert_eq!(lap_after(9000, (a.oversubscribed(), b)), BULK_USUAL);
+    assert_eq!(lap_after(9000, 0, (a.oversubscribed(), b)), BULK_USUAL);
     let (a, b) = pair();
-    assert_eq!(lap_after(9000, (a.among(100), b)), BULK_MAX);
+    assert_eq!(lap_after(9000, 0, (a.among(100), b)), BULK_MAX);
 }
 
 /// A reader that is late is no reason to touch more than the usual memory.

@@ -9,25 +9,35 @@
 use super::tuning::LONG_BYTES;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-static GRANTED: AtomicU64 = AtomicU64::new(0);
+/// What the channels of this process have.
+pub(super) static GRANTED: AtomicU64 = AtomicU64::new(0);
 
 /// What one channel has of these bytes. They come back with the end of the channel.
-#[derive(Debug, Default)]
-pub(super) struct LongLap(u64);
+#[derive(Debug)]
+pub(super) struct LongLap {
+    bytes: u64,
+    /// What all channels have.
+    all: &'static AtomicU64,
+}
 
 impl LongLap {
+    /// A channel that has none of these bytes yet.
+    pub(super) fn of(all: &'static AtomicU64) -> Self {
+        Self { bytes: 0, all }
+    }
+
     /// Whether the channel gets so many bytes more.
     pub(super) fn is_granted(&mut self, bytes: u64) -> bool {
         let fits = |all: u64| all.checked_add(bytes).filter(|&all| all <= LONG_BYTES);
-        let granted = GRANTED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
-        self.0 += if granted { bytes } else { 0 };
+        let granted = self.all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
+        self.bytes += if granted { bytes } else { 0 };
         granted
     }
 }
 
 impl Drop for LongLap {
     fn drop(&mut self) {
-        GRANTED.fetch_sub(self.0, Ordering::Relaxed);
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -37,17 +47,14 @@ mod tests {
 
     #[test]
     fn channels_share_what_a_process_has_and_give_it_back() {
-        let mut laps: Vec<LongLap> = Vec::new();
-        loop {
-            let mut lap = LongLap::default();
-            if !lap.is_granted(1 << 20) {
-                break;
-            }
-            laps.push(lap);
-        }
-        assert!(laps.len() as u64 <= LONG_BYTES >> 20 && !laps.is_empty());
-        assert!(!LongLap::default().is_granted(u64::MAX));
-        laps.clear();
-        assert!(LongLap::default().is_granted(1 << 20));
+        static ALL: AtomicU64 = AtomicU64::new(0);
+        let mut laps: Vec<LongLap> = (0..LONG_BYTES >> 20).map(|_| LongLap::of(&ALL)).collect();
+        assert!(laps.iter_mut().all(|lap| lap.is_granted(1 << 20)));
+        let mut another = LongLap::of(&ALL);
+        assert!(!another.is_granted(1) && !another.is_granted(u64::MAX) && another.is_granted(0));
+        drop(laps.pop());
+        assert!(another.is_granted(1 << 20) && !another.is_granted(1));
+        drop((laps, another));
+        assert_eq!(ALL.load(Ordering::Relaxed), 0);
     }
 }

@@ -31,6 +31,7 @@ pub(super) struct How {
     pub(super) asks: bool,
     /// Its reader is to say how long it took.
     pub(super) timed: bool,
+    /// It went past its writer's caches: its lines come from memory, and are read forwards.
     pub(super) past_caches: bool,
 }
 

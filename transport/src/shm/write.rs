@@ -2,7 +2,7 @@
 
 use super::copy::{copy_small, copy_tail};
 use super::direction::*;
-use super::long_laps::LongLap;
+use super::long_laps::{GRANTED, LongLap};
 use super::pace::{How, Pace};
 use super::single_copy::{OfferOutcome, Offers};
 use super::tuning::*;
@@ -24,7 +24,7 @@ pub(super) struct Writer {
     /// Bytes of the bulk area that this channel may use in any case.
     pub(super) usual: u64,
     /// Bytes beyond, of those that all channels of the process have in common ([`long_laps`]).
-    long: LongLap,
+    pub(super) long: LongLap,
     /// Bytes of a whole piece at the most.
     pub(super) piece_max: u64,
     /// Laps since the lap is so long.
@@ -60,7 +60,7 @@ impl Writer {
             written_bulk: 0,
             lap: LAP_MIN,
             usual: out.bulk.min(BULK_USUAL),
-            long: LongLap::default(),
+            long: LongLap::of(&GRANTED),
             piece_max: if ftmpi_copy::takes_backwards() { PIECE_MAX } else { CHUNK_FIRST },
             laps: 0,
             unused: 0,
